@@ -18,7 +18,9 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::{ConnectError, KeptConnections};
-use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, UserError, format_duration};
+use prony_plan::{
+    DrivePlan, ListenAddress, Plan, REPLAY_WORKLOAD, ServerPlan, UserError, format_duration,
+};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
@@ -253,7 +255,8 @@ pub fn execute(
             observation: Some(prepared.observation),
             growth: Some(prepared.growth),
             read_server_txn_count: true,
-            ends_if_refused: !plan.expect_outage,
+            // A replay goes on without the statements that the copy refuses, and counts them.
+            ends_if_refused: !plan.expect_outage && plan.workload.name != REPLAY_WORKLOAD,
             check_after: request.check_after,
             doctor: doctor_report,
             seed: part

@@ -9,7 +9,7 @@ use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What the load leaves behind. The times of the history are those of the run.
@@ -70,6 +70,32 @@ fn assert_same_mix(run: &Run) {
     assert!(statements >= 7, "{:?}", run.shares);
 }
 
+/// Asserts that the server refuses a write that the text does not show, unless writes are allowed.
+fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
+    let url = server.url_for("logged");
+    let before = rows(&mut connect(&url));
+    let log = home.join("hidden.csv");
+    let line = |ms, text| {
+        format!(
+            "2026-11-29 22:57:41.{ms} UTC,\"u\",\"d\",7,\"[local]\",a.1,1,\"SELECT\",2026-11-29 22:57:00 UTC,3/4,0,\
+             LOG,00000,\"duration: 1.000 ms  statement: {text}\",,,,,,,,,\"app\",\"client backend\",,0\n"
+        )
+    };
+    std::fs::write(&log, line(100, "SELECT adds()") + &line(200, "SELECT 1")).expect("a file");
+    let recording = home.join("hidden.rec").display().to_string();
+    let capture = format!(
+        "capture --log {} --keep-literals --out {recording}",
+        log.display()
+    );
+    ok_stdout(&prony_command(&capture, home).output().expect("it starts"));
+    let line = format!("replay {recording} --json --no-observe --url {url}");
+    let run = parse_run(&prony_command(&line, home).output().expect("it starts"));
+    let totals = total_figures(&run.measured);
+    assert_eq!((totals.committed, totals.failed), (1, 1));
+    assert_eq!(run.measured.errors[0].code, "25006");
+    assert_eq!(rows(&mut connect(&url)), before);
+}
+
 #[test]
 fn a_replayed_load_leaves_the_same_rows() {
     let server = logging_server();
@@ -98,6 +124,9 @@ fn a_replayed_load_leaves_the_same_rows() {
     pgbench("-n -c 4 -t 25 -M simple --random-seed=1");
     pgbench("-n -c 3 -t 20 -M prepared --random-seed=2");
     let mut original = bench.control();
+    original
+        .execute("CREATE FUNCTION adds() RETURNS int LANGUAGE sql AS 'INSERT INTO pgbench_history (tid) VALUES (0) RETURNING tid'")
+        .expect("a function");
     let failure = original.execute("INSERT INTO pgbench_branches (bid) VALUES ('no number')");
     assert!(failure.is_err());
     let expected = rows(&mut original);
@@ -120,6 +149,7 @@ fn a_replayed_load_leaves_the_same_rows() {
     assert_eq!(refused.status.code(), Some(2));
     stderr_text(&refused).assert_contains("give --writes if the server is a copy");
 
+    assert_read_only(&server, &home);
     for (database, speed) in [("copied", "1"), ("fast", "max")] {
         let url = server.url_for(database);
         let line =

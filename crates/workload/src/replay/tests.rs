@@ -180,6 +180,19 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
 }
 
 #[test]
+fn the_log_on_stderr_is_refused() {
+    let folder = Folder::new("stderr");
+    let line = "2026-11-29 22:57:41.123 UTC [7] LOG:  duration: 1 ms  statement: select 1, 2, 3\n";
+    let log = folder.file("postgresql.log", line);
+    let error = record_logs(&[log], true, Vec::new()).expect_err("unknown");
+    error
+        .to_string()
+        .contains("no log that can be read")
+        .then_some(())
+        .expect("its message");
+}
+
+#[test]
 fn a_masked_recording_has_no_value_of_the_log() {
     let folder = Folder::new("masked");
     let log = folder.file("log.csv", &sample_log());

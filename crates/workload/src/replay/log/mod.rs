@@ -73,7 +73,7 @@ impl LogFormat {
             Some(LogFormat::PostgresJson)
         } else if line.starts_with("# ") {
             Some(LogFormat::MysqlSlow)
-        } else if clock::postgres(line.split(',').next()?).is_some() {
+        } else if is_csv(line) {
             Some(LogFormat::PostgresCsv)
         } else if mysql::is_general(line) {
             Some(LogFormat::MysqlGeneral)
@@ -100,6 +100,15 @@ impl LogFormat {
             }
         }
     }
+}
+
+/// Whether a line begins a record of csvlog. The log on stderr begins with a time too, and has no columns.
+fn is_csv(line: &str) -> bool {
+    let mut fields = line.split(',');
+    let has_time = fields
+        .next()
+        .is_some_and(|time| clock::postgres(time).is_some());
+    has_time && fields.count() > postgres::COLUMNS_BEFORE_MESSAGE
 }
 
 /// A reader of a log's records that keeps only the current one.

@@ -16,6 +16,8 @@ const SESSION_ID: usize = 5;
 const SEVERITY: usize = 11;
 const MESSAGE: usize = 13;
 const DETAIL: usize = 14;
+/// The columns in which no line breaks occur.
+pub(super) const COLUMNS_BEFORE_MESSAGE: usize = 12;
 const QUERY: usize = 19;
 const BACKEND_TYPE: usize = 23;
 
