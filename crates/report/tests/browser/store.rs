@@ -1,6 +1,7 @@
 //! The lists of `prony serve`, of runs whose texts are all markup.
 
-use super::{TempFolder, chromium, console_messages, open_page, probe_page, sample_run};
+use super::sample_run::{self, written};
+use super::{TempFolder, chromium, console_messages, open_page, probe_page};
 use prony_report::html::store::{
     RunList, write_drills, write_experiments, write_runs, write_trends,
 };
@@ -69,7 +70,6 @@ fn lists_of_hostile_texts_render_without_console_messages() {
         older: None,
         now_ns: 0,
     };
-    let written = sample_run::written;
     let pages = [
         (2, written(|out| write_runs(out, &list, &build))),
         (2, written(|out| write_drills(out, &runs, 0, &build))),
