@@ -1,6 +1,7 @@
 //! The lists of `prony serve`, of runs whose texts are all markup.
 
-use super::{TempFolder, chromium, console_messages, open_page, probe_page, sample_run};
+use super::sample_run::{self, written};
+use super::{TempFolder, chromium, console_messages, open_page, probe_page};
 use prony_report::html::store::{
     RunList, write_drills, write_experiments, write_runs, write_trends,
 };
