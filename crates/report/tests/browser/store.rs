@@ -1,6 +1,6 @@
 //! The lists of `prony serve`, of runs whose texts are all markup.
 
-use super::sample_run::{self, written};
+use super::sample_run;
 use super::{TempFolder, chromium, console_messages, open_page, probe_page};
 use prony_report::html::store::{
     RunList, write_drills, write_experiments, write_runs, write_trends,
