@@ -69,6 +69,7 @@ impl ReplayArgs {
             workload_or_plan: REPLAY_WORKLOAD.to_owned(),
             flags: PlanFlags::of(input),
             sweep: Vec::new(),
+            vary: Vec::new(),
             download: false,
             expect_cached: None,
             expect_cached_of: None,
