@@ -112,9 +112,12 @@ pub(crate) fn run_part(
                     .unwrap_or_default(),
                 ..sender.finish(&result)
             };
-            // If nobody listens, the load has ended.
-            let _ = link.send(&FromAgent::Finished(Box::new(finished)));
-            Ok(())
+            // The coordinator waits for an end, even if this one is too long to be sent.
+            link.send(&FromAgent::Finished(Box::new(finished)))
+                .map_err(|error| {
+                    let problem = format!("cannot send the end of its part: {error}");
+                    AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
+                })
         }
         Err(error) => Err(start_failure(&error)),
     }
