@@ -89,7 +89,7 @@ fn replay(
     copies: u32,
     reply_ns: u64,
 ) -> (DriveResult, Vec<u64>, ReplayProgram) {
-    let clients = recording.concurrent_sessions() * copies;
+    let clients = recording.concurrent_sessions(copies) * copies;
     let options = ReplayOptions {
         speed,
         copies,
@@ -130,7 +130,7 @@ fn ten_thousand_sessions_of_one_thread_keep_their_times() {
         (0..10_000).map(move |session| (session, times(session, number), "SELECT 1", false))
     });
     let recording = record("ten-thousand", statements);
-    assert_eq!(recording.concurrent_sessions(), 10_000);
+    assert_eq!(recording.concurrent_sessions(1), 10_000);
     let (driven, arrivals, _) = replay(recording, Some(2.0), 1, 50_000);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (50_000, 0));
