@@ -22,6 +22,7 @@ use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
 use crate::timers::Timers;
 use prony_measure::interval::TimestampCounts;
 use prony_plan::SplitMix;
+use prony_server::Target;
 use prony_session::{Conn, DbError, UserPhase};
 use prony_wire::FeedStatus;
 use returning::HostProbe;
@@ -97,8 +98,10 @@ struct ConnectionSlot {
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
     /// to notice its loss.
     stays_closed: bool,
-    /// When its request was sent whose reply is overdue, nanoseconds.
+    /// Since when the server has sent nothing of a reply that is overdue, nanoseconds.
     overdue_ns: u64,
+    /// When a part of a reply arrived last, nanoseconds, if the wait for a reply has a limit.
+    heard_ns: u64,
     /// Whether the last bytes that arrived on the connection had a timestamp.
     has_timestamps: bool,
     /// Whether a transmit timestamp was requested for the request in flight.
@@ -120,6 +123,7 @@ impl ConnectionSlot {
             user_has_ended: false,
             stays_closed: false,
             overdue_ns: u64::MAX,
+            heard_ns: 0,
             has_timestamps: false,
             timestamp_requested: false,
         }
@@ -156,6 +160,12 @@ pub(crate) struct Connections<'a, I> {
     reply_check_ns: u64,
     stage: Stage,
     channel: &'a CollectorChannel<'a>,
+}
+
+/// The longest waits for a reply of the server, and of that for reads.
+fn reply_limits(target: &Target) -> [Duration; 2] {
+    let reads = target.read_target.as_deref().unwrap_or(target);
+    [target, reads].map(|target| target.tcp.reply_timeout.unwrap_or(Duration::MAX))
 }
 
 impl<'a, I: Io> Connections<'a, I> {
@@ -219,7 +229,10 @@ impl<'a, I: Io> Connections<'a, I> {
             scratch: ScratchBuffers::default(),
             timers: Timers::default(),
             refused_at_once: Vec::new(),
-            reply_check_ns: job.target.tcp.reply_timeout.map_or(u64::MAX, |_| 0),
+            reply_check_ns: match reply_limits(job.target) {
+                [Duration::MAX, Duration::MAX] => u64::MAX,
+                _ => 0,
+            },
             stage: Stage::Prologue,
             channel,
         }
@@ -358,6 +371,9 @@ impl<'a, I: Io> Connections<'a, I> {
         };
         let conn = &self.slots[slot as usize].conn;
         if status == FeedStatus::More || !conn.is_busy_with(UserPhase::Send) {
+            if self.reply_check_ns < u64::MAX {
+                self.slots[slot as usize].heard_ns = self.clock.now_ns();
+            }
             return None;
         }
         let noticed_ns = self.clock.now_ns();
@@ -456,22 +472,27 @@ impl<'a, I: Io> Connections<'a, I> {
         Ok((status, timestamp_ns))
     }
 
-    /// Gives up the connections whose server has not replied for the longest time that the URL allows. A request that is
+    /// Gives up the connections whose server has sent nothing for the longest time that the URL allows: clients limit each
+    /// read, so that a long reply that arrives in parts is none of them. A request that is
     /// queued has the departure of the one before it, so that only what was overdue at the last look already is given up.
     #[cold]
     fn lose_silent(&mut self, now_ns: u64) -> Vec<ConnectionEvent> {
-        let limit = self.job.target.tcp.reply_timeout.unwrap_or(Duration::MAX);
-        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        self.reply_check_ns = now_ns + (limit_ns / 20).max(WAIT_MAX_NS);
-        let reason = format!("no reply within {limit:?}, the time-out of the URL");
+        let limits = reply_limits(self.job.target);
+        let limits_ns = limits.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        let shortest_ns = limits_ns[0].min(limits_ns[1]);
+        self.reply_check_ns = now_ns + (shortest_ns / 20).max(WAIT_MAX_NS);
         let mut events = Vec::new();
         for slot in 0..self.slots.len() as Slot {
             let sent_ns = self.io.sent(slot).before_ns;
             let connection = &mut self.slots[slot as usize];
             let waits = connection.link.is_up() && connection.conn.is_busy_with(UserPhase::Send);
-            let is_overdue = waits && now_ns.saturating_sub(sent_ns) > limit_ns;
-            let overdue_ns = if is_overdue { sent_ns } else { u64::MAX };
-            if std::mem::replace(&mut connection.overdue_ns, overdue_ns) == sent_ns && is_overdue {
+            let of_use = usize::from(connection.connection_use == ConnectionUse::Reads);
+            let since_ns = sent_ns.max(connection.heard_ns);
+            let is_overdue = waits && now_ns.saturating_sub(since_ns) > limits_ns[of_use];
+            let overdue_ns = if is_overdue { since_ns } else { u64::MAX };
+            if std::mem::replace(&mut connection.overdue_ns, overdue_ns) == since_ns && is_overdue {
+                let limit = limits[of_use];
+                let reason = format!("no reply within {limit:?}, the time-out of the URL");
                 events.extend(self.on_loss(slot, &reason));
             }
         }

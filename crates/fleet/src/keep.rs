@@ -42,8 +42,10 @@ pub struct KeptPiece {
     /// Name of the file.
     pub name: String,
     pub lines: String,
-    /// Whether the file ends with them.
+    /// Whether the file ends with them, or cannot be read any further.
     pub is_last: bool,
+    /// Why it cannot be read: it stays where it is.
+    pub failed: Option<String>,
 }
 
 impl KeptPiece {
@@ -128,10 +130,19 @@ fn kept(folder: &Path) -> impl Iterator<Item = (String, File)> {
     })
 }
 
+/// Reads the lines of the next piece; returns whether the file ends with them.
+///
+/// # Errors
+/// The file cannot be read, or is not text.
+fn read_lines(input: &mut impl BufRead, lines: &mut String) -> io::Result<bool> {
+    while lines.len() < PIECE_BYTES && input.read_line(lines)? > 0 {}
+    Ok(input.fill_buf()?.is_empty())
+}
+
 /// Hands out the files of loads that have ended without their coordinator, piece by piece.
 ///
 /// # Errors
-/// Those of `send`; a file that cannot be read is left out.
+/// Those of `send`; a file that cannot be read ends with the reason.
 pub(crate) fn send_kept(
     folder: &Path,
     send: &mut dyn FnMut(KeptPiece) -> io::Result<()>,
@@ -140,12 +151,14 @@ pub(crate) fn send_kept(
         let mut input = BufReader::new(file);
         loop {
             let mut lines = String::new();
-            while lines.len() < PIECE_BYTES && input.read_line(&mut lines).unwrap_or(0) > 0 {}
-            let is_last = !input.fill_buf().is_ok_and(|rest| !rest.is_empty());
+            let read = read_lines(&mut input, &mut lines);
+            let failed = read.as_ref().err().map(io::Error::to_string);
+            let is_last = read.unwrap_or(true);
             send(KeptPiece {
                 name: name.clone(),
                 lines,
                 is_last,
+                failed,
             })?;
             if is_last {
                 break;
@@ -229,7 +242,23 @@ mod tests {
         }
         assert!(first.iter().all(|piece| piece.lines.ends_with('\n')));
         let lines: String = pieces.iter().map(|piece| &*piece.lines).collect();
-        assert!(lines == text);
+        assert!(lines == text && last.failed.is_none());
+        std::fs::remove_dir_all(&folder).expect("a folder");
+    }
+
+    /// Whoever stores what was read must not remove the rest.
+    #[test]
+    fn a_file_that_cannot_be_read_to_its_end_says_so() {
+        let folder = std::env::temp_dir().join(format!("prony-bad-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        std::fs::write(folder.join("7-0.jsonl"), b"{}\n\xff\n{}\n").expect("a file");
+        std::fs::create_dir(folder.join("7-1.jsonl")).expect("a folder");
+        std::fs::write(folder.join("7-2.jsonl"), "{}\n").expect("a file");
+        let mut pieces = pieces(&folder);
+        pieces.sort_by(|a, b| a.name.cmp(&b.name));
+        let failed = pieces.iter().map(|piece| piece.failed.is_some());
+        assert_eq!(failed.collect::<Vec<_>>(), [true, true, false]);
+        assert!(pieces.iter().all(|piece| piece.is_last));
         std::fs::remove_dir_all(&folder).expect("a folder");
     }
 }

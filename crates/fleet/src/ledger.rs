@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// More commits than a client has in any run.
+const SEQUENCE_MAX: u64 = 1 << 48;
+
 /// The account of a run, which its agents complete.
 #[derive(Clone, Debug)]
 pub struct FleetLedger {
@@ -43,8 +46,27 @@ impl LedgerPart {
         }
     }
 
-    /// Adds it to the account of the run. `is_final`: the agent knows no more.
-    pub fn add_to(&self, ledger: &Ledger, is_final: bool) {
+    /// Adds it to the account of the run, whose agent drives these clients. `is_final`: the agent knows no more.
+    ///
+    /// # Errors
+    /// It is not that of these clients.
+    pub fn add_to(
+        &self,
+        ledger: &Ledger,
+        clients: &Range<u32>,
+        is_final: bool,
+    ) -> Result<(), String> {
+        let is_of_client = |&(client, sequence): &(u32, u64)| {
+            clients.contains(&client) && (1..=SEQUENCE_MAX).contains(&sequence)
+        };
+        let is_of_clients = self.first_client == clients.start
+            && self.last.len() == clients.len()
+            && self.last.iter().all(|&last| last <= SEQUENCE_MAX)
+            && self.ambiguous.iter().all(is_of_client)
+            && self.unrecorded <= SEQUENCE_MAX;
+        if !is_of_clients {
+            return Err("it sent an account of commits that is not that of its clients".to_owned());
+        }
         let ambiguous = self.ambiguous.iter();
         let ambiguous: Vec<LedgerEntry> = ambiguous
             .map(|&(client, sequence)| LedgerEntry { client, sequence })
@@ -53,6 +75,7 @@ impl LedgerPart {
         if is_final {
             ledger.add_unrecorded(self.unrecorded);
         }
+        Ok(())
     }
 }
 
@@ -73,13 +96,41 @@ mod tests {
         agent.add_unrecorded(2);
         let sent = serde_json::to_string(&LedgerPart::of(&agent, &(2..4))).expect("JSON");
         let part: LedgerPart = serde_json::from_str(&sent).expect("JSON");
-        part.add_to(&run, false);
+        for (clients, wrong) in [
+            (2..5, part.clone()),
+            (1..3, part.clone()),
+            (
+                2..4,
+                LedgerPart {
+                    ambiguous: vec![(4, 7)],
+                    ..part.clone()
+                },
+            ),
+            (
+                2..4,
+                LedgerPart {
+                    ambiguous: vec![(3, 0)],
+                    ..part.clone()
+                },
+            ),
+            (
+                2..4,
+                LedgerPart {
+                    last: vec![5, u64::MAX],
+                    ..part.clone()
+                },
+            ),
+        ] {
+            assert!(wrong.add_to(&run, &clients, false).is_err(), "{wrong:?}");
+        }
+        assert!(run.ambiguous().is_empty());
+        part.add_to(&run, &(2..4), false).expect("its clients");
         assert_eq!(
             (run.last_numbers(), run.unrecorded()),
             (vec![0, 0, 5, 7], 0)
         );
         run.note(0, &[1, 2, 4], &[]);
-        part.add_to(&run, true);
+        part.add_to(&run, &(2..4), true).expect("its clients");
         assert_eq!(run.last_numbers(), [1, 2, 5, 7]);
         assert_eq!(run.ambiguous(), [entry(3, 7)]);
         assert_eq!(run.unrecorded(), 2);

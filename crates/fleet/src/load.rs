@@ -6,6 +6,7 @@
 use crate::carrier::Arrival;
 use crate::coordinator::{Fleet, POLL_INTERVAL, no_answer};
 use crate::driving::FleetJob;
+use crate::ledger::LedgerPart;
 use crate::message::{
     FinishedPart, FromAgent, PartHost, PartRoundTrips, RowCounts, ToAgent, add_counts,
 };
@@ -17,6 +18,7 @@ use prony_measure::{
     Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunSchedule, SerializedRow,
 };
 use prony_plan::{Plan, Stop};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -27,6 +29,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What one agent has delivered.
 pub(crate) struct Part {
+    clients: Range<u32>,
     pub measured: PartTotals,
     rows: u64,
     counts: RowCounts,
@@ -65,7 +68,8 @@ impl<'a> Load<'a> {
             .iter()
             .map(|slice| slice.threads() as usize)
             .collect();
-        let part = |_: &RunSlice| Part {
+        let part = |slice: &RunSlice| Part {
+            clients: slice.clients.clone(),
             measured: PartTotals::new(start.schedule.window_start_ns()),
             rows: 0,
             counts: RowCounts::default(),
@@ -177,12 +181,7 @@ impl<'a> Load<'a> {
     fn take(&mut self, index: usize, arrival: Arrival) {
         let result = match arrival {
             Arrival::Message(FromAgent::Row(row)) => self.add_row(index, *row),
-            Arrival::Message(FromAgent::Ledger(part)) => {
-                if let Some(ledger) = self.job.ledger {
-                    part.add_to(&ledger.ledger, false);
-                }
-                Ok(())
-            }
+            Arrival::Message(FromAgent::Ledger(part)) => self.add_ledger(index, &part, false),
             Arrival::Message(FromAgent::Finished(part)) => self.end_part(index, *part),
             Arrival::Message(FromAgent::Failed(failure)) => Err(failure.problem),
             Arrival::Message(_) => Ok(()),
@@ -212,6 +211,15 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
+    /// Adds what the clients of an agent know of their commits.
+    fn add_ledger(&self, index: usize, part: &LedgerPart, is_final: bool) -> Result<(), String> {
+        let clients = &self.parts[index].clients;
+        match self.job.ledger {
+            Some(ledger) => part.add_to(&ledger.ledger, clients, is_final),
+            None => Ok(()),
+        }
+    }
+
     fn read_row(&self, row: SerializedRow) -> Result<ReceivedRow, InvalidInterval> {
         let now_ns = Clock::System.now_ns();
         row.into_row_of_run(&self.start.schedule, self.start.layout, now_ns)
@@ -237,6 +245,9 @@ impl<'a> Load<'a> {
         }
         self.add_totals(finished.hosts, finished.round_trips)
             .map_err(|error| format!("it sent totals that are not those of the run: {error}"))?;
+        if let Some(part) = &finished.ledger {
+            self.add_ledger(index, part, true)?;
+        }
         let part = &mut self.parts[index];
         part.has_ended = true;
         part.start_delay_ns = Some(finished.start_delay_ns);
@@ -245,9 +256,6 @@ impl<'a> Load<'a> {
         let start_ns = self.start.schedule.start_ns;
         if let Some(gaps) = self.job.commit_gaps {
             gaps.add(&finished.commit_gaps, start_ns);
-        }
-        if let (Some(ledger), Some(part)) = (self.job.ledger, &finished.ledger) {
-            part.add_to(&ledger.ledger, true);
         }
         let events = finished.events.into_iter();
         self.events

@@ -24,6 +24,7 @@ use prony_session::{Ledger, LedgerProgram};
 use prony_workload::ReadyWorkload;
 use prony_workload::ledger::LedgerTable;
 use sha2::{Digest, Sha256};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -112,12 +113,17 @@ pub(crate) fn run_part(
                     .unwrap_or_default(),
                 ..sender.finish(&result)
             };
-            // If nobody listens, the load has ended.
-            let _ = link.send(&FromAgent::Finished(Box::new(finished)));
-            Ok(())
+            // The coordinator waits for an end, even if this one is too long to be sent.
+            let finished = FromAgent::Finished(Box::new(finished));
+            link.send(&finished).map_err(|error| not_sent(&error))
         }
         Err(error) => Err(start_failure(&error)),
     }
+}
+
+fn not_sent(error: &io::Error) -> AgentFailure {
+    let problem = format!("cannot send the end of its part: {error}");
+    AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
 }
 
 fn interrupted() -> AgentFailure {

@@ -43,6 +43,7 @@ impl CommitGaps {
     pub fn recorder(&self) -> GapRecorder {
         GapRecorder {
             gaps: WorkerGaps::default(),
+            first_client: 0,
             all: self.clone(),
         }
     }
@@ -139,7 +140,7 @@ pub struct WorkerGaps {
     /// Times without a commit, in order.
     #[serde(with = "gap_pairs")]
     gaps: Vec<Gap>,
-    /// By number of the client; clients of other workers have no commit.
+    /// By number of the client, from the lowest one that committed.
     clients: Vec<ClientGap>,
 }
 
@@ -227,6 +228,8 @@ mod gap_pairs {
 /// Takes the samples of a worker.
 pub struct GapRecorder {
     gaps: WorkerGaps,
+    /// The lowest client that committed.
+    first_client: u32,
     all: CommitGaps,
 }
 
@@ -246,7 +249,15 @@ impl GapRecorder {
             });
         }
         worker.last_ns = worker.last_ns.max(now_ns);
-        let index = client as usize;
+        if worker.clients.is_empty() {
+            self.first_client = client;
+        } else if client < self.first_client {
+            let before = (self.first_client - client) as usize;
+            let lower = std::iter::repeat_n(ClientGap::default(), before);
+            worker.clients.splice(..0, lower);
+            self.first_client = client;
+        }
+        let index = (client - self.first_client) as usize;
         if index >= worker.clients.len() {
             worker.clients.resize(index + 1, ClientGap::default());
         }
@@ -323,11 +334,14 @@ mod tests {
         for at in [11, 12, 18, 19] {
             commit(&mut one, 0, at * SECOND);
         }
+        commit(&mut other, 2, 13 * SECOND);
         for at in [13, 17, 19] {
             commit(&mut other, 1, at * SECOND);
         }
+        commit(&mut other, 2, 19 * SECOND);
         // A client that does not come back.
         commit(&mut other, 3, 12 * SECOND);
+        assert_eq!(other.gaps.clients.len(), 3, "those of its own clients");
         // The workers end at different times, after the window.
         one.ended(23 * SECOND);
         other.ended(22 * SECOND);

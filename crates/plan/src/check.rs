@@ -435,6 +435,14 @@ impl Checker<'_> {
             let message = "a replay ends with its last session, or after a duration";
             self.report_with_hint(&count.location, message, "remove transactions");
         }
+        if let Some(on) = input.connect_per_transaction.as_ref().filter(|on| on.value) {
+            let message = "each recorded session has a connection of its own";
+            self.report_with_hint(&on.location, message, "remove it");
+        }
+        if let Some(url) = &input.read_from {
+            let message = "a replay sends each session to one server";
+            self.report_with_hint(&url.location, message, "remove it");
+        }
         match input.options.get("speed").map(|speed| speed.value.as_str()) {
             Some(Some("max")) => Pace::Closed,
             _ => Pace::Timetable,

@@ -21,10 +21,12 @@ use prony_workload::growth::NotCounted;
 use prony_workload::ledger::LedgerTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a run waits after its end until a server has given the whole account: it sorts all entries.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// More commits than a client has in any run; a document that was not written by this program may say more.
+const SEQUENCE_MAX: u64 = 1 << 32;
 /// The number of lost commits that a document names.
 const MAX_NAMED: usize = 100;
 
@@ -184,26 +186,19 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     let Some(state) = account.client_state.clone() else {
         return account;
     };
+    if state.last.iter().any(|&last| last > SEQUENCE_MAX) {
+        return LedgerAccount {
+            not_read: Some("its numbers are not those of a run".to_owned()),
+            ..account
+        };
+    }
     let table = LedgerTable::named(account.table.clone());
-    let mut hosts = target.targets_of_hosts();
-    hosts
-        .iter_mut()
-        .for_each(|host| host.has_own_statements = true);
-    let read = move |control: &mut Control| {
-        // What a replica does not have yet is not lost.
-        if !is_replica(control) {
-            return read_account(&table, control, &state, dropping);
-        }
-        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
-        match others.find_map(|mut other| (!is_replica(&mut other)).then_some(other)) {
-            Some(mut other) => read_account(&table, &mut other, &state, dropping),
-            None => Err(NotCounted {
-                reason: "the server that answered is a replica".to_owned(),
-                is_lost: false,
-            }),
-        }
-    };
-    match after_load::read(target, ANSWER_TIMEOUT, read) {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    let of_table = table.clone();
+    let read = read_at_primary(target, ANSWER_TIMEOUT, move |control| {
+        read_account(&of_table, control, &state)
+    });
+    let mut read = match read {
         Ok(read) => LedgerAccount {
             table: account.table,
             acknowledged: account.acknowledged,
@@ -213,27 +208,64 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
             staleness: account.staleness,
             ..read
         },
-        Err(reason) => LedgerAccount {
-            not_read: Some(reason),
-            ..account
-        },
+        Err(reason) => {
+            return LedgerAccount {
+                not_read: Some(reason),
+                ..account
+            };
+        }
+    };
+    // Last, because it sorts all entries: without an answer in time, the account stands without it.
+    let may_drop = dropping == Dropping::IfAllAreThere && read.client_state.is_none();
+    let remaining = deadline.saturating_duration_since(Instant::now());
+    let order = read_at_primary(target, remaining, move |control| {
+        let reordered = table.reordered(control);
+        if may_drop && reordered.unwrap_or(0) == 0 {
+            // The account is complete; a table that stays is only untidy.
+            let _ = table.drop(control);
+        }
+        Ok(reordered)
+    });
+    if !matches!(order, Ok(None | Some(0))) {
+        read.client_state = account.client_state;
     }
+    read.reordered = order.ok().flatten();
+    read
 }
 
-/// What the table says of the commits.
+/// Reads after the load, from a server that is not a replica: what that does not have yet is not lost.
+fn read_at_primary<T: Send + 'static>(
+    target: &Target,
+    timeout: Duration,
+    mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
+) -> Result<T, String> {
+    let mut hosts = target.targets_of_hosts();
+    hosts
+        .iter_mut()
+        .for_each(|host| host.has_own_statements = true);
+    after_load::read(target, timeout, move |control| {
+        if !is_replica(control) {
+            return read(control);
+        }
+        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
+        match others.find_map(|mut other| (!is_replica(&mut other)).then_some(other)) {
+            Some(mut other) => read(&mut other),
+            None => Err(NotCounted {
+                reason: "the server that answered is a replica".to_owned(),
+                is_lost: false,
+            }),
+        }
+    })
+}
+
+/// What the table says of the commits. It has what the clients knew unless all are there.
 fn read_account(
     table: &LedgerTable,
     control: &mut Control,
     state: &LedgerState,
-    dropping: Dropping,
 ) -> Result<LedgerAccount, NotCounted> {
     let clients = clients_that_differ(table, control, state)?;
-    let reordered = table.reordered(control);
-    let has_all = clients.iter().all(ClientAccount::has_all) && reordered.unwrap_or(0) == 0;
-    if dropping == Dropping::IfAllAreThere && has_all {
-        // The account is complete; a table that stays is only untidy.
-        let _ = table.drop(control);
-    }
+    let has_all = clients.iter().all(ClientAccount::has_all);
     let first_lost = first_lost(&clients, state);
     let of_first = first_lost.first().and_then(|first| {
         let mut clients = clients.iter();
@@ -243,7 +275,6 @@ fn read_account(
         client_state: (!has_all).then(|| state.clone()),
         first_series_end: of_first.map(|of| lost_commit(of.client, of.series_end, state)),
         first_lost,
-        reordered,
         server_after: read_log_position(control),
         ..LedgerAccount::default()
     };
@@ -411,6 +442,24 @@ mod tests {
         let phantom = account(2, &[], &[1, 2, 3]);
         assert_eq!((phantom.phantom, phantom.has_all()), (1, false));
         assert_eq!(account(3, &[], &[]).lost, [1, 2, 3]);
+    }
+
+    /// Looking for each of its numbers would take all memory.
+    #[test]
+    fn an_account_beyond_any_run_is_not_read() {
+        let environment = prony_server::Environment::without_home("ann");
+        let target = prony_server::resolve("postgres://127.0.0.1:1/d", &environment);
+        let account = LedgerAccount {
+            client_state: Some(LedgerState {
+                last: vec![3, u64::MAX],
+                ..LedgerState::default()
+            }),
+            ..LedgerAccount::default()
+        };
+        let decided = decide(&target.expect("a URL"), account.clone(), Dropping::Never);
+        assert_eq!(decided.client_state, account.client_state);
+        let reason = decided.not_read.expect("a reason");
+        assert_eq!(reason, "its numbers are not those of a run");
     }
 
     #[test]

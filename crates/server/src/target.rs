@@ -377,7 +377,11 @@ impl TcpOptions {
             }
         }
         match self.user_timeout_ms {
-            Some(value) => set(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, value),
+            Some(value) => {
+                // The kernel refuses more, which is no time-out either.
+                let value = value.min(i32::MAX.unsigned_abs());
+                set(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, value)
+            }
             None => Ok(()),
         }
     }

@@ -64,6 +64,8 @@ pub(crate) struct CurrentTransaction {
 pub struct Conn {
     phase: Cell<UserPhase>,
     is_up: Cell<bool>,
+    /// How often it was opened.
+    opened: Cell<u32>,
     /// Index of the host at which it is or was up.
     host: Cell<u16>,
     /// Index of the host to which the requests of the last transaction went.
@@ -101,6 +103,7 @@ impl Conn {
         Conn {
             phase: Cell::new(UserPhase::Idle),
             is_up: Cell::new(false),
+            opened: Cell::new(0),
             host: Cell::new(0),
             sample_host: Cell::new(0),
             must_return: Cell::new(false),
@@ -319,6 +322,7 @@ impl Conn {
         self.timed_request.set(None);
         self.failure.replace(None);
         self.must_return.set(false);
+        self.opened.set(self.opened.get().wrapping_add(1));
         self.is_up.set(true);
     }
 
@@ -375,6 +379,11 @@ impl Conn {
     /// Why the connection is not up, as a message.
     pub fn failure_message(&self) -> String {
         self.failure().into_message()
+    }
+
+    /// How often the connection was opened: what the server knew of the session is lost when this changes.
+    pub fn opened(&self) -> u32 {
+        self.opened.get()
     }
 
     /// Whether the connection is up.

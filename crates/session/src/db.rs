@@ -102,6 +102,11 @@ impl Db {
         self.conn.is_up()
     }
 
+    /// How often the connection was opened: settings of the session are lost when this changes.
+    pub fn times_opened(&self) -> u32 {
+        self.conn.opened()
+    }
+
     /// Whether a transaction block is open on the server.
     pub fn is_in_block(&self) -> bool {
         self.conn.block_state() != BlockState::Idle

@@ -9,7 +9,8 @@
 
 use crate::statement_table::StatementTable;
 use prony_wire::{Effect, ParameterType, QueryMode, Statement, StatementIds, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,7 +49,7 @@ pub struct Ledger {
     /// The last number of each client whose transaction has ended, or whose outcome is not known.
     last: Box<[AtomicU64]>,
     /// Entries that may be in the table: their commit was sent, and no reply came.
-    ambiguous: Mutex<Vec<LedgerEntry>>,
+    ambiguous: Mutex<BTreeSet<LedgerEntry>>,
     /// Transactions that committed without an entry.
     unrecorded: AtomicU64,
 }
@@ -86,9 +87,7 @@ impl Ledger {
             .ambiguous
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut entries = entries.clone();
-        entries.sort_unstable();
-        entries
+        entries.iter().copied().collect()
     }
 
     /// Notes what another machine knows of clients that it drives, from this one on: their last numbers, and entries whose
@@ -98,11 +97,7 @@ impl Ledger {
             .ambiguous
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        for entry in ambiguous {
-            if !known.contains(entry) {
-                known.push(*entry);
-            }
-        }
+        known.extend(ambiguous);
         drop(known);
         // After the entries, as in `settle`.
         let clients = self.last.iter().skip(first_client as usize);
@@ -146,6 +141,8 @@ pub(crate) struct ClientLedger {
     has_failed: bool,
     /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
     is_in_block: bool,
+    /// The text of the last entry that was written as text.
+    text: String,
 }
 
 impl ClientLedger {
@@ -169,6 +166,7 @@ impl ClientLedger {
             has_changed: false,
             has_failed: false,
             is_in_block: false,
+            text: String::new(),
         }
     }
 
@@ -236,19 +234,21 @@ impl ClientLedger {
     }
 
     /// The text that writes the entry of a transaction whose statements the ledger does not see; `None` if it is written.
-    pub(crate) fn entry_text(&mut self) -> Option<String> {
+    pub(crate) fn entry_text(&mut self) -> Option<&str> {
         if self.is_written {
             return None;
         }
-        let (insert, values) = self.next_entry();
-        let mut text = String::new();
-        for (part, index) in insert.parts() {
-            text.push_str(&String::from_utf8_lossy(part));
-            if let Some(Value::Int(number)) = index.map(|index| values[index]) {
-                text.push_str(&number.to_string());
+        self.is_written = true;
+        let numbers = [self.next.client.into(), self.next.sequence];
+        self.text.clear();
+        for (part, index) in self.insert.parts() {
+            self.text.push_str(&String::from_utf8_lossy(part));
+            if let Some(index) = index {
+                // A String takes any text.
+                let _ = write!(self.text, "{}", numbers[index]);
             }
         }
-        Some(text)
+        Some(&self.text)
     }
 
     /// Whether the transaction in progress has sent its entry.
@@ -292,11 +292,11 @@ impl ClientLedger {
                 let ambiguous = self.ledger.ambiguous.lock();
                 ambiguous
                     .unwrap_or_else(PoisonError::into_inner)
-                    .push(self.next);
+                    .insert(self.next);
             }
         }
         let last = &self.ledger.last[self.next.client as usize];
-        // After the push above, so that who reads the last number first finds what is not known of it.
+        // After the entry above, so that who reads the last number first finds what is not known of it.
         last.store(self.next.sequence, Ordering::Release);
         self.next.sequence += 1;
     }

@@ -9,7 +9,7 @@ mod sql_server;
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
 use crate::reply_buffer::RowBudget;
-use crate::statement::{Effect, QueryMode, Statement, effect};
+use crate::statement::{Effect, QueryMode, Statement, effect, has_statement};
 use crate::value::Value;
 use crate::violation::Violation;
 use crate::{
@@ -293,6 +293,12 @@ impl Exchange {
     /// The effect of the request, if it was sent as text.
     pub fn text_effect(&self) -> Option<Effect> {
         self.text_bytes().map(effect)
+    }
+
+    /// Whether the last request was text with a statement that begins with one of these words.
+    pub fn text_has(&self, words: &[&str]) -> bool {
+        self.text_bytes()
+            .is_some_and(|text| has_statement(text, words))
     }
 
     fn text_bytes(&self) -> Option<&[u8]> {

@@ -348,6 +348,18 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
     }
 }
 
+/// Whether a statement of a text begins with one of these words.
+pub(crate) fn has_statement(sql: &[u8], words: &[&str]) -> bool {
+    let mut at = skip_blanks_and_comments(sql, 0);
+    while at < sql.len() {
+        if is_one_of(first_word(&sql[at..]), words) {
+            return true;
+        }
+        at = skip_blanks_and_comments(sql, position_after(sql, at, b";"));
+    }
+    false
+}
+
 /// The position of the first byte from `at` on that is not part of whitespace, a comment or a semicolon.
 pub(crate) fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
     while let Some(byte) = sql.get(at) {

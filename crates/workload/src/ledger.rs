@@ -174,12 +174,13 @@ impl LedgerTable {
             SqlDialect::TransactSql => return None,
         };
         let table = control.dialect().quote_identifier(&self.name);
-        // Numbers of transactions begin again after 2^32; an entry that is there twice is another fault.
+        // Numbers of transactions begin again after 2^32; an entry that is there twice is another fault. Entries that were
+        // copied or restored have the number of one transaction.
         let select = format!(
             "select count(*) from (select {order} - lag({order}) over of_client as step, \
              sequence - lag(sequence) over of_client as distance from {table} \
              window of_client as (partition by client order by sequence)) as steps \
-             where step between -2147483648 and 0 and distance > 0"
+             where step between -2147483648 and -1 and distance > 0"
         );
         let count = sql::query_row(control, READING, &select).ok()?;
         Some(count.count(0))

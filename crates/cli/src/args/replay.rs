@@ -15,7 +15,7 @@ transaction was due. Errors of the recording may occur again; others are counted
 Examples:
   prony capture --log postgresql.csv --keep-literals --out monday.rec
   prony replay monday.rec --url postgres://bench@copy/bench --writes
-  prony replay monday.rec --url postgres://bench@copy/bench --speed 2 --repeats 3
+  prony replay reads.rec --url postgres://bench@copy/bench --speed 2 --repeats 3
   prony replay monday.rec --url postgres://bench@copy/bench --speed max --sessions 3x")]
 pub struct ReplayArgs {
     /// The recording, which `prony capture --log` wrote
@@ -69,6 +69,7 @@ impl ReplayArgs {
             workload_or_plan: REPLAY_WORKLOAD.to_owned(),
             flags: PlanFlags::of(input),
             sweep: Vec::new(),
+            vary: Vec::new(),
             download: false,
             expect_cached: None,
             expect_cached_of: None,

@@ -25,6 +25,7 @@ Examples:
   prony run plan.toml --clients 128            a plan from a file, with one setting changed
   prony run tpcb --duration 10s --repeats 5    five runs, and their median
   prony run tpcb --duration 30s --sweep clients=1,2,4,8,16   throughput by clients
+  prony run tpcb --duration 30s --vary settings.synchronous_commit=on,off     which is better
   prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
 pub struct RunArgs {
     /// Name of a workload (`prony workloads` lists them), or a plan file whose name ends in .toml
@@ -39,6 +40,13 @@ pub struct RunArgs {
     /// limits it. Several sweeps make every combination [repeatable]
     #[arg(long, value_name = "KEY=VALUES", help_heading = "Repeats", value_parser = SweepAxis::from_flag)]
     pub sweep: Vec<SweepAxis>,
+
+    /// Compare values of a setting of the server, of the load or of the workload, such as
+    /// settings.synchronous_commit=on,off: each repeat runs once with each, and the summary says whether they differ
+    /// [repeatable]
+    #[arg(long, value_name = "KEY=VALUES", help_heading = "Repeats", value_parser = SweepAxis::from_vary,
+          conflicts_with = "sweep")]
+    pub vary: Vec<SweepAxis>,
 
     /// With --embedded: download PostgreSQL's programs if there are none on this machine
     #[arg(long, help_heading = "Server")]
@@ -139,9 +147,11 @@ impl RunArgs {
 
     /// The plan input from the flags.
     pub fn input(&self) -> PlanInput {
+        let axes = [&self.sweep[..], &self.vary].concat();
         PlanInput {
-            sweep: (!self.sweep.is_empty()).then(|| SweepInput {
-                axes: self.sweep.clone(),
+            sweep: (!axes.is_empty()).then(|| SweepInput {
+                axes,
+                is_compared: !self.vary.is_empty(),
                 ..SweepInput::default()
             }),
             ..input_of(&self.workload_or_plan, &self.flags.input)

@@ -15,7 +15,6 @@ use prony_workload::capture::{CaptureOptions, Captured, capture};
 use prony_workload::replay::file::MAGIC;
 use prony_workload::replay::log::{LogError, record_logs};
 use prony_workload::replay::recorder::{LeftOut, Recorded};
-use std::cell::RefCell;
 use std::io;
 
 /// Executes the command.
@@ -75,17 +74,17 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
 /// Records the sessions of logs.
 fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
     file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
-    let outcome = RefCell::new(None);
-    let written = file::write_result(&args.out, "recording", |out| {
+    let mut outcome = None;
+    let written = file::write_confidential(&args.out, "recording", |out| {
         let recorded = record_logs(&args.log, args.keep_literals, out);
         let is_written = recorded.is_ok();
-        outcome.replace(Some(recorded));
+        outcome = Some(recorded);
         // The outcome has the cause.
         is_written
             .then_some(())
             .ok_or_else(|| io::ErrorKind::Other.into())
     });
-    match outcome.take() {
+    match outcome {
         Some(Err(LogError::Write(_))) | None => written?,
         Some(Err(error)) => return Err(Failure::of(Exit::Data, &error)),
         Some(Ok(recorded)) => {
@@ -114,15 +113,18 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
             client_data,
             "they take data from the client, such as COPY FROM STDIN",
         ),
-        (
-            without_values,
-            "they failed, and the log does not have their parameters",
-        ),
+        (without_values, "the log does not have their parameters"),
     ] {
         if count > 0 {
             let statements = count_with_noun(count, "statement", "statements");
             output::notice(&format!("prony: left out {statements}: {why}"));
         }
+    }
+    if recorded.calls > 0 {
+        let calls = count_with_noun(recorded.calls, "CALL", "CALLs");
+        output::notice(&format!(
+            "prony: the recording has {calls}; what a procedure executed may be in the log too, and is then replayed twice"
+        ));
     }
     output::notice(&if args.keep_literals {
         let writes = if recorded.writes > 0 { " --writes" } else { "" };

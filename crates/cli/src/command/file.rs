@@ -5,7 +5,8 @@
 use crate::exit::{Exit, Failure};
 use prony_plan::system_error;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The number of bytes at the start of a file by which its kind is recognised.
@@ -64,10 +65,27 @@ pub fn write_result(
     kind: &str,
     write_content: impl Fn(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    write(path, write_content).map_err(|error| {
-        let message = format!("cannot write the {kind}: {}", system_error(&error));
-        Failure::new(Exit::Unexpected, message, write_hint(&error)).at(path.display().to_string())
-    })
+    write(path, write_content).map_err(|error| write_failure(path, kind, &error))
+}
+
+/// Writes a confidential result file, which may be larger than the memory, while its content is made. Only its owner may
+/// read it. A signal leaves the temporary file, which is as confidential.
+pub fn write_confidential(
+    path: &Path,
+    kind: &str,
+    write_content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let write = |file: File| {
+        let mut out = BufWriter::new(file);
+        write_content(&mut out)?;
+        out.flush()
+    };
+    replace(path, 0o600, write).map_err(|error| write_failure(path, kind, &error))
+}
+
+fn write_failure(path: &Path, kind: &str, error: &io::Error) -> Failure {
+    let message = format!("cannot write the {kind}: {}", system_error(error));
+    Failure::new(Exit::Unexpected, message, write_hint(error)).at(path.display().to_string())
 }
 
 /// What to do about a file that cannot be written.
@@ -90,15 +108,24 @@ fn write_hint(error: &io::Error) -> &'static str {
 fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut content = Vec::new();
     write_content(&mut content)?;
-    let write_all = |mut file: File| file.write_all(&content);
+    replace(path, 0o666, |mut file| file.write_all(&content))
+}
+
+/// Writes a file under another name and renames it; writes to what is no file as it is. `mode`: of a new file.
+fn replace(path: &Path, mode: u32, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let create = |path: &Path| {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(mode);
+        options.open(path)
+    };
     let is_special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     if is_special || is_link {
-        return write_all(File::create(path)?);
+        return write(create(path)?);
     }
     let temporary_path = temporary_path(path)?;
-    let result = File::create(&temporary_path)
-        .and_then(write_all)
+    let result = create(&temporary_path)
+        .and_then(write)
         .and_then(|()| fs::rename(&temporary_path, path));
     if result.is_err() {
         // Report the error of the write, not that of the removal.

@@ -86,7 +86,7 @@ fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let failure = |error: prony_fleet::Error| fleet::failure(&error, &signals);
     let mut machines = fleet::start(&agents, false, &signals)?;
-    let mut parts = Vec::new();
+    let (mut parts, mut unread) = (Vec::new(), Vec::new());
     for index in 0..machines.agents().count() {
         machines.request_kept(index);
         let mut file: Option<StoredFile> = None;
@@ -100,6 +100,12 @@ fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {
             if let Some(file) = &mut file {
                 file.add(&piece)?;
             }
+            if let Some(reason) = &piece.failed {
+                if let Some(partial) = file.take() {
+                    partial.remove();
+                }
+                unread.push(format!("{:?}: {reason}", piece.name));
+            }
             if piece.is_last
                 && let Some(file) = file.take()
             {
@@ -109,7 +115,12 @@ fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {
         }
     }
     output::show(|out, style| write_kept(out, style, &parts))?;
-    Ok(Exit::Success)
+    if unread.is_empty() {
+        return Ok(Exit::Success);
+    }
+    let message = format!("an agent cannot read what it kept: {}", unread.join("; "));
+    let hint = "the files stay on the agents' machines: copy them by hand";
+    Err(Failure::new(Exit::Unexpected, message, hint))
 }
 
 /// What an agent kept, in a file of this machine.
@@ -152,6 +163,12 @@ impl StoredFile {
             }
         });
         written.map_err(|error| write_failure(&self.path, &error))
+    }
+
+    /// Removes it: it is not whole.
+    fn remove(self) {
+        // A file that stays has no end, which shows.
+        let _ = std::fs::remove_file(self.path);
     }
 
     fn end(self, last: &KeptPiece) -> KeptPart {

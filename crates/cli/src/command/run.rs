@@ -62,6 +62,7 @@ fn run_as(
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
         if experiment.run_count() > 1 {
+            check_copy_is_kept(&experiment)?;
             let request = experiment_request(args, &input, experiment, view, arguments)?;
             return experiment::run_and_print(&request);
         }
@@ -85,6 +86,30 @@ fn run_as(
         ));
     }
     prove_client(&request, &observe)
+}
+
+/// Refuses several runs that replay writes: each would find what the one before it wrote.
+fn check_copy_is_kept(experiment: &Experiment) -> Result<(), Failure> {
+    let changes_copy = |plan: &Plan| {
+        let options = &plan.workload.options;
+        let text = |name: &str| options.get(name).and_then(|value| value.as_str());
+        plan.workload.name == REPLAY_WORKLOAD
+            && text("writes") == Some("on")
+            && text("file")
+                .and_then(load_of)
+                .is_some_and(|recording| recording.may_write())
+    };
+    if experiment
+        .variants
+        .iter()
+        .any(|variant| changes_copy(&variant.plan))
+    {
+        return Err(Failure::usage(
+            "each repeat would change the copy again",
+            "restore it before each, one run at a time",
+        ));
+    }
+    Ok(())
 }
 
 /// Drives the same load once more from half of the machines, and says whether the figure was the same.
@@ -150,7 +175,8 @@ fn with_recorded_load(mut input: PlanInput) -> PlanInput {
     let copies = copies
         .and_then(|copies| u64::try_from(copies).ok())
         .unwrap_or(1);
-    let clients = u64::from(recording.concurrent_sessions()).saturating_mul(copies);
+    let concurrent = recording.concurrent_sessions(copies.try_into().unwrap_or(u32::MAX));
+    let clients = u64::from(concurrent).saturating_mul(copies);
     if input.clients.is_none() {
         input.clients = value_from_flag("the recording", Some(clients.min(MAX_CLIENTS.into())));
     }

@@ -11,7 +11,7 @@ use prony_runner::{Signals, signals};
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_server::observe::CounterReader;
-use prony_store::ObservedTopic;
+use prony_store::{ObservedTopic, SqlDialect};
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
 use prony_workload::{Error, LOAD_UNFINISHED};
 use std::thread::sleep;
@@ -111,11 +111,22 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     let beside = clients_of_runs(&mut control);
+    // It ended the search, which then knows nothing of runs.
+    if signals::received().is_some() {
+        let message = "interrupted while waiting for the server";
+        let hint = "nothing was dropped; start the command again";
+        return Err(Failure::new(Exit::LoadOrClean, message, hint));
+    }
     if let Ok(clients @ 1..) = beside {
         let sessions = units::count_with_noun(clients, "session", "sessions");
+        let owner = match control.dialect() {
+            // It does not show the program.
+            SqlDialect::MySql => "user",
+            _ => "user and program",
+        };
         let message = format!(
-            "a run may be using the tables: {sessions} of this user and program in this database executed statements in \
-             the last second"
+            "a run may be using the tables: {sessions} of this {owner} in this database executed statements in the last \
+             second"
         );
         let hint = "end the run, or wait for its end, and repeat the command";
         return Err(Failure::new(Exit::LoadOrClean, message, hint));

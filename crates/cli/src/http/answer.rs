@@ -1,14 +1,17 @@
 //! An answer: a text or a page, or events that the client gets as they happen (server-sent events of HTML).
 
+use super::{SEND_TIMEOUT, SENDS_ANSWER};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 /// Time between two events.
@@ -67,10 +70,11 @@ impl Answer {
         self
     }
 
-    pub(super) fn into_response(self) -> Response<AnswerStream> {
+    /// `progress`: of the connection.
+    pub(super) fn into_response(self, progress: Arc<AtomicU8>) -> Response<AnswerStream> {
         let stream = match self.body {
             AnswerBody::Whole(bytes) => AnswerStream::Whole(Some(bytes.into())),
-            AnswerBody::Events(source) => AnswerStream::Events(send_events(source)),
+            AnswerBody::Events(source) => AnswerStream::Events(send_events(source, progress)),
         };
         let mut response = Response::new(stream);
         *response.status_mut() =
@@ -92,8 +96,8 @@ impl Answer {
     }
 }
 
-/// Calls the source each second, on a thread of its own, as long as somebody listens.
-fn send_events(mut source: EventSource) -> Receiver<Bytes> {
+/// Calls the source each second, on a thread of its own, as long as somebody listens and takes the events.
+fn send_events(mut source: EventSource, progress: Arc<AtomicU8>) -> Receiver<Bytes> {
     let (sender, receiver) = channel(1);
     tokio::spawn(async move {
         loop {
@@ -102,14 +106,16 @@ fn send_events(mut source: EventSource) -> Receiver<Bytes> {
                 (event, source)
             });
             let Ok((Some(event), same_source)) = made.await else {
-                return;
+                break;
             };
             source = same_source;
-            if sender.send(event.into()).await.is_err() {
-                return;
+            let sent = timeout(SEND_TIMEOUT, sender.send(event.into())).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                break;
             }
             sleep(EVENT_INTERVAL).await;
         }
+        progress.store(SENDS_ANSWER, Ordering::Relaxed);
     });
     receiver
 }

@@ -178,7 +178,7 @@ async fn accept<P: Pages>(listener: tokio::net::TcpListener, pages: Arc<P>) {
     }
 }
 
-/// How far a connection is: these values of an atomic.
+/// How far a connection is: these values of an atomic. After the last event, what is left is sent as an answer is.
 const WAITS_FOR_HEAD: u8 = 0;
 const MAKES_ANSWER: u8 = 1;
 const SENDS_ANSWER: u8 = 2;
@@ -187,22 +187,22 @@ const SENDS_EVENTS: u8 = 3;
 /// Serves a connection; without a slot, refuses its request.
 async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, pages: Arc<P>) {
     let progress = Arc::new(AtomicU8::new(WAITS_FOR_HEAD));
-    let is_busy = slot.is_none();
+    // An answer that is still being made keeps the slot of a client that has disconnected.
+    let slot = slot.map(Arc::new);
     let service = service_fn(|request: Request<Incoming>| {
-        let (progress, pages) = (Arc::clone(&progress), Arc::clone(&pages));
+        let (progress, pages, slot) = (Arc::clone(&progress), Arc::clone(&pages), slot.clone());
         async move {
             progress.store(MAKES_ANSWER, Ordering::Relaxed);
-            let answer = if is_busy {
-                Answer::busy()
-            } else {
-                answer_to(&request, pages).await
+            let answer = match slot {
+                None => Answer::busy(),
+                Some(slot) => answer_to(&request, pages, slot).await,
             };
             let sends = match answer.body {
                 AnswerBody::Whole(_) => SENDS_ANSWER,
                 AnswerBody::Events(_) => SENDS_EVENTS,
             };
             progress.store(sends, Ordering::Relaxed);
-            Ok::<_, Infallible>(answer.into_response())
+            Ok::<_, Infallible>(answer.into_response(progress))
         }
     });
     let mut connection = http1::Builder::new();
@@ -215,10 +215,6 @@ async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, 
     // A client that has disconnected is an error, which nobody needs to know.
     while timeout(limit, connection.as_mut()).await.is_err() {
         match progress.load(Ordering::Relaxed) {
-            SENDS_EVENTS => {
-                drop(connection.as_mut().await);
-                break;
-            }
             WAITS_FOR_HEAD => break,
             SENDS_ANSWER if before == SENDS_ANSWER => break,
             now => (limit, before) = (SEND_TIMEOUT, now),
@@ -227,13 +223,27 @@ async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, 
     drop(slot);
 }
 
-async fn answer_to<P: Pages>(request: &Request<Incoming>, pages: Arc<P>) -> Answer {
+async fn answer_to<P: Pages>(
+    request: &Request<Incoming>,
+    pages: Arc<P>,
+    slot: Arc<OwnedSemaphorePermit>,
+) -> Answer {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Answer::text(405, "only GET and HEAD are supported")
             .with_header("Allow", "GET, HEAD");
     }
+    // Browsers say so of what a page of another site asks for; following a link is not refused.
+    let says = |name: &str, value: &str| request.headers().get(name).is_some_and(|it| it == value);
+    if says("Sec-Fetch-Site", "cross-site") && !says("Sec-Fetch-Dest", "document") {
+        return Answer::text(403, "pages of other sites may not use this server");
+    }
     let request = PageRequest::new(request);
-    let answer = tokio::task::spawn_blocking(move || pages.answer(&request)).await;
+    let answer = tokio::task::spawn_blocking(move || {
+        let answer = pages.answer(&request);
+        drop(slot);
+        answer
+    });
+    let answer = answer.await;
     // A panic has been reported on stderr.
     answer.unwrap_or_else(|_| Answer::text(500, "the page could not be made"))
 }

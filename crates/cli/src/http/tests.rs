@@ -79,6 +79,18 @@ fn each_request_gets_its_status() {
         (b"POST /page HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 405),
         (b"DELETE /page HTTP/1.1\r\n\r\n", 405),
         (GET, 200),
+        (
+            b"GET /page HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: image\r\n\r\n",
+            403,
+        ),
+        (
+            b"GET /page HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n\r\n",
+            200,
+        ),
+        (
+            b"GET /page HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\n\r\n",
+            200,
+        ),
         (b"GET /panic HTTP/1.1\r\n\r\n", 500),
         (&long, 431),
     ] {

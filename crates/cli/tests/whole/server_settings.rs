@@ -161,6 +161,15 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     let expected =
         ["on", "off"].map(|name| (format!("synchronous_commit-{name}"), name.to_owned()));
     assert_eq!(values, expected);
+    // The same values as variants, whose difference is the answer.
+    let vary = format!("{run} --repeats 2 --vary settings.synchronous_commit=on,off");
+    let vary = vary.replace(" --json", "");
+    let text = ok_stdout(&bench.prony(&vary));
+    text.assert_contains("synchronous_commit-off ");
+    text.assert_lacks("Knee");
+    let varied = &stored_runs(&bench.home)[2..];
+    assert_eq!(varied.len(), 4);
+    assert!(varied.iter().all(|run| run.point().is_empty()));
     let run = bench.run("run select-only --clients 1 --transactions 20 --setting jit=off");
     assert_eq!(run.plan["settings"], serde_json::json!({"jit": "off"}));
     let value = serde_json::to_value(&run.server.settings["jit"]).unwrap();

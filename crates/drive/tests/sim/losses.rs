@@ -93,6 +93,15 @@ fn a_server_that_does_not_reply_is_given_up_at_the_time_out_of_the_url() {
     let slow = run(&limited, |_| Some(190 * MS));
     assert_eq!(slow.collected.measured.all_kinds().failed, 0);
     assert!(slow.events.is_empty(), "{:?}", slow.events);
+    // Nor is one that arrives in parts.
+    let server = admit_all(|_, _, _, answers| {
+        answers.extend([send(190 * MS, &DONE[..9]), send(380 * MS, &DONE[9..])]);
+    });
+    let program = Selects::new();
+    let job = job(&program, &plan, &limited);
+    let in_parts = run_simulated(&job, with_timestamps(), server, &mut ()).expect("it starts");
+    assert_eq!(in_parts.collected.measured.all_kinds().failed, 0);
+    assert!(in_parts.events.is_empty(), "{:?}", in_parts.events);
 }
 
 #[test]

@@ -184,6 +184,18 @@ fn a_replay_has_the_pace_and_the_end_of_its_sessions() {
     };
     let message = "a replay ends with its last session, or after a duration";
     assert_problem(counted, "--transactions", message);
+    let reads = PlanInput {
+        read_from: value_from_flag("--read-from", Some("postgres://replica/bench".into())),
+        ..replay(None)
+    };
+    let message = "a replay sends each session to one server";
+    assert_problem(reads, "--read-from", message);
+    let connecting = PlanInput {
+        connect_per_transaction: value_from_flag("--connect-per-transaction", Some(true)),
+        ..replay(None)
+    };
+    let message = "each recorded session has a connection of its own";
+    assert_problem(connecting, "--connect-per-transaction", message);
 }
 
 #[test]

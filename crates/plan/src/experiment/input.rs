@@ -101,7 +101,7 @@ impl PlanInput {
             ));
         }
         if let Some(excess) = variants.get(MAX_VARIANTS) {
-            let what = if self.sweep.is_some() {
+            let what = if self.sweep.as_ref().is_some_and(|sweep| !sweep.is_compared) {
                 "points"
             } else {
                 "variants"
@@ -166,8 +166,15 @@ impl PlanInput {
             let mut known = locations.filter(|location| *location != InputLocation::default());
             let location = known.next();
             let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
-            let problem = Problem::new(location, "is a sweep of one point");
-            problems.push(problem.with_hint("a sweep has at least two values, or two machines"));
+            let (message, hint) = if sweep.is_compared {
+                ("has one value", "give at least two, which are compared")
+            } else {
+                (
+                    "is a sweep of one point",
+                    "a sweep has at least two values, or two machines",
+                )
+            };
+            problems.push(Problem::new(location, message).with_hint(hint));
             return Cow::Borrowed(&[]);
         }
         Cow::Owned(points)

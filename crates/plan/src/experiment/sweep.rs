@@ -21,6 +21,8 @@ pub const MACHINE_AXIS: &str = "machine";
 pub struct SweepInput {
     /// The swept settings, in the order of the file or of the flags; the last one varies fastest.
     pub axes: Vec<SweepAxis>,
+    /// Whether the points are variants that are compared (`--vary`), and no curve.
+    pub is_compared: bool,
     /// `[sweep.machine.NAME]`, in the order of the file.
     pub machines: Vec<SweepMachine>,
     /// The price sheet of the machines.
@@ -60,6 +62,7 @@ enum Target<'a> {
 impl SweepInput {
     /// Replaces the axes of `self` that `flags` has too, and adds the others.
     pub(crate) fn overlay(&mut self, flags: SweepInput) {
+        self.is_compared |= flags.is_compared;
         for axis in flags.axes {
             let mut same = self.axes.iter_mut();
             match same.find(|own| own.target_name() == axis.target_name()) {
@@ -107,6 +110,9 @@ impl SweepInput {
         }
         for (index, point) in points.iter_mut().enumerate() {
             point.name.value = point_name(&point.point, index);
+            if self.is_compared {
+                point.point.clear();
+            }
         }
         (points, distinct)
     }
@@ -130,20 +136,32 @@ impl SweepMachine {
 }
 
 impl SweepAxis {
-    /// Reads `KEY=VALUES`.
+    /// Reads the `KEY=VALUES` of `--sweep`.
     ///
     /// # Errors
     /// It is not of this form; the error says what is expected.
     pub fn from_flag(text: &str) -> Result<SweepAxis, String> {
+        Self::parse("--sweep", "clients=1,2,4,8", text)
+    }
+
+    /// Reads the `KEY=VALUES` of `--vary`.
+    ///
+    /// # Errors
+    /// As [`SweepAxis::from_flag`].
+    pub fn from_vary(text: &str) -> Result<SweepAxis, String> {
+        Self::parse("--vary", "settings.synchronous_commit=on,off", text)
+    }
+
+    fn parse(flag: &str, example: &str, text: &str) -> Result<SweepAxis, String> {
         let (key, values) = text
             .split_once('=')
             .filter(|(key, _)| !key.trim().is_empty())
-            .ok_or("a sweep is given as KEY=VALUES, such as clients=1,2,4,8")?;
+            .ok_or_else(|| format!("is given as KEY=VALUES, such as {example}"))?;
         let key = key.trim().to_owned();
         Ok(SweepAxis {
             values: parse_values(values)?,
             key: Located {
-                location: InputLocation::Flag(format!("--sweep {}", shorten(&key))),
+                location: InputLocation::Flag(format!("{flag} {}", shorten(&key))),
                 value: key,
             },
         })

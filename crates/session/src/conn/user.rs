@@ -123,6 +123,11 @@ impl Conn {
         of_text.unwrap_or(self.effect.get())
     }
 
+    /// Whether the text that was sent has a statement that begins with one of these words.
+    pub(crate) fn text_has(&self, words: &[&str]) -> bool {
+        self.exchange.borrow().text_has(words)
+    }
+
     /// Records that a request succeeded.
     pub(crate) fn record_success(&self, block: BlockState) {
         if self.has_request_committed(block) {

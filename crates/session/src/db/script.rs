@@ -9,6 +9,31 @@ use prony_measure::{ErrorClass, Outcome, TxnKind};
 use prony_wire::{BlockState, Effect, Statement, Value};
 use std::rc::Rc;
 
+/// What became of a transaction with an entry when a reply has left this block; `None`: nothing yet.
+fn settlement(
+    block: BlockState,
+    error: Option<ErrorClass>,
+    effect: Effect,
+    begins_block: bool,
+    has_failed: bool,
+) -> Option<Settlement> {
+    Some(match (block, error, effect) {
+        (BlockState::Failed, ..) => return None,
+        (BlockState::Idle, Some(ErrorClass::AmbiguousCommit), _) => Settlement::Ambiguous,
+        (BlockState::Idle, Some(_), _) => Settlement::RolledBack,
+        // PostgreSQL rolls a failed one back without an error, unless a savepoint was restored.
+        (_, None, Effect::Commits) if has_failed => Settlement::Ambiguous,
+        // With AND CHAIN it leaves another block.
+        (_, None, Effect::Commits) => Settlement::Committed,
+        // MySQL commits the block before it, and PostgreSQL only warns.
+        (BlockState::Open, ..) if begins_block => Settlement::Ambiguous,
+        (BlockState::Open, ..) => return None,
+        (BlockState::Idle, None, Effect::Reads) => Settlement::RolledBack,
+        // A statement that commits what was before it, such as MySQL's DDL, or a call.
+        (BlockState::Idle, None, Effect::Writes) => Settlement::Ambiguous,
+    })
+}
+
 impl Db {
     /// Ends a successful transaction as [`Db::end`] does, but allows an open transaction block, which then
     /// belongs to the next transaction.
@@ -183,6 +208,8 @@ impl Db {
 
     /// Ends the transaction in the ledger if the reply that has arrived ended a block with an entry, whose statements the
     /// ledger does not see. `error`: that of the reply.
+    ///
+    /// A block that stays open has only one entry, which a part of it that is rolled back may take along.
     pub fn settle_by_reply(&mut self, error: Option<&DbError>) {
         if !self
             .ledger
@@ -199,21 +226,30 @@ impl Db {
         let Some(ledger) = &mut self.ledger else {
             return;
         };
-        let settlement = match (block, error.map(|error| error.class)) {
-            (BlockState::Open, _) => return,
-            (BlockState::Failed, _) => return ledger.note_failed_block(),
-            (BlockState::Idle, Some(ErrorClass::AmbiguousCommit)) => Settlement::Ambiguous,
-            (BlockState::Idle, Some(_)) => Settlement::RolledBack,
-            (BlockState::Idle, None) => match self.conn.request_effect() {
-                // PostgreSQL rolls it back without an error, unless a savepoint was restored.
-                Effect::Commits if ledger.has_failed() => Settlement::Ambiguous,
-                Effect::Commits => Settlement::Committed,
-                Effect::Reads => Settlement::RolledBack,
-                // A statement that commits what was before it, such as MySQL's DDL, or a call.
-                Effect::Writes => Settlement::Ambiguous,
-            },
-        };
-        self.settle(settlement);
+        if block == BlockState::Failed || self.conn.text_has(&["rollback", "abort"]) {
+            ledger.note_failed_block();
+        }
+        let settlement = settlement(
+            block,
+            error.map(|error| error.class),
+            self.conn.request_effect(),
+            self.conn.text_has(&["begin", "start"]),
+            ledger.has_failed(),
+        );
+        if let Some(settlement) = settlement {
+            self.settle(settlement);
+        }
+    }
+
+    /// [`Db::settle_by_reply`] for the reply to [`Db::begin_entry`].
+    pub fn settle_entry(&mut self, error: Option<&DbError>) {
+        self.settle_by_reply(error);
+        if let (Some(_), Some(ledger)) = (error, &mut self.ledger)
+            && ledger.has_entry()
+        {
+            // MySQL's block goes on without the entry.
+            ledger.note_failed_block();
+        }
     }
 
     /// Counts another attempt at the transaction, after [`Db::recover_connection`].
@@ -235,5 +271,40 @@ impl Db {
     pub async fn recover_connection(&mut self) -> Result<(), crate::UserExit> {
         self.settle(Settlement::RolledBack);
         self.recover().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_counts_only_if_its_entry_must_be_there() {
+        use BlockState::{Failed, Idle, Open};
+        use Effect::{Commits, Reads, Writes};
+        use Settlement::{Ambiguous, Committed, RolledBack};
+        let refused = Some(ErrorClass::Other);
+        for (block, error, effect, begins_block, has_failed, expected) in [
+            (Open, None, Writes, false, false, None),
+            (Open, refused, Writes, false, true, None),
+            (Failed, refused, Writes, false, true, None),
+            (Idle, None, Commits, false, false, Some(Committed)),
+            (Idle, None, Commits, false, true, Some(Ambiguous)),
+            (Idle, refused, Commits, false, false, Some(RolledBack)),
+            (Idle, None, Reads, false, true, Some(RolledBack)),
+            (Idle, None, Writes, false, false, Some(Ambiguous)),
+            (Open, None, Commits, false, false, Some(Committed)),
+            (Open, None, Commits, false, true, Some(Ambiguous)),
+            (Open, None, Reads, true, false, Some(Ambiguous)),
+        ] {
+            let found = settlement(block, error, effect, begins_block, has_failed);
+            assert_eq!(
+                found, expected,
+                "{block:?} {error:?} {effect:?} {begins_block}"
+            );
+        }
+        let ambiguous = Some(ErrorClass::AmbiguousCommit);
+        let unknown = settlement(Idle, ambiguous, Commits, false, false);
+        assert_eq!(unknown, Some(Ambiguous));
     }
 }

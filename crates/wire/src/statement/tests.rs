@@ -92,6 +92,9 @@ fn unparsed_text_is_sent_unchanged() {
 
 #[test]
 fn the_first_word_determines_the_effect() {
+    let rolls_back = |sql: &str| has_statement(sql.as_bytes(), &["rollback", "abort"]);
+    assert!(["rollback to a", "select 1;/* x */ABORT", ";Rollback;"].map(rolls_back) == [true; 3]);
+    assert!(["", "select 'a' rollback", "rollbacks"].map(rolls_back) == [false; 3]);
     let effect_of = |sql| StatementIds::new().add(sql).effect();
     assert_eq!(effect_of(" SELECT 1"), Effect::Reads);
     assert_eq!(effect_of("END;"), Effect::Commits);

@@ -403,7 +403,7 @@ impl ScriptUser {
             Ok(true) => db.finish_request().await.map(drop),
             Err(error) => Err(error),
         };
-        db.settle_by_reply(result.as_ref().err());
+        db.settle_entry(result.as_ref().err());
         match result {
             Ok(()) => Ok(Answer::Flag(true)),
             Err(error) => {

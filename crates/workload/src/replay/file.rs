@@ -263,9 +263,16 @@ impl SessionRecording {
         })
     }
 
-    /// The number of clients that replay it with a connection for each session: as many as were open at once.
-    pub fn concurrent_sessions(&self) -> u32 {
-        super::timetable::concurrent_sessions(&self.index.sessions)
+    /// The number of clients that replay each of its copies with a connection for each session: as many as were open at
+    /// once.
+    pub fn concurrent_sessions(&self, copies: u32) -> u32 {
+        super::timetable::concurrent_sessions(&self.index.sessions, copies)
+    }
+
+    /// Whether a statement of it may write.
+    pub fn may_write(&self) -> bool {
+        let mut statements = self.index.statements.iter();
+        statements.any(|statement| statement.writes && statement.calls > 0)
     }
 
     /// Whether most of its prepared statements had no name, so that the server planned each execution.

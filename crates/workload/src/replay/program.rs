@@ -4,7 +4,7 @@
 //! reply, whichever is later. As fast as possible, nothing waits but for replies.
 
 use super::file::{Execution, SessionReader, SessionRecording};
-use super::statements::{RecordedStatement, normalised};
+use super::statements::{RecordedStatement, normalised, without_quoted};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
 use prony_document::{ObservedShare, RecordedLatency};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
@@ -184,6 +184,7 @@ impl Program for ReplayProgram {
                     ..ReplayCounts::default()
                 },
                 replay: &shared,
+                guarded: None,
                 db,
             };
             for appearance in &assignment[id.client as usize] {
@@ -200,6 +201,8 @@ impl Program for ReplayProgram {
 struct ReplayUser<'a> {
     replay: &'a Replay,
     db: Db,
+    /// The opening of the connection ([`Db::times_opened`]) after which the server was told to refuse writes.
+    guarded: Option<u32>,
     counts: ReplayCounts,
 }
 
@@ -237,21 +240,23 @@ impl ReplayUser<'_> {
                 None => self.db.start(reader.kind as _).await?,
             }
             let result = match opened {
-                Ok(()) => self.replay_transaction(&reader, appearance).await,
+                // The connection may have been opened again since the last transaction.
+                Ok(()) => match self.forbid_writes().await {
+                    Ok(()) => self.replay_transaction(&reader, appearance).await,
+                    Err(error) => Err(error),
+                },
                 Err(error) => Err(error),
             };
-            // A session that was opened again has the server's settings.
-            let is_lost = !self.db.is_up();
+            opened = Ok(());
+            let result = result.map_err(|mut error| {
+                error.message = without_quoted(&error.message);
+                error
+            });
             match result {
                 // The rest of the block is recorded as another transaction.
                 Ok(outcome) if self.db.is_in_block() => self.db.end_with_open_block(outcome),
                 result => self.db.end(result).await?,
             }
-            opened = if is_lost {
-                self.forbid_writes().await
-            } else {
-                Ok(())
-            };
             if !reader.next().map_err(UserExit::Failed)? {
                 break;
             }
@@ -265,21 +270,30 @@ impl ReplayUser<'_> {
         self.forbid_writes().await
     }
 
-    /// Makes the session read-only, unless writes are allowed.
+    /// Makes the session read-only, unless writes are allowed or it is.
     async fn forbid_writes(&mut self) -> Result<(), DbError> {
-        if let Some(text) = self.replay.read_only_text {
+        if let Some(text) = self.replay.read_only_text
+            && !self.is_guarded()
+        {
+            let opened = self.db.times_opened();
             self.db.query(text).await?;
+            self.guarded = Some(opened);
         }
         Ok(())
+    }
+
+    /// Whether writes are allowed, or the server was told to refuse them on this connection.
+    fn is_guarded(&self) -> bool {
+        self.replay.read_only_text.is_none() || self.guarded == Some(self.db.times_opened())
     }
 
     /// When an execution is due, in nanoseconds of the run's clock; `None` if nothing waits for its time.
     fn due_ns(&self, execution: &Execution, appearance: Appearance) -> Option<u64> {
         let speed = self.replay.options.speed?;
-        let since_start_ns = execution.at_us as f64 * 1e3 / speed;
-        Some(
-            self.db.load_start_ns() + CONNECT_LEAD_NS + appearance.shift_ns + since_start_ns as u64,
-        )
+        let at_us = execution.at_us.saturating_add(appearance.shift_us);
+        let since_start_ns = at_us as f64 * 1e3 / speed;
+        let start_ns = self.db.load_start_ns() + CONNECT_LEAD_NS;
+        Some(start_ns.saturating_add(since_start_ns as u64))
     }
 
     /// Replays the statements of a transaction. After an error that the recording does not have, the rest is left out.
@@ -314,6 +328,10 @@ impl ReplayUser<'_> {
         reader: &SessionReader,
         execution: &Execution,
     ) -> Result<(), DbError> {
+        if !self.is_guarded() {
+            let text = "the connection was lost and opened again within a transaction";
+            return Err(DbError::lost(text.to_owned(), false));
+        }
         let statement = &self.replay.statements[execution.statement];
         let entry = &self.replay.recording.index.statements[execution.statement];
         if !entry.has_placeholders {

@@ -66,7 +66,7 @@ pub enum LogEvent<'a> {
 pub struct LeftOut {
     /// Statements that take data of the client, such as COPY FROM STDIN.
     pub client_data: u64,
-    /// Failed statements whose parameters the log does not have.
+    /// Statements whose parameters the log does not have, or not all of them.
     pub without_values: u64,
 }
 
@@ -82,6 +82,8 @@ pub struct Recorded {
     pub errors: u64,
     /// From the first statement to the end of the last one, in microseconds.
     pub length_us: u64,
+    /// Calls of procedures whose statements the log may have too.
+    pub calls: u64,
     pub left_out: LeftOut,
 }
 
@@ -98,6 +100,8 @@ struct Waiting {
 struct Known {
     index: usize,
     effect: StatementEffect,
+    /// The number of values that its text needs, if it is sent with values.
+    values: usize,
 }
 
 /// A session while the log is read.
@@ -273,7 +277,7 @@ impl<W: Write> SessionRecorder<W> {
         self.end_waiting(state, None, false)?;
         state.steps = None;
         let Some(text) = text else { return Ok(()) };
-        if has_placeholders(text, self.index.dialect) {
+        if placeholders(text, self.index.dialect) > 0 {
             self.recorded.left_out.without_values += 1;
             return Ok(());
         }
@@ -332,7 +336,16 @@ impl<W: Write> SessionRecorder<W> {
         values: Option<&[Option<String>]>,
         has_failed: bool,
     ) -> io::Result<()> {
+        // A prepared statement without parameters has its literals in its text, as others have.
+        let values = values.filter(|values| {
+            !values.is_empty()
+                || (self.keeps_literals && placeholders(text, self.index.dialect) > 0)
+        });
         let known = self.know(text, values.is_some());
+        if self.keeps_literals && values.is_some_and(|values| values.len() < known.values) {
+            self.recorded.left_out.without_values += 1;
+            return Ok(());
+        }
         if known.effect.needs_client_data {
             self.recorded.left_out.client_data += 1;
             return Ok(());
@@ -374,6 +387,8 @@ impl<W: Write> SessionRecorder<W> {
         self.recorded.statements += 1;
         self.recorded.writes += u64::from(known.effect.writes);
         self.recorded.errors += u64::from(has_failed);
+        let may_repeat = self.index.dialect == SqlDialectCode::MySql;
+        self.recorded.calls += u64::from(may_repeat && known.effect.calls_procedure);
         if let (Some(is_in_block), false) = (known.effect.leaves_block, has_failed) {
             state.is_in_block = is_in_block;
         }
@@ -429,7 +444,12 @@ impl<W: Write> SessionRecorder<W> {
             });
             self.index.statements.len() - 1
         };
-        let known = Known { index, effect };
+        let values = placeholders(text, self.index.dialect);
+        let known = Known {
+            index,
+            effect,
+            values,
+        };
         if !is_full {
             self.known.insert(key.into(), known);
         }
@@ -486,8 +506,10 @@ impl<W: Write> SessionRecorder<W> {
             return Ok(());
         }
         let kind = self.kind_of(&state.shape);
+        let before = state.chunk.len();
         put_number(kind as u64, &mut state.chunk);
         put_number(state.executions, &mut state.chunk);
+        self.buffered += state.chunk.len() - before;
         state.chunk.append(&mut state.transaction);
         state.shape.clear();
         state.executions = 0;
@@ -563,18 +585,22 @@ fn write_chunk<W: Write>(
         return Ok(());
     }
     state.recorded.chunks.push(writer.chunk(&state.chunk)?);
-    // Transactions have a few bytes more in the chunk than they were counted with.
-    *buffered = buffered.saturating_sub(state.chunk.len());
+    *buffered -= state.chunk.len();
     state.chunk = Vec::new();
     Ok(())
 }
 
-/// Whether a text has placeholders whose values it does not have.
-fn has_placeholders(text: &str, dialect: SqlDialectCode) -> bool {
-    dialect == SqlDialectCode::PostgreSql
-        && crate::capture::tokens(text, dialect.dialect())
-            .iter()
-            .any(|token| token.kind == crate::capture::TokenKind::Placeholder)
+/// The number of values that the placeholders of a text need: the highest number of them.
+fn placeholders(text: &str, dialect: SqlDialectCode) -> usize {
+    if dialect != SqlDialectCode::PostgreSql {
+        return 0;
+    }
+    let tokens = crate::capture::tokens(text, dialect.dialect());
+    let numbers = tokens
+        .iter()
+        .filter(|token| token.kind == crate::capture::TokenKind::Placeholder)
+        .filter_map(|token| text[token.range.clone()].get(1..)?.parse().ok());
+    numbers.max().unwrap_or(0)
 }
 
 /// A text of PostgreSQL with its values as literals.

@@ -43,6 +43,12 @@ impl SimServer for Server {
             after_ns,
             action: Action::Send(Cow::Borrowed(reply)),
         });
+        if bytes.windows(5).any(|part| part == b"drops") {
+            answers.push(Answer {
+                after_ns: after_ns + 1_000_000,
+                action: Action::Close(0),
+            });
+        }
     }
 }
 
@@ -89,13 +95,26 @@ fn replay(
     copies: u32,
     reply_ns: u64,
 ) -> (DriveResult, Vec<u64>, ReplayProgram) {
-    let clients = recording.concurrent_sessions() * copies;
+    let replayed = replay_guarded(recording, speed, copies, reply_ns, "");
+    assert_eq!(replayed.0.events, []);
+    replayed
+}
+
+/// The same, with a text that forbids writes unless it is empty.
+fn replay_guarded(
+    recording: SessionRecording,
+    speed: Option<f64>,
+    copies: u32,
+    reply_ns: u64,
+    guard: &'static str,
+) -> (DriveResult, Vec<u64>, ReplayProgram) {
+    let clients = recording.concurrent_sessions(copies) * copies;
     let options = ReplayOptions {
         speed,
         copies,
-        allows_writes: true,
+        allows_writes: guard.is_empty(),
     };
-    let program = ReplayProgram::new(Arc::new(recording), options, "", Vec::new());
+    let program = ReplayProgram::new(Arc::new(recording), options, guard, Vec::new());
     let plan = DrivePlan {
         clients,
         pace: if speed.is_some() {
@@ -117,7 +136,6 @@ fn replay(
         arrivals: Arc::clone(&arrivals),
     };
     let driven = run_simulated(&job, Machine::default(), server, &mut ()).expect("the run starts");
-    assert_eq!(driven.events, []);
     let arrivals = arrivals.lock().expect("one thread").clone();
     (driven, arrivals, program)
 }
@@ -130,7 +148,7 @@ fn ten_thousand_sessions_of_one_thread_keep_their_times() {
         (0..10_000).map(move |session| (session, times(session, number), "SELECT 1", false))
     });
     let recording = record("ten-thousand", statements);
-    assert_eq!(recording.concurrent_sessions(), 10_000);
+    assert_eq!(recording.concurrent_sessions(1), 10_000);
     let (driven, arrivals, _) = replay(recording, Some(2.0), 1, 50_000);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (50_000, 0));
@@ -158,6 +176,18 @@ fn a_slow_server_makes_statements_late_and_a_session_waits_for_its_replies() {
     assert_eq!(tally.service().mean_ns(), 10e6);
     let gaps: Vec<u64> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(gaps, [10_000_000; 2]);
+}
+
+#[test]
+fn a_connection_that_is_opened_again_is_read_only_again() {
+    let texts = [
+        (0, 0, "SELECT 'drops'", false),
+        (0, 5_000_000, "SELECT 1", false),
+    ];
+    let recording = record("guarded", texts.into_iter());
+    let (_, arrivals, _) = replay_guarded(recording, Some(1.0), 1, 1_000, "SET guard");
+    // The guard comes before each of the two, which have connections of their own.
+    assert_eq!(arrivals.len(), 4);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(super) struct StatementEffect {
     pub rolls_back: bool,
     /// Whether no connection of a load can execute it: a COPY from or to the client.
     pub needs_client_data: bool,
+    /// Whether it executes a procedure, whose statements a log of MySQL may have too.
+    pub calls_procedure: bool,
 }
 
 /// A statement of a recording.
@@ -69,10 +71,24 @@ const READS: [&str; 29] = [
 /// Words with which a statement that begins as a read changes data.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
 
+/// Names of settings by which a session stops to refuse writes, and scopes that outlive the session.
+const GUARDS: [&str; 6] = [
+    "read_only",
+    "set_config",
+    "global",
+    "persist",
+    "persist_only",
+    "password",
+];
+
 /// What the statements of a text do.
 pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
     let tokens = tokens(text, dialect);
-    let mut effect = StatementEffect::default();
+    let mut effect = StatementEffect {
+        // A comment that MySQL or MariaDB executes.
+        writes: dialect == SqlDialect::MySql && (text.contains("/*!") || text.contains("/*M!")),
+        ..StatementEffect::default()
+    };
     for statement in tokens.split(|token| token.kind == TokenKind::Symbol && token.text == ";") {
         let words: Vec<&str> = statement
             .iter()
@@ -80,15 +96,19 @@ pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
             .map(|token| &*token.text)
             .collect();
         let Some(verb) = words.first() else { continue };
-        effect.writes |= !READS.contains(verb) || changes_data(verb, &words);
+        effect.writes |= !READS.contains(verb)
+            || changes_data(verb, &words)
+            || may_end_read_only(statement, &words, dialect);
         match *verb {
             "begin" => effect.leaves_block = Some(true),
             "start" if words.get(1) == Some(&"transaction") => effect.leaves_block = Some(true),
             "commit" | "end" | "abort" => effect.leaves_block = Some(false),
+            "prepare" if words.get(1) == Some(&"transaction") => effect.leaves_block = Some(false),
             "rollback" if !words.contains(&"to") => effect.leaves_block = Some(false),
             _ => {}
         }
         effect.rolls_back |= matches!(*verb, "rollback" | "abort") && !words.contains(&"to");
+        effect.calls_procedure |= *verb == "call";
         effect.needs_client_data |= match *verb {
             "copy" => words.contains(&"stdin") || words.contains(&"stdout"),
             "load" => words.contains(&"local"),
@@ -104,9 +124,56 @@ fn changes_data(verb: &str, words: &[&str]) -> bool {
         "select" | "with" | "values" | "table" | "prepare" => {
             words.iter().any(|word| CHANGES.contains(word))
         }
-        "explain" => words.contains(&"analyze") && words.iter().any(|word| CHANGES.contains(word)),
+        "explain" => {
+            let executes = words.contains(&"analyze") || words.contains(&"analyse");
+            executes && words.iter().any(|word| CHANGES.contains(word))
+        }
         _ => false,
     }
+}
+
+/// Whether a statement may let a session write that was made read-only, changes the server's settings, or ends a
+/// prepared transaction.
+fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -> bool {
+    let has = |word: &str| words.contains(&word);
+    // A setting's name may be quoted, or have a prefix such as `@@session.`.
+    let names_guard = |name: &str| {
+        let mut tokens = statement
+            .iter()
+            .filter(|token| token.kind != TokenKind::Literal);
+        tokens.any(|token| token.text.to_ascii_lowercase().contains(name))
+    };
+    match words[0] {
+        "set" => {
+            (has("read") && has("write"))
+                || GUARDS[..2].iter().any(|name| names_guard(name))
+                || (dialect == SqlDialect::MySql
+                    && GUARDS[2..].iter().any(|name| names_guard(name)))
+        }
+        "begin" => has("read") && has("write"),
+        "start" => words.get(1) != Some(&"transaction") || (has("read") && has("write")),
+        "reset" => dialect == SqlDialect::MySql || has("all") || names_guard("read_only"),
+        "discard" => true,
+        "commit" | "rollback" => has("prepared"),
+        "prepare" => words.get(1) == Some(&"transaction") || names_guard("set_config"),
+        _ => names_guard("set_config"),
+    }
+}
+
+/// A message of the server without what stands between quotes, which may be a value: from the first quote of a kind to
+/// the last, because values may have quotes too.
+pub(super) fn without_quoted(message: &str) -> String {
+    let mut out = message.to_owned();
+    for quote in ['\'', '"', '`'] {
+        // An apostrophe follows a letter.
+        let mut starts = out.match_indices(quote).map(|(start, _)| start);
+        let opens = |start: &usize| !out[..*start].ends_with(char::is_alphanumeric);
+        if let Some(start) = starts.find(opens) {
+            let end = out.rfind(quote).filter(|end| *end > start);
+            out.replace_range(start + 1..end.unwrap_or(out.len()), "?");
+        }
+    }
+    out
 }
 
 /// The text with a question mark for each literal, by which executions are the same statement.
@@ -181,12 +248,57 @@ mod tests {
             ("EXPLAIN ANALYZE DELETE FROM t", true),
             ("explain delete from t", false),
             ("vacuum t", true),
+            ("explain (analyse) delete from t", true),
+            ("set transaction read write", true),
+            ("BEGIN READ WRITE", true),
+            ("begin isolation level serializable, read only", false),
+            ("start transaction read write", true),
+            ("set \"transaction_read_only\" to off", true),
+            ("set search_path to a", false),
+            ("reset all", true),
+            ("reset search_path", false),
+            ("discard all", true),
+            (
+                "select set_config('transaction_read_only', 'off', false)",
+                true,
+            ),
+            ("start replica", true),
+            ("commit prepared 'a'", true),
+            ("rollback prepared 'a'", true),
+            ("prepare transaction 'a'", true),
         ] {
             assert_eq!(
                 effect(text, SqlDialect::PostgreSql).writes,
                 writes,
                 "{text}"
             );
+        }
+        for (text, writes) in [
+            ("set global max_connections = 5", true),
+            ("SET @@GLOBAL.max_connections = 5", true),
+            ("set persist_only a = 5", true),
+            ("set password = 'a'", true),
+            ("set @@session.transaction_read_only = 0", true),
+            ("set names utf8mb4", false),
+            ("set autocommit = 0", false),
+            ("reset query cache", true),
+            ("select 1 /*! into outfile 'a' */", true),
+            ("/*M! delete from t */", true),
+            ("select 1 /* a */", false),
+        ] {
+            assert_eq!(effect(text, SqlDialect::MySql).writes, writes, "{text}");
+        }
+    }
+
+    #[test]
+    fn messages_have_no_values() {
+        for (message, masked) in [
+            ("Duplicate entry 'it's' for key 'a'", "Duplicate entry '?'"),
+            ("can't find 'a' of \"b\"", "can't find '?' of \"?\""),
+            ("near 'a", "near '?"),
+            ("division by zero", "division by zero"),
+        ] {
+            assert_eq!(without_quoted(message), masked);
         }
     }
 
@@ -200,6 +312,7 @@ mod tests {
                 false,
             ),
             ("END;", Some(false), false),
+            ("prepare transaction 'a'", Some(false), false),
             ("ROLLBACK", Some(false), true),
             ("rollback to savepoint a", None, false),
             ("BEGIN; select 1; COMMIT", Some(false), false),

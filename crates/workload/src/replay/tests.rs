@@ -159,7 +159,7 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
     );
     let recording = SessionRecording::open(&out).expect("a recording");
     assert!(!recording.has_unnamed_statements());
-    assert_eq!(recording.concurrent_sessions(), 2);
+    assert_eq!(recording.concurrent_sessions(1), 2);
     // The first statement, which took 0.1 ms and was logged at 1010 ms, begins the recording.
     assert_eq!(
         played(recording),
@@ -233,11 +233,23 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
             "\"message\":\"execute <unnamed>: SELECT $1\",\"detail\":\"Parameters: $1 = '2'\"",
         ),
         json(31, "LOG", "\"message\":\"duration: 1.000 ms\""),
+        // Prepared without parameters, and with some that the log does not have.
+        json(40, "LOG", "\"message\":\"execute <unnamed>: SELECT 7\""),
+        json(50, "LOG", "\"message\":\"execute <unnamed>: SELECT 8\""),
+        json(
+            60,
+            "LOG",
+            "\"message\":\"execute <unnamed>: SELECT $1, $2\",\"detail\":\"Parameters: $1 = '2'\"",
+        ),
+        json(70, "LOG", "\"message\":\"execute <unnamed>: SELECT $1\""),
     ]
     .concat();
     let log = folder.file("log.json", &log);
     let out = folder.0.join("out");
-    record(&[log], true, &out);
+    let recorded = record(&[log], true, &out);
+    assert_eq!(recorded.left_out.without_values, 2);
+    // The two without parameters are one statement.
+    assert_eq!(recorded.different, 3);
     let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.has_unnamed_statements());
     assert_eq!(
@@ -246,6 +258,8 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
             ["0 Some(2000) false SELECT 1 []"],
             ["10000 None true SELECT x []"],
             ["20000 Some(1000) false SELECT $1 [Some(\"2\")]"],
+            ["30000 None false SELECT 7 []"],
+            ["40000 None false SELECT 8 []"],
         ]]
     );
 }

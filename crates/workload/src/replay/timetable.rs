@@ -10,21 +10,23 @@ use std::collections::BinaryHeap;
 
 /// How long before its first statement a session connects, and so how long before the first statement the load begins.
 pub(super) const CONNECT_LEAD_NS: u64 = 1_000_000_000;
-/// The copies of a session begin within this time.
-const COPIES_WITHIN_NS: u64 = 1_000_000_000;
+/// The copies of a session begin within this time of the recording.
+const COPIES_WITHIN_US: u64 = 1_000_000;
 /// At which pause between sessions a client can replay both, in recorded microseconds. It also has to connect in time, so
 /// that sessions which follow closely get clients of their own.
 const PAUSE_US: u64 = 1_000_000;
 
-/// The number of sessions that are open at once.
-pub(super) fn concurrent_sessions(sessions: &[RecordedSession]) -> u32 {
+/// The number of sessions that are open at once, for each copy.
+pub(super) fn concurrent_sessions(sessions: &[RecordedSession], copies: u32) -> u32 {
+    let shift_us_max = if copies > 1 { COPIES_WITHIN_US } else { 0 };
+    let pause_us = PAUSE_US + shift_us_max;
     let mut order: Vec<&RecordedSession> = sessions.iter().collect();
     order.sort_by_key(|session| session.start_us);
-    let mut free_us = BinaryHeap::new();
+    let mut free_us: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     for session in order {
         // The client that is free first takes it, if that is in time.
         if let Some(Reverse(first_us)) = free_us.peek()
-            && first_us + PAUSE_US <= session.start_us
+            && first_us.saturating_add(pause_us) <= session.start_us
         {
             free_us.pop();
         }
@@ -37,8 +39,8 @@ pub(super) fn concurrent_sessions(sessions: &[RecordedSession]) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Appearance {
     pub session: usize,
-    /// How much later than recorded it begins, for one of several copies.
-    pub shift_ns: u64,
+    /// How much later than recorded it begins, for one of several copies, in recorded time.
+    pub shift_us: u64,
 }
 
 /// The sessions of each client, in the order in which it replays them. Clients that get none have nothing to do.
@@ -60,16 +62,18 @@ pub(super) fn assign(
             let Some(Reverse((free_us, client))) = free.pop() else {
                 return by_client;
             };
-            let shift_ns = if copy == 0 {
+            let shift_us = if copy == 0 {
                 0
             } else {
-                random.below(COPIES_WITHIN_NS as usize) as u64
+                random.below(COPIES_WITHIN_US as usize) as u64
             };
-            by_client[client].push(Appearance { session, shift_ns });
+            by_client[client].push(Appearance { session, shift_us });
             let RecordedSession {
                 start_us, end_us, ..
             } = sessions[session];
-            let end_us = free_us.max(start_us) + (end_us - start_us);
+            let end_us = free_us
+                .max(start_us.saturating_add(shift_us))
+                .saturating_add(end_us.saturating_sub(start_us));
             free.push(Reverse((end_us, client)));
         }
     }
@@ -98,8 +102,12 @@ mod tests {
             (5 * second, 6 * second),
             (5 * second, 30 * second),
         ]);
-        assert_eq!(concurrent_sessions(&list), 3);
-        assert_eq!(concurrent_sessions(&[]), 1);
+        assert_eq!(concurrent_sessions(&list, 1), 3);
+        assert_eq!(concurrent_sessions(&[], 1), 1);
+        // A copy may begin, and so end, a second later.
+        let list_of_copies = sessions(&[(0, 10), (1_500_000, 1_500_010)]);
+        let clients = [1, 2].map(|copies| concurrent_sessions(&list_of_copies, copies));
+        assert_eq!(clients, [1, 2]);
         let assigned = assign(&list, 1, 3, 1);
         let of_client = |client: usize| {
             let list = assigned[client].iter().map(|appearance| appearance.session);
@@ -120,13 +128,13 @@ mod tests {
             let mut counts = [0; 3];
             for appearance in assigned.iter().flatten() {
                 counts[appearance.session] += 1;
-                assert!(appearance.shift_ns < COPIES_WITHIN_NS);
+                assert!(appearance.shift_us < COPIES_WITHIN_US);
             }
             assert_eq!(counts, [3; 3]);
             let mut starts = assigned
                 .iter()
                 .flatten()
-                .filter(|appearance| appearance.shift_ns == 0);
+                .filter(|appearance| appearance.shift_us == 0);
             assert!(starts.by_ref().count() >= 3);
         }
     }

@@ -174,11 +174,11 @@ fn experiment_section(goal: Goal) -> &'static str {
 }
 
 /// A price sheet without the user's prices: what is computed from it is marked as an example.
-pub fn price_sheet(found: &Found) -> String {
+pub fn price_sheet(found: &Found, plan: &Path) -> String {
     let memory = found.facts.memory_bytes.map(units::bytes);
     let machine = memory.map_or("machine".to_owned(), |memory| format!("machine, {memory}"));
     format!(
-        "# What the server of price.toml costs. The prices are not yours yet: write them, and remove the line \"example\".\n\
+        "# What the server of {plan} costs. The prices are not yours yet: write them, and remove the line \"example\".\n\
          #\n\
              #   prony price this=last --sheet prices.toml\n\
          \n\
@@ -205,6 +205,7 @@ pub fn price_sheet(found: &Found) -> String {
          quantity = {storage}\n\
          unit_price = 0.10\n\
          per = \"month\"\n",
+        plan = plan.display(),
         today = jiff::Zoned::now().date(),
         product = found.product(),
         machine = toml_text(&machine),

@@ -37,7 +37,7 @@ pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
     let input = prony_plan::PlanInput::from_toml("plan", &plan)
         .map_err(|problems| super::plan::failure("the plan that was made", problems))?;
     if let Some(sheet) = &sheet {
-        file::write_new(sheet, "price sheet", &goals::price_sheet(&found))?;
+        file::write_new(sheet, "price sheet", &goals::price_sheet(&found, &path))?;
         output::notice(&format!("Written to {}", sheet.display()));
     }
     file::write_new(&path, "plan", &plan)?;

@@ -210,7 +210,15 @@ impl StorePages {
         ids.dedup();
         if !(2..=MAX_TICKED).contains(&ids.len()) {
             let hint = format!("go back to the list, and tick 2 to {MAX_TICKED} runs");
-            return Err(Failure::usage("a comparison needs at least two runs", hint));
+            let message = if ids.len() < 2 {
+                "a comparison needs at least two runs".to_owned()
+            } else {
+                format!(
+                    "a comparison has at most {MAX_TICKED} runs, and {} are ticked",
+                    ids.len()
+                )
+            };
+            return Err(Failure::usage(message, hint));
         }
         let runs = ids.iter().map(|id| self.store.load_stored(id));
         let mut runs = runs.collect::<Result<Vec<Run>, _>>()?;

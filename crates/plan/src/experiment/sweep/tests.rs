@@ -265,3 +265,30 @@ fn problems_name_the_place_and_the_value() {
     both.assert_contains("sweeps what --clients sets");
     assert!(SweepAxis::from_flag("clients").is_err() && SweepAxis::from_flag("=1,2").is_err());
 }
+
+#[test]
+fn values_that_are_compared_are_variants_and_no_points() {
+    let vary = |text: &str| {
+        let flags = PlanInput {
+            sweep: Some(SweepInput {
+                axes: vec![SweepAxis::from_vary(text).unwrap()],
+                is_compared: true,
+                ..SweepInput::default()
+            }),
+            ..PlanInput::default()
+        };
+        input("").overlay(flags).check_experiment()
+    };
+    let experiment = vary("settings.synchronous_commit=on,off").unwrap();
+    let variants = experiment.variants.iter();
+    let names: Vec<&str> = variants.map(|variant| &*variant.name).collect();
+    assert_eq!(names, ["synchronous_commit-on", "synchronous_commit-off"]);
+    assert!(
+        experiment
+            .variants
+            .iter()
+            .all(|variant| variant.point.is_empty())
+    );
+    let problems = vary("clients=8").err().unwrap().to_string();
+    problems.assert_contains("--vary clients: has one value");
+}

@@ -234,6 +234,12 @@ fn tcp_options_reach_the_socket() {
         (get(libc::TCP_KEEPIDLE), get(libc::TCP_USER_TIMEOUT)),
         (77, 1234)
     );
+    let longest = crate::TcpOptions {
+        user_timeout_ms: Some(u32::MAX),
+        ..options
+    };
+    longest.apply(stream.as_fd()).unwrap();
+    assert_eq!(get(libc::TCP_USER_TIMEOUT), i32::MAX);
 }
 
 #[test]

@@ -11,11 +11,21 @@ use super::file::SqlDialectCode;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use prony_plan::{ErrorParts, UserError, system_error};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The most bytes of one record. The server truncates none, but a text of 1 GB is no statement of a load.
 const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// A longer duration is no duration: 30 years.
+const DURATION_US_MAX: f64 = 1e15;
+
+/// A duration in microseconds, unless it is none.
+fn duration_us(us: f64) -> Option<u64> {
+    (0.0..=DURATION_US_MAX)
+        .contains(&us)
+        .then(|| us.round() as u64)
+}
 
 /// Why a log cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -137,7 +147,9 @@ impl<R: BufRead> Records<R> {
             let message = format!("a record has more than {} MiB", RECORD_BYTES_MAX >> 20);
             return Err(io::Error::other(message));
         }
-        Ok(self.input.read_until(b'\n', &mut self.record)? > 0)
+        // A line without an end must not fill the memory.
+        let mut input = self.input.by_ref().take(RECORD_BYTES_MAX as u64 + 1);
+        Ok(input.read_until(b'\n', &mut self.record)? > 0)
     }
 
     /// Reads a record that ends with the line in which its double quotes are balanced, as in CSV.

@@ -4,7 +4,8 @@
 //! their text. The slow query log with `long_query_time = 0` has each statement when it ends, with its duration.
 
 use super::super::recorder::LogEvent;
-use super::{Records, TakeEvent, clock};
+use super::{Records, TakeEvent, clock, duration_us};
+use std::collections::HashSet;
 use std::io::{self, BufRead};
 
 /// Whether a line begins a record of the general log: a time or none, the number of the session and a command.
@@ -58,6 +59,8 @@ pub(super) fn is_header(line: &[u8]) -> bool {
 pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
     let mut records = Records::new(input);
     let mut last_us = 0;
+    // The sessions whose last statement was EXECUTE, which the server logs once more with its values.
+    let mut executes: HashSet<String> = HashSet::new();
     let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
     while records.next_until(begins)? {
         let text = String::from_utf8_lossy(&records.record);
@@ -66,6 +69,17 @@ pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io:
         };
         let at_us = time_us.unwrap_or(last_us);
         last_us = at_us;
+        let is_text = command == "Query";
+        if matches!(command, "Query" | "Execute" | "Quit") {
+            let repeats = executes.remove(session);
+            if repeats && command == "Execute" {
+                continue;
+            }
+            let word = argument.trim_start().get(..8);
+            if is_text && word.is_some_and(|word| word.eq_ignore_ascii_case("execute ")) {
+                executes.insert(session.to_owned());
+            }
+        }
         let event = match command {
             "Query" | "Execute" => LogEvent::Statement {
                 at_us,
@@ -145,7 +159,7 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
         *last_us = clock::mysql(rest).map(|(time_us, _)| time_us);
     }
     let duration_s: f64 = attribute(lines, "Query_time: ")?.parse().ok()?;
-    let duration_us = (duration_s * 1e6).round() as u64;
+    let duration_us = duration_us(duration_s * 1e6)?;
     let session = attribute(lines, "Thread_id: ").or_else(|| attribute(lines, " Id: "))?;
     let mut statement = text;
     let mut began_us = None;
@@ -214,6 +228,8 @@ mod tests {
             2026-11-29T22:57:41.000002Z\t    8 Query\tselect 1,\n2\n\
             2026-11-29T22:57:41.000003Z\t    9 Prepare\tselect ?\n\
             2026-11-29T22:57:41.000004Z\t    9 Execute\tselect 5\n\
+            2026-11-29T22:57:41.000004Z\t    8 Query\texecute a using @b\n\
+            2026-11-29T22:57:41.000004Z\t    8 Execute\tselect 6\n\
             2026-11-29T22:57:41.000005Z\t    8 Quit\t\n";
         assert_eq!(
             events(|take| read_general(mysql.as_bytes(), take)),
@@ -221,6 +237,7 @@ mod tests {
                 "8 Connected",
                 "8 41000002 None select 1,\n2",
                 "9 41000004 None select 5",
+                "8 41000004 None execute a using @b",
                 "8 Disconnected"
             ]
         );

@@ -5,7 +5,7 @@
 //! protocol, parsing and binding have records of their own, and the parameters are in the detail.
 
 use super::super::recorder::LogEvent;
-use super::{Records, TakeEvent, clock};
+use super::{Records, TakeEvent, clock, duration_us};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -139,7 +139,7 @@ fn take_record(record: &Record<'_>, take: &mut TakeEvent<'_>) -> io::Result<()> 
         let Some(duration_us) = duration
             .parse::<f64>()
             .ok()
-            .map(|ms| (ms * 1e3).round() as u64)
+            .and_then(|ms| duration_us(ms * 1e3))
         else {
             return Ok(());
         };
