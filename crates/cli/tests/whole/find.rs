@@ -83,7 +83,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let page = bench.home.join("curve.html").display().to_string();
     ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
     let page = std::fs::read_to_string(page).expect("a page");
-    assert!(page.contains("id=\"capacity-times\""), "the drawing");
+    assert!(page.contains("id=\"capacity-times-t\""), "the drawing");
     assert!(page.contains(" at max below 1.00 µs"), "the answer");
     assert!(
         page.contains("No rate that was measured meets it."),
