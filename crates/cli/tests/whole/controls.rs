@@ -290,16 +290,21 @@ fn a_network_that_is_cut_keeps_no_client_waiting_beyond_its_time_out() {
         )
     };
     let on_maria = |options| cut_network(&maria.home, maria_port, maria.url(), workload, options);
-    for (with, without) in [
+    // A request that was received before the cut has nothing left that could time out but probes of the connection; the
+    // time-out of a write does not limit the wait for a reply.
+    let probed = "tcp_user_timeout=1000&keepalives_idle=1&keepalives_interval=1&keepalives_count=1";
+    for (with, without, not_back_max) in [
+        (on_postgres(probed), on_postgres("tcp_user_timeout=0"), 0),
+        (on_maria("read-timeout=1"), on_maria("read-timeout=0"), 0),
         (
-            on_postgres("tcp_user_timeout=1000"),
-            on_postgres("tcp_user_timeout=0"),
+            on_maria("write-timeout=1"),
+            on_maria("connect-timeout=5"),
+            3,
         ),
-        (on_maria("read-timeout=1"), on_maria("read-timeout=0")),
-        (on_maria("write-timeout=1"), on_maria("connect-timeout=5")),
     ] {
         let gaps = |run: &Run| run.commit_gap.clone().expect("measured");
-        assert_eq!(gaps(&with).clients.not_back, 0, "{:?}", gaps(&with));
+        let not_back = gaps(&with).clients.not_back;
+        assert!(not_back <= not_back_max, "{:?}", gaps(&with));
         assert_eq!(account(&with).lost, 0, "{:?}", with.ledger);
         assert_eq!(gaps(&without).clients.not_back, 4, "{:?}", gaps(&without));
     }
