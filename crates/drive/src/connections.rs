@@ -6,6 +6,7 @@
 //! back.
 
 mod connecting;
+mod overdue;
 mod returning;
 
 use crate::attempts::ConnectAttempts;
@@ -22,13 +23,11 @@ use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
 use crate::timers::Timers;
 use prony_measure::interval::TimestampCounts;
 use prony_plan::SplitMix;
-use prony_server::Target;
 use prony_session::{Conn, DbError, UserPhase};
 use prony_wire::FeedStatus;
 use returning::HostProbe;
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// Longest wait for events, so that an interrupt is noticed soon.
 const WAIT_MAX_NS: u64 = 50_000_000;
@@ -162,12 +161,6 @@ pub(crate) struct Connections<'a, I> {
     channel: &'a CollectorChannel<'a>,
 }
 
-/// The longest waits for a reply of the server, and of that for reads.
-fn reply_limits(target: &Target) -> [Duration; 2] {
-    let reads = target.read_target.as_deref().unwrap_or(target);
-    [target, reads].map(|target| target.tcp.reply_timeout.unwrap_or(Duration::MAX))
-}
-
 impl<'a, I: Io> Connections<'a, I> {
     /// A connection for each of these clients, and one to the server for reads if there is one; all of them down. The I/O
     /// engine has a slot for each.
@@ -229,10 +222,7 @@ impl<'a, I: Io> Connections<'a, I> {
             scratch: ScratchBuffers::default(),
             timers: Timers::default(),
             refused_at_once: Vec::new(),
-            reply_check_ns: match reply_limits(job.target) {
-                [Duration::MAX, Duration::MAX] => u64::MAX,
-                _ => 0,
-            },
+            reply_check_ns: overdue::first_check_ns(job.target),
             stage: Stage::Prologue,
             channel,
         }
@@ -470,33 +460,6 @@ impl<'a, I: Io> Connections<'a, I> {
         };
         let status = status.map_err(DbError::into_message)?;
         Ok((status, timestamp_ns))
-    }
-
-    /// Gives up the connections whose server has sent nothing for the longest time that the URL allows: clients limit each
-    /// read, so that a long reply that arrives in parts is none of them. A request that is
-    /// queued has the departure of the one before it, so that only what was overdue at the last look already is given up.
-    #[cold]
-    fn lose_silent(&mut self, now_ns: u64) -> Vec<ConnectionEvent> {
-        let limits = reply_limits(self.job.target);
-        let limits_ns = limits.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-        let shortest_ns = limits_ns[0].min(limits_ns[1]);
-        self.reply_check_ns = now_ns + (shortest_ns / 20).max(WAIT_MAX_NS);
-        let mut events = Vec::new();
-        for slot in 0..self.slots.len() as Slot {
-            let sent_ns = self.io.sent(slot).before_ns;
-            let connection = &mut self.slots[slot as usize];
-            let waits = connection.link.is_up() && connection.conn.is_busy_with(UserPhase::Send);
-            let of_use = usize::from(connection.connection_use == ConnectionUse::Reads);
-            let since_ns = sent_ns.max(connection.heard_ns);
-            let is_overdue = waits && now_ns.saturating_sub(since_ns) > limits_ns[of_use];
-            let overdue_ns = if is_overdue { since_ns } else { u64::MAX };
-            if std::mem::replace(&mut connection.overdue_ns, overdue_ns) == since_ns && is_overdue {
-                let limit = limits[of_use];
-                let reason = format!("no reply within {limit:?}, the time-out of the URL");
-                events.extend(self.on_loss(slot, &reason));
-            }
-        }
-        events
     }
 
     /// Handles the loss of a connection that was up.

@@ -2,6 +2,7 @@
 //!
 //! In: the text of a command or an address. Out: what to start, and names for messages. Must never: show a password.
 
+use prony_plan::shell_word;
 use prony_server::secrets;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ pub(crate) fn split_weight(command: &str) -> (Option<u32>, &str) {
 pub(crate) fn shell_command(command: &str, program: &Path) -> String {
     let is_local = command.split_whitespace().next() == Some("env");
     let program = match program.to_str() {
-        Some(path) if is_local => format!("'{}'", path.replace('\'', r"'\''")),
+        Some(path) if is_local => shell_word(path),
         _ => "prony".to_owned(),
     };
     format!("{command} {program} agent --stdio")

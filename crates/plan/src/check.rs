@@ -224,12 +224,7 @@ impl Checker<'_> {
         let read_share = self.check_reads();
         let pace = self.check_pace();
         let stop = self.check_stop();
-        // Recorded sessions are measured from the first.
-        let default_warmup = if replays_sessions(input) {
-            Duration::ZERO
-        } else {
-            default_warmup(stop)
-        };
+        let default_warmup = default_warmup(input, stop);
         Some(DrivePlan {
             clients: clients?,
             threads: threads?,
@@ -258,7 +253,7 @@ impl Checker<'_> {
             // A replay compares it with that of the recorded statements.
             statement_latency: value_or(
                 &input.statement_latency,
-                default.statement_latency || replays_sessions(input),
+                default.statement_latency || input.replays_sessions(),
             ),
             // Without a setting of their own. The literal names every field, so that the compiler finds a
             // setting that is read and then not used.
@@ -451,7 +446,7 @@ impl Checker<'_> {
 
     fn check_pace(&mut self) -> Option<Pace> {
         let input = self.input;
-        if replays_sessions(input) {
+        if input.replays_sessions() {
             return Some(self.check_replay_pace());
         }
         let is_rate_usable = self.is_usable("run.rate");
@@ -481,7 +476,7 @@ impl Checker<'_> {
             self.report(&duration.location, "must be more than 0");
         }
         let Some(transactions) = &input.transactions else {
-            let default = if replays_sessions(input) {
+            let default = if input.replays_sessions() {
                 Stop::WorkDone
             } else {
                 DrivePlan::default().stop
@@ -501,12 +496,6 @@ impl Checker<'_> {
     }
 }
 
-/// Whether the plan replays recorded sessions, which have times of their own and an end.
-fn replays_sessions(input: &PlanInput) -> bool {
-    let mut name = input.workload.iter();
-    name.any(|name| name.value == REPLAY_WORKLOAD)
-}
-
 /// The clients of a plan that names no number.
 fn default_clients(input: &PlanInput) -> u32 {
     match input.rate_tps {
@@ -516,8 +505,10 @@ fn default_clients(input: &PlanInput) -> u32 {
 }
 
 /// The warm-up of a plan that names none: short windows and counts are trials, where it would be most of the time.
-pub(crate) fn default_warmup(stop: Stop) -> Duration {
+fn default_warmup(input: &PlanInput, stop: Stop) -> Duration {
     match stop {
+        // Recorded sessions are measured from the first.
+        _ if input.replays_sessions() => Duration::ZERO,
         Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
         _ => Duration::ZERO,
     }

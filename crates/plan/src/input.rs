@@ -3,6 +3,7 @@
 //! Values of a TOML file and flags of a command line are merged into one [`PlanInput`]. Defaults are not
 //! filled in here (`check` does that), and `Debug` never prints a URL.
 
+use crate::check::REPLAY_WORKLOAD;
 use crate::plan::{Pace, Plan, ServerPlan, Stop};
 use crate::problem::{InputLocation, Problem};
 pub use crate::settings::PlanInput;
@@ -102,6 +103,12 @@ fn limits(stop: Stop) -> (Option<Duration>, Option<u64>) {
 }
 
 impl PlanInput {
+    /// Whether the plan replays recorded sessions, which have times of their own and an end.
+    pub fn replays_sessions(&self) -> bool {
+        let mut name = self.workload.iter();
+        name.any(|name| name.value == REPLAY_WORKLOAD)
+    }
+
     /// Sets an option of the workload from a flag, if the flag has a value.
     pub fn set_option<T: Into<toml::Value>>(&mut self, name: &str, key: &str, value: Option<T>) {
         if let Some(option) = value_from_flag(name, value.map(Into::into)) {

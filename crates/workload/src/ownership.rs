@@ -16,7 +16,8 @@ pub fn require_ownership(control: &mut Control, names: &[&str]) -> Result<(), Er
     if control.dialect() != SqlDialect::PostgreSql || names.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    let quoted = |name: &&str| SqlDialect::PostgreSql.quote_literal(name);
+    let names: Vec<String> = names.iter().map(quoted).collect();
     // The owner of a schema may drop its tables too.
     let query = format!(
         "select c.oid::regclass, pg_get_userbyid(c.relowner), quote_ident(current_user) \

@@ -52,14 +52,8 @@ pub enum Goal {
 
 impl Goal {
     /// The name, as on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Goal::Compare => "compare",
-            Goal::Capacity => "capacity",
-            Goal::Gate => "gate",
-            Goal::Price => "price",
-            Goal::Failover => "failover",
-            Goal::Own => "own",
-        }
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }

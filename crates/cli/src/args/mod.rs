@@ -37,7 +37,7 @@ pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use serve::ServeArgs;
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
-pub use trend::TrendArgs;
+pub use trend::{TREND_RUNS, TrendArgs};
 
 use crate::exit::{self, Failure};
 use clap::error::{ContextKind, ContextValue};

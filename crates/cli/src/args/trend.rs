@@ -7,6 +7,9 @@ use clap::Args;
 use prony_store::Requirement;
 use std::path::PathBuf;
 
+/// The newest runs of which a trend consists, unless another number is given.
+pub const TREND_RUNS: usize = 200;
+
 /// Arguments of `prony trend`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -34,7 +37,7 @@ pub struct TrendArgs {
     pub filter: FilterArgs,
 
     /// Use at most this many of the newest runs; 0 uses all
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = TREND_RUNS)]
     pub last: usize,
 
     /// Show runs that are comparable with this one: a run, named as in `prony show`

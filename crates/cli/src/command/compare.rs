@@ -27,7 +27,7 @@ use std::path::Path;
 const FIRST_SIDE: &str = "A";
 
 /// Maximum number of sides: they are labelled with letters. A sweep of more points shows its curve only.
-const MAX_SIDES: usize = 26;
+pub(crate) const MAX_SIDES: usize = 26;
 
 /// A side with its runs.
 pub(crate) struct LoadedSide {

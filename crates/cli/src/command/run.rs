@@ -159,11 +159,8 @@ pub fn plan_input(
 
 /// The number of clients and the protocol of the recording, for a replay that does not name them.
 fn with_recorded_load(mut input: PlanInput) -> PlanInput {
-    let is_replay = input
-        .workload
-        .as_ref()
-        .is_some_and(|name| name.value == REPLAY_WORKLOAD);
-    let file = input.options.get("file").filter(|_| is_replay);
+    let file = input.options.get("file");
+    let file = file.filter(|_| input.replays_sessions());
     // A file that cannot be read is reported with the other problems of the plan.
     let Some(recording) = file.and_then(|file| load_of(file.value.as_str()?)) else {
         return input;
@@ -172,11 +169,9 @@ fn with_recorded_load(mut input: PlanInput) -> PlanInput {
         .options
         .get("sessions")
         .and_then(|copies| copies.value.as_integer());
-    let copies = copies
-        .and_then(|copies| u64::try_from(copies).ok())
-        .unwrap_or(1);
-    let concurrent = recording.concurrent_sessions(copies.try_into().unwrap_or(u32::MAX));
-    let clients = u64::from(concurrent).saturating_mul(copies);
+    let copies = copies.and_then(|copies| u32::try_from(copies).ok());
+    let copies = copies.unwrap_or(1);
+    let clients = u64::from(recording.concurrent_sessions(copies)) * u64::from(copies);
     if input.clients.is_none() {
         input.clients = value_from_flag("the recording", Some(clients.min(MAX_CLIENTS.into())));
     }

@@ -7,7 +7,7 @@ use super::output;
 use crate::args::{DiffSettingsArgs, FilterArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
-use prony_plan::cpu_count;
+use prony_plan::{cpu_count, shell_word};
 use prony_report::hdr_log::HdrLog;
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
@@ -180,12 +180,10 @@ pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
 
 /// The argument with which `prony show` prints the run again: the id, unless the user named a file or the newest run.
 fn show_argument(name: &str, run: &Run) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "./_-+=@:,".contains(c);
     match name {
         "last" => name.to_owned(),
         file if !Path::new(file).is_file() => run.id.clone(),
-        file if file.chars().all(is_plain) => file.to_owned(),
-        file => format!("'{}'", file.replace('\'', "'\\''")),
+        file => shell_word(file),
     }
 }
 

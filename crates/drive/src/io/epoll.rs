@@ -241,8 +241,10 @@ impl Epoll {
             let connection = &mut self.slots[slot as usize];
             connection.transmit_timestamp_ns =
                 socket::transmit_timestamp_ns(fd).or(connection.transmit_timestamp_ns);
-            let error = socket::pending_error(connection.socket.as_ref()?);
-            return (error != 0).then(|| io_event(IoEventKind::Closed(error)))?;
+            return match socket::pending_error(connection.socket.as_ref()?) {
+                0 => None,
+                error => io_event(IoEventKind::Closed(error)),
+            };
         }
         None
     }

@@ -2,8 +2,9 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, shell_quoted, unknown};
+use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::formatting::{bytes, thousands, three_digits};
+use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
 /// Open files besides those of connections: 3 per thread and 16 of the process, as the load loop requires.
@@ -168,9 +169,9 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
     let command = if cgroup.cpu_file.ends_with("cfs_quota_us") {
-        format!("echo -1 > {}", shell_quoted(&cgroup.cpu_file))
+        format!("echo -1 > {}", shell_word(&cgroup.cpu_file))
     } else {
-        format!("echo max > {}", shell_quoted(&cgroup.cpu_file))
+        format!("echo max > {}", shell_word(&cgroup.cpu_file))
     };
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
@@ -225,7 +226,7 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     let finding = bad(value, reason).advised("Stop other programs, or use a larger machine.");
     if is_limited && !cgroup.memory_file.is_empty() {
         finding.mended_by({
-            let file = shell_quoted(&cgroup.memory_file);
+            let file = shell_word(&cgroup.memory_file);
             if file.contains("limit_in_bytes") {
                 format!("echo -1 > {file}")
             } else {

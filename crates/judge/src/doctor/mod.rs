@@ -122,16 +122,6 @@ fn unknown(reason: impl Into<String>) -> DoctorFinding {
     finding(DoctorState::Unknown, "", reason)
 }
 
-/// A path or a name for a shell command: in quotes, unless it has only characters without a meaning for shells.
-fn shell_quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@+".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
 /// Adds the remedy to a finding.
 trait Remedied {
     /// With shell commands that mend it.

@@ -4,10 +4,10 @@
 //! the load does not use, if the route is known.
 
 use super::{
-    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, shell_quoted,
-    unknown,
+    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, unknown,
 };
 use crate::formatting::{bytes, count};
+use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
 /// Number of CPUs from which one CPU for all received packets is bad: a CPU handles some hundred thousand packets
@@ -189,7 +189,7 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
         "sysctl -w net.core.rps_sock_flow_entries={FLOW_ENTRIES}\n\
          for q in /sys/class/net/{}/queues/rx-*; do echo {mask} > \"$q/rps_cpus\"; echo {flows} > \
          \"$q/rps_flow_cnt\"; done",
-        shell_quoted(name)
+        shell_word(name)
     );
     if processing == 1 && cpus >= ONE_CPU_BAD_FROM {
         bad(value, reason).mended_by(command)
@@ -234,7 +234,7 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
         ));
     };
     let value = format!("{name}: {mtu} bytes");
-    let command = format!("ip link set dev {} mtu {ETHERNET_MTU}", shell_quoted(name));
+    let command = format!("ip link set dev {} mtu {ETHERNET_MTU}", shell_word(name));
     let advice =
         "First make sure that the network carries packets of that size: ping -M do -s 1472 SERVER.";
     let reason =

@@ -2,6 +2,7 @@
 //!
 //! In: a Run. Out: a shell command line. Must never: contain a password; the document has none.
 
+use prony_plan::shell_word;
 use prony_store::Run;
 use serde_json::Value;
 
@@ -53,23 +54,13 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
     if is_prony_run && has_plan {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
-    let words: Vec<String> = words.iter().map(|word| quote_for_shell(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     Some((words.join(" "), notes))
 }
 
 fn array_of_strings(list: &Value) -> Option<Vec<String>> {
     let texts = list.as_array()?.iter().map(|value| value.as_str());
     texts.map(|text| text.map(str::to_owned)).collect()
-}
-
-/// Quotes a word for a shell, if necessary.
-fn quote_for_shell(word: &str) -> String {
-    let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
-    if !word.is_empty() && word.chars().all(needs_no_quotes) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]

@@ -70,9 +70,9 @@ pub(super) struct RecordedSession {
 }
 
 /// What a recording has beside its sessions.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Index {
-    pub dialect: SqlDialectCode,
+    pub dialect: SqlDialect,
     /// Whether literals and parameters were left out.
     pub is_masked: bool,
     pub statements: Vec<RecordedStatement>,
@@ -87,26 +87,11 @@ pub(super) struct Index {
     pub named: u64,
 }
 
-/// The dialect of the recorded statements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SqlDialectCode {
-    #[default]
-    PostgreSql,
-    MySql,
-}
-
-impl SqlDialectCode {
-    pub fn dialect(self) -> SqlDialect {
-        match self {
-            SqlDialectCode::PostgreSql => SqlDialect::PostgreSql,
-            SqlDialectCode::MySql => SqlDialect::MySql,
-        }
-    }
-}
-
 impl Index {
     fn write(&self) -> Vec<u8> {
-        let mut out = vec![self.dialect as u8, u8::from(self.is_masked)];
+        // Logs of SQL Server are not read.
+        let is_mysql = self.dialect == SqlDialect::MySql;
+        let mut out = vec![u8::from(is_mysql), u8::from(self.is_masked)];
         for number in [self.errors, self.unnamed, self.named] {
             put_number(number, &mut out);
         }
@@ -141,8 +126,8 @@ impl Index {
     fn read(bytes: &[u8]) -> Option<Index> {
         let mut cursor = Cursor::new(bytes);
         let dialect = match cursor.byte()? {
-            0 => SqlDialectCode::PostgreSql,
-            1 => SqlDialectCode::MySql,
+            0 => SqlDialect::PostgreSql,
+            1 => SqlDialect::MySql,
             _ => return None,
         };
         let is_masked = cursor.byte()? != 0;

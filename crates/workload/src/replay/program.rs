@@ -4,8 +4,9 @@
 //! reply, whichever is later. As fast as possible, nothing waits but for replies.
 
 use super::file::{Execution, SessionReader, SessionRecording};
-use super::statements::{RecordedStatement, normalised, without_quoted};
+use super::statements::{RecordedStatement, without_quoted};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
+use crate::capture::without_literals;
 use prony_document::{ObservedShare, RecordedLatency};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{Statement, StatementIds, Value};
@@ -92,7 +93,7 @@ impl ReplayProgram {
 impl Replay {
     /// The text of a statement for documents and pages, which may go to others: without literals.
     fn shown(&self, entry: &RecordedStatement) -> String {
-        normalised(&entry.text, self.recording.index.dialect.dialect())
+        without_literals(&entry.text, self.recording.index.dialect)
     }
 }
 

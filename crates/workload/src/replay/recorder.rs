@@ -5,8 +5,12 @@
 //! chunks. Must never: hold more of the log, or write a literal unless told to.
 
 use super::encoding::put_number;
-use super::file::{Index, RecordedSession, SessionWriter, SqlDialectCode, put_execution};
-use super::statements::{RecordedStatement, StatementEffect, effect, normalised, short_name};
+use super::file::{Index, RecordedSession, SessionWriter, put_execution};
+use super::statements::{
+    RecordedStatement, StatementEffect, effect, placeholders, short_name, with_values,
+};
+use crate::capture::without_literals;
+use prony_document::SqlDialect;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -95,6 +99,16 @@ struct Waiting {
     is_named: bool,
 }
 
+/// An execution of a statement, as the log has it.
+struct Executed<'a> {
+    at_us: i64,
+    duration_us: Option<u64>,
+    text: &'a str,
+    values: Option<&'a [Option<String>]>,
+    is_named: bool,
+    has_failed: bool,
+}
+
 /// What is known of a statement by its text.
 #[derive(Clone, Copy)]
 struct Known {
@@ -127,7 +141,6 @@ struct OpenSession {
 pub struct SessionRecorder<W> {
     writer: SessionWriter<W>,
     index: Index,
-    keeps_literals: bool,
     /// The open sessions by their name in the log.
     open: HashMap<Box<str>, OpenSession>,
     known: HashMap<Box<str>, Known>,
@@ -145,7 +158,7 @@ impl<W: Write> SessionRecorder<W> {
     /// The file cannot be written.
     pub fn new(
         out: W,
-        dialect: SqlDialectCode,
+        dialect: SqlDialect,
         keeps_literals: bool,
     ) -> io::Result<SessionRecorder<W>> {
         let other = RecordedStatement {
@@ -160,9 +173,11 @@ impl<W: Write> SessionRecorder<W> {
                 is_masked: !keeps_literals,
                 statements: vec![other],
                 kinds: vec![OTHER.to_owned()],
-                ..Index::default()
+                sessions: Vec::new(),
+                errors: 0,
+                unnamed: 0,
+                named: 0,
             },
-            keeps_literals,
             open: HashMap::new(),
             known: HashMap::new(),
             kinds: HashMap::new(),
@@ -203,41 +218,30 @@ impl<W: Write> SessionRecorder<W> {
         match event {
             LogEvent::Statement {
                 at_us,
-                duration_us: None,
-                text,
-                values,
-                is_named,
-            } => {
-                self.end_waiting(&mut state, None, false)?;
-                state.waiting = Some(Box::new(Waiting {
-                    at_us,
-                    text: text.to_owned(),
-                    values,
-                    is_named,
-                }));
-            }
-            LogEvent::Statement {
-                at_us,
                 duration_us,
                 text,
                 values,
                 is_named,
             } => {
                 self.end_waiting(&mut state, None, false)?;
-                let (at_us, steps_us) = match state.steps.take() {
-                    Some((first_us, steps_us)) => (first_us.min(at_us), steps_us),
-                    None => (at_us, 0),
-                };
-                let duration_us = duration_us.map(|duration| duration + steps_us);
-                self.count_prepared(values.is_some(), is_named);
-                self.add(
-                    &mut state,
-                    at_us,
-                    duration_us,
-                    text,
-                    values.as_deref(),
-                    false,
-                )?;
+                if duration_us.is_some() {
+                    let executed = Executed {
+                        at_us,
+                        duration_us,
+                        text,
+                        values: values.as_deref(),
+                        is_named,
+                        has_failed: false,
+                    };
+                    self.add(&mut state, executed)?;
+                } else {
+                    state.waiting = Some(Box::new(Waiting {
+                        at_us,
+                        text: text.to_owned(),
+                        values,
+                        is_named,
+                    }));
+                }
             }
             LogEvent::Step { at_us, duration_us } => add_step(&mut state, at_us, duration_us),
             LogEvent::Duration { at_us, duration_us } => match state.waiting {
@@ -281,7 +285,15 @@ impl<W: Write> SessionRecorder<W> {
             self.recorded.left_out.without_values += 1;
             return Ok(());
         }
-        self.add(state, at_us, None, text, None, true)
+        let executed = Executed {
+            at_us,
+            duration_us: None,
+            text,
+            values: None,
+            is_named: false,
+            has_failed: true,
+        };
+        self.add(state, executed)
     }
 
     /// Records the statement that waits for its duration.
@@ -294,30 +306,31 @@ impl<W: Write> SessionRecorder<W> {
         let Some(waiting) = state.waiting.take() else {
             return Ok(());
         };
-        let Waiting {
+        let executed = Executed {
+            at_us: waiting.at_us,
+            duration_us,
+            text: &waiting.text,
+            values: waiting.values.as_deref(),
+            is_named: waiting.is_named,
+            has_failed,
+        };
+        self.add(state, executed)
+    }
+
+    fn add(&mut self, state: &mut OpenSession, executed: Executed<'_>) -> io::Result<()> {
+        let Executed {
             mut at_us,
+            mut duration_us,
             text,
             values,
             is_named,
-        } = *waiting;
-        let mut duration_us = duration_us;
+            has_failed,
+        } = executed;
         if let Some((first_us, steps_us)) = state.steps.take() {
             at_us = at_us.min(first_us);
             duration_us = duration_us.map(|duration| duration + steps_us);
         }
-        self.count_prepared(values.is_some(), is_named);
-        self.add(
-            state,
-            at_us,
-            duration_us,
-            &text,
-            values.as_deref(),
-            has_failed,
-        )
-    }
-
-    fn count_prepared(&mut self, is_prepared: bool, is_named: bool) {
-        if is_prepared {
+        if values.is_some() {
             let count = if is_named {
                 &mut self.index.named
             } else {
@@ -325,24 +338,13 @@ impl<W: Write> SessionRecorder<W> {
             };
             *count += 1;
         }
-    }
-
-    fn add(
-        &mut self,
-        state: &mut OpenSession,
-        at_us: i64,
-        duration_us: Option<u64>,
-        text: &str,
-        values: Option<&[Option<String>]>,
-        has_failed: bool,
-    ) -> io::Result<()> {
         // A prepared statement without parameters has its literals in its text, as others have.
         let values = values.filter(|values| {
             !values.is_empty()
-                || (self.keeps_literals && placeholders(text, self.index.dialect) > 0)
+                || (self.keeps_literals() && placeholders(text, self.index.dialect) > 0)
         });
         let known = self.know(text, values.is_some());
-        if self.keeps_literals && values.is_some_and(|values| values.len() < known.values) {
+        if self.keeps_literals() && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());
         }
@@ -366,7 +368,7 @@ impl<W: Write> SessionRecorder<W> {
         let needs_values = statement.has_placeholders;
         let before = state.transaction.len();
         let text = self.text_to_keep(text, known.index, values);
-        let values = values.filter(|_| needs_values && self.keeps_literals);
+        let values = values.filter(|_| needs_values && self.keeps_literals());
         put_execution(
             at_us - state.previous_us,
             duration_us,
@@ -384,11 +386,7 @@ impl<W: Write> SessionRecorder<W> {
             .recorded
             .end_us
             .max(at_us + duration_us.unwrap_or_default());
-        self.recorded.statements += 1;
-        self.recorded.writes += u64::from(known.effect.writes);
-        self.recorded.errors += u64::from(has_failed);
-        let may_repeat = self.index.dialect == SqlDialectCode::MySql;
-        self.recorded.calls += u64::from(may_repeat && known.effect.calls_procedure);
+        self.count(known.effect, has_failed);
         if let (Some(is_in_block), false) = (known.effect.leaves_block, has_failed) {
             state.is_in_block = is_in_block;
         }
@@ -396,6 +394,18 @@ impl<W: Write> SessionRecorder<W> {
             self.end_transaction(state)?;
         }
         Ok(())
+    }
+
+    fn count(&mut self, effect: StatementEffect, has_failed: bool) {
+        self.recorded.statements += 1;
+        self.recorded.writes += u64::from(effect.writes);
+        self.recorded.errors += u64::from(has_failed);
+        let may_repeat = self.index.dialect == SqlDialect::MySql;
+        self.recorded.calls += u64::from(may_repeat && effect.calls_procedure);
+    }
+
+    fn keeps_literals(&self) -> bool {
+        !self.index.is_masked
     }
 
     /// The text of an execution, if it is not that of the statement.
@@ -406,7 +416,7 @@ impl<W: Write> SessionRecorder<W> {
         values: Option<&[Option<String>]>,
     ) -> Option<String> {
         let statement = &self.index.statements[index];
-        if !self.keeps_literals || statement.has_placeholders || statement.text == text {
+        if !self.keeps_literals() || statement.has_placeholders || statement.text == text {
             return None;
         }
         Some(match values {
@@ -417,12 +427,12 @@ impl<W: Write> SessionRecorder<W> {
 
     /// The entry of a statement; a new one if its text is new.
     fn know(&mut self, text: &str, has_values: bool) -> Known {
-        let dialect = self.index.dialect.dialect();
+        let dialect = self.index.dialect;
         // The text of a prepared statement is the same in each execution. Its literals are its own.
-        let key = if has_values && self.keeps_literals {
+        let key = if has_values && self.keeps_literals() {
             text.to_owned()
         } else {
-            normalised(text, dialect)
+            without_literals(text, dialect)
         };
         if let Some(known) = self.known.get(&*key) {
             return *known;
@@ -474,15 +484,11 @@ impl<W: Write> SessionRecorder<W> {
         if self.index.kinds.len() > KINDS_MAX || shape.len() > 100 {
             return 0;
         }
-        let dialect = self.index.dialect.dialect();
+        let dialect = self.index.dialect;
         let work: Vec<&RecordedStatement> = shape
             .iter()
             .map(|index| &self.index.statements[*index])
-            .filter(|statement| {
-                super::statements::effect(&statement.text, dialect)
-                    .leaves_block
-                    .is_none()
-            })
+            .filter(|statement| effect(&statement.text, dialect).leaves_block.is_none())
             .collect();
         let mut name = work
             .first()
@@ -588,53 +594,4 @@ fn write_chunk<W: Write>(
     *buffered -= state.chunk.len();
     state.chunk = Vec::new();
     Ok(())
-}
-
-/// The number of values that the placeholders of a text need: the highest number of them.
-fn placeholders(text: &str, dialect: SqlDialectCode) -> usize {
-    if dialect != SqlDialectCode::PostgreSql {
-        return 0;
-    }
-    let tokens = crate::capture::tokens(text, dialect.dialect());
-    let numbers = tokens
-        .iter()
-        .filter(|token| token.kind == crate::capture::TokenKind::Placeholder)
-        .filter_map(|token| text[token.range.clone()].get(1..)?.parse().ok());
-    numbers.max().unwrap_or(0)
-}
-
-/// A text of PostgreSQL with its values as literals.
-fn with_values(text: &str, values: &[Option<String>]) -> String {
-    let (mut out, mut end) = (String::new(), 0);
-    for token in crate::capture::tokens(text, prony_document::SqlDialect::PostgreSql) {
-        if token.kind != crate::capture::TokenKind::Placeholder {
-            continue;
-        }
-        out.push_str(&text[end..token.range.start]);
-        end = token.range.end;
-        let number = text[token.range.clone()][1..].parse::<usize>().ok();
-        match number.and_then(|number| values.get(number.checked_sub(1)?)) {
-            Some(Some(value)) => {
-                let quoted = value.replace('\\', "\\\\").replace('\'', "''");
-                let prefix = if value.contains('\\') { "E" } else { "" };
-                out.push_str(&format!("{prefix}'{quoted}'"));
-            }
-            _ => out.push_str("NULL"),
-        }
-    }
-    out + &text[end..]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_become_literals() {
-        let values = [Some("it's".to_owned()), None, Some("a\\b".to_owned())];
-        assert_eq!(
-            with_values("select $1, $2, '$1', $3::text", &values),
-            "select 'it''s', NULL, '$1', E'a\\\\b'::text"
-        );
-    }
 }

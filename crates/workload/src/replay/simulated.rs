@@ -1,9 +1,10 @@
 //! Replays on a simulated network and clock: times are exact to the nanosecond.
 
-use super::file::{SessionRecording, SqlDialectCode};
+use super::file::SessionRecording;
 use super::program::{ReplayOptions, ReplayProgram};
 use super::recorder::{LogEvent, SessionRecorder};
 use super::timetable::CONNECT_LEAD_NS;
+use prony_document::SqlDialect;
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, run_simulated};
 use prony_plan::{DrivePlan, Pace, Stop};
@@ -59,8 +60,7 @@ fn record(
 ) -> SessionRecording {
     let path = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
     let file = std::fs::File::create(&path).expect("a file");
-    let mut recorder =
-        SessionRecorder::new(file, SqlDialectCode::PostgreSql, true).expect("writable");
+    let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true).expect("writable");
     for (session, at_us, text, has_failed) in statements {
         let event = if has_failed {
             LogEvent::Failed {

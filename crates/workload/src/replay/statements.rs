@@ -1,8 +1,8 @@
 //! The statements of a recording: what is known of each from its text.
 
 use super::encoding::{Cursor, put_bytes, put_number};
-use super::times::RecordedTimes;
-use crate::capture::{Token, TokenKind, tokens, without_literals};
+use super::times::LoggedTimes;
+use crate::capture::{Token, TokenKind, tokens};
 use prony_document::SqlDialect;
 
 /// What a statement does, as far as a replay has to know it.
@@ -33,7 +33,7 @@ pub(super) struct RecordedStatement {
     pub rolls_back: bool,
     /// Number of executions, failed ones included.
     pub calls: u64,
-    pub times: RecordedTimes,
+    pub times: LoggedTimes,
 }
 
 /// The first words of statements that change nothing.
@@ -71,15 +71,10 @@ const READS: [&str; 29] = [
 /// Words with which a statement that begins as a read changes data.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
 
-/// Names of settings by which a session stops to refuse writes, and scopes that outlive the session.
-const GUARDS: [&str; 6] = [
-    "read_only",
-    "set_config",
-    "global",
-    "persist",
-    "persist_only",
-    "password",
-];
+/// Names by which a session stops to refuse writes.
+const GUARDS: [&str; 2] = ["read_only", "set_config"];
+/// Words of MySQL's SET for what outlives the session.
+const LASTING: [&str; 3] = ["global", "persist", "password"];
 
 /// What the statements of a text do.
 pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
@@ -137,7 +132,7 @@ fn changes_data(verb: &str, words: &[&str]) -> bool {
 fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -> bool {
     let has = |word: &str| words.contains(&word);
     // A setting's name may be quoted, or have a prefix such as `@@session.`.
-    let names_guard = |name: &str| {
+    let names = |name: &str| {
         let mut tokens = statement
             .iter()
             .filter(|token| token.kind != TokenKind::Literal);
@@ -145,18 +140,16 @@ fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -
     };
     match words[0] {
         "set" => {
-            (has("read") && has("write"))
-                || GUARDS[..2].iter().any(|name| names_guard(name))
-                || (dialect == SqlDialect::MySql
-                    && GUARDS[2..].iter().any(|name| names_guard(name)))
+            let lasts = dialect == SqlDialect::MySql && LASTING.into_iter().any(names);
+            (has("read") && has("write")) || GUARDS.into_iter().any(names) || lasts
         }
         "begin" => has("read") && has("write"),
         "start" => words.get(1) != Some(&"transaction") || (has("read") && has("write")),
-        "reset" => dialect == SqlDialect::MySql || has("all") || names_guard("read_only"),
+        "reset" => dialect == SqlDialect::MySql || has("all") || names("read_only"),
         "discard" => true,
         "commit" | "rollback" => has("prepared"),
-        "prepare" => words.get(1) == Some(&"transaction") || names_guard("set_config"),
-        _ => names_guard("set_config"),
+        "prepare" => words.get(1) == Some(&"transaction") || names("set_config"),
+        _ => names("set_config"),
     }
 }
 
@@ -176,9 +169,38 @@ pub(super) fn without_quoted(message: &str) -> String {
     out
 }
 
-/// The text with a question mark for each literal, by which executions are the same statement.
-pub(super) fn normalised(text: &str, dialect: SqlDialect) -> String {
-    without_literals(text, dialect)
+/// The number of values that the placeholders of a text need: the highest number of them.
+pub(super) fn placeholders(text: &str, dialect: SqlDialect) -> usize {
+    if dialect != SqlDialect::PostgreSql {
+        return 0;
+    }
+    let tokens = tokens(text, dialect);
+    let numbers = tokens
+        .iter()
+        .filter(|token| token.kind == TokenKind::Placeholder)
+        .filter_map(|token| text[token.range.clone()].get(1..)?.parse().ok());
+    numbers.max().unwrap_or(0)
+}
+
+/// A text of PostgreSQL with its values as literals.
+pub(super) fn with_values(text: &str, values: &[Option<String>]) -> String {
+    let (mut out, mut end) = (String::new(), 0);
+    for token in tokens(text, SqlDialect::PostgreSql) {
+        if token.kind != TokenKind::Placeholder {
+            continue;
+        }
+        out.push_str(&text[end..token.range.start]);
+        end = token.range.end;
+        let number = text[token.range.clone()][1..].parse::<usize>().ok();
+        match number.and_then(|number| values.get(number.checked_sub(1)?)) {
+            // A placeholder is a token of its own: the space that keeps a literal apart is not needed.
+            Some(Some(value)) => {
+                out.push_str(SqlDialect::PostgreSql.quote_literal(value).trim_start());
+            }
+            _ => out.push_str("NULL"),
+        }
+    }
+    out + &text[end..]
 }
 
 /// A short name: the first word and the first table.
@@ -220,7 +242,7 @@ impl RecordedStatement {
             writes: flags & 2 != 0,
             rolls_back: flags & 4 != 0,
             calls: cursor.number()?,
-            times: RecordedTimes::read(cursor)?,
+            times: LoggedTimes::read(cursor)?,
         })
     }
 }
@@ -228,6 +250,7 @@ impl RecordedStatement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::without_literals;
 
     #[test]
     fn reads_and_writes_are_told_apart() {
@@ -331,7 +354,7 @@ mod tests {
 
     #[test]
     fn statements_with_other_numbers_are_the_same() {
-        let normalised = |text| normalised(text, SqlDialect::PostgreSql);
+        let normalised = |text| without_literals(text, SqlDialect::PostgreSql);
         for (text, other, is_same) in [
             (
                 "SET a = a + 5 WHERE id IN (1, 2)",
@@ -356,5 +379,14 @@ mod tests {
         assert_eq!(name("SELECT a FROM \"Big\" b"), "select Big");
         assert_eq!(name("BEGIN"), "begin");
         assert_eq!(name(""), "statement");
+    }
+
+    #[test]
+    fn values_become_literals() {
+        let values = [Some("it's".to_owned()), None, Some("a\\b".to_owned())];
+        assert_eq!(
+            with_values("select $1, $2, '$1', $3::text", &values),
+            "select 'it''s', NULL, '$1', E'a\\\\b'::text"
+        );
     }
 }

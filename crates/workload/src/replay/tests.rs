@@ -1,12 +1,12 @@
 //! SessionRecording logs and reading the recordings, without a server.
 
-use super::file::SqlDialectCode;
 use super::file::{Execution, SessionReader, SessionRecording};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use super::workload::REPLAY;
 use crate::Workload;
 use prony_allocations::allocated_bytes;
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -303,7 +303,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
 /// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
 fn peak_of(statements: usize, out: &Path) -> usize {
     let file = std::fs::File::create(out).expect("a file");
-    let mut recorder = SessionRecorder::new(file, SqlDialectCode::PostgreSql, true)
+    let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true)
         .expect("writable")
         .with_buffered_max(1 << 20);
     let before = allocated_bytes();

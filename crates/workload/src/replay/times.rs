@@ -7,7 +7,7 @@ const BUCKETS_PER_DOUBLING: f64 = 14.0;
 
 /// The distribution of times in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RecordedTimes {
+pub(super) struct LoggedTimes {
     count: u64,
     sum_us: u64,
     /// Number of times by bucket.
@@ -22,7 +22,7 @@ fn time_us(bucket: usize) -> f64 {
     (bucket as f64 / BUCKETS_PER_DOUBLING).exp2()
 }
 
-impl RecordedTimes {
+impl LoggedTimes {
     pub fn add(&mut self, time_us: u64) {
         let bucket = bucket(time_us);
         if self.buckets.len() <= bucket {
@@ -61,7 +61,7 @@ impl RecordedTimes {
         }
     }
 
-    pub fn read(cursor: &mut Cursor<'_>) -> Option<RecordedTimes> {
+    pub fn read(cursor: &mut Cursor<'_>) -> Option<LoggedTimes> {
         let sum_us = cursor.number()?;
         let length = cursor.number()?;
         // A time of 2^64 µs has bucket 896.
@@ -71,7 +71,7 @@ impl RecordedTimes {
         let buckets = (0..length)
             .map(|_| cursor.number())
             .collect::<Option<Vec<_>>>()?;
-        Some(RecordedTimes {
+        Some(LoggedTimes {
             count: buckets
                 .iter()
                 .fold(0, |sum: u64, count| sum.saturating_add(*count)),
@@ -87,14 +87,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_close_and_survive_the_file() {
-        let mut times = RecordedTimes::default();
+        let mut times = LoggedTimes::default();
         assert_eq!((times.mean_ns(), times.quantile_ns(0.5)), (None, None));
         for time_us in 1..=10_000 {
             times.add(time_us);
         }
         let mut bytes = Vec::new();
         times.write(&mut bytes);
-        let times = RecordedTimes::read(&mut Cursor::new(&bytes)).expect("complete");
+        let times = LoggedTimes::read(&mut Cursor::new(&bytes)).expect("complete");
         assert_eq!(times.count(), 10_000);
         assert_eq!(times.mean_ns(), Some(5_000_500.0));
         for (share, expected_ns) in [(0.5, 5e6), (0.95, 9.5e6), (0.99, 9.9e6)] {

@@ -192,7 +192,7 @@ impl Workload for ReplayWorkload {
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         // Return only the first problem; `check_options` returns all of them.
         let request = read(plan).map_err(|mut problems| problems.swap_remove(0))?;
-        let (recorded, dialect) = (request.recording.index.dialect.dialect(), control.dialect());
+        let (recorded, dialect) = (request.recording.index.dialect, control.dialect());
         if recorded != dialect {
             let [recorded, here] = [recorded, dialect].map(engine_name);
             return Err(Error::InvalidRequest {

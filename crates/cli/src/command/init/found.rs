@@ -1,10 +1,10 @@
 //! What is found on a server: the same readings as those of `prony doctor` and of a load.
 
-use super::{server, shell_word};
+use super::server;
 use crate::exit::{Exit, Failure};
 use prony_judge::doctor::{DatabaseFacts, clients_that_fit};
-use prony_plan::WorkloadPlan;
 use prony_plan::scenario::scale_for_memory;
+use prony_plan::{WorkloadPlan, shell_word};
 use prony_report::text::plain;
 use prony_report::units;
 use prony_runner::doctor::read_database;

@@ -10,6 +10,7 @@ use super::{file, output, server};
 use crate::args::{Goal, InitArgs};
 use crate::exit::{Exit, Failure};
 use found::Found;
+use prony_plan::shell_word;
 use prony_runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -56,14 +57,6 @@ pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
 /// A path as a word of a command line.
 fn word(path: &Path) -> String {
     shell_word(&path.display().to_string())
-}
-
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "./_-+=@:,%[]".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What each path of `prony serve` answers.
 
 use super::live::{LiveEvents, LiveRuns};
-use crate::args::{FilterArgs, TrendArgs};
-use crate::command::compare::{NameScope, load_sides};
+use crate::args::{FilterArgs, TREND_RUNS, TrendArgs};
+use crate::command::compare::{MAX_SIDES, NameScope, load_sides};
 use crate::command::trend;
 use crate::exit::{Exit, Failure};
 use crate::http::{Answer, PageRequest, Pages};
@@ -23,10 +23,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of runs on one page of the list.
 const RUNS_PER_PAGE: usize = 500;
-/// Maximum number of ticked runs, as of sides in `prony compare`.
-const MAX_TICKED: usize = 26;
-/// The newest runs of which a trend consists, as in `prony trend`.
-const RUNS_OF_TREND: usize = 200;
 
 /// The pages of a store.
 pub struct StorePages {
@@ -208,13 +204,13 @@ impl StorePages {
         let mut ids: Vec<Cow<'_, str>> = ticked.map(|(_, id)| id).collect();
         ids.sort();
         ids.dedup();
-        if !(2..=MAX_TICKED).contains(&ids.len()) {
-            let hint = format!("go back to the list, and tick 2 to {MAX_TICKED} runs");
+        if !(2..=MAX_SIDES).contains(&ids.len()) {
+            let hint = format!("go back to the list, and tick 2 to {MAX_SIDES} runs");
             let message = if ids.len() < 2 {
                 "a comparison needs at least two runs".to_owned()
             } else {
                 format!(
-                    "a comparison has at most {MAX_TICKED} runs, and {} are ticked",
+                    "a comparison has at most {MAX_SIDES} runs, and {} are ticked",
                     ids.len()
                 )
             };
@@ -244,7 +240,7 @@ impl StorePages {
                 server: value_of(query, "server"),
                 since: None,
             },
-            last: RUNS_OF_TREND,
+            last: TREND_RUNS,
             like: None,
             figure: value_of(query, "figure"),
             require: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use prony_assertions::TextAssertions;
+use prony_plan::shell_word;
 use prony_store::{ConnectionLimit, LimitOwner, Product};
 
 fn command(report: &DoctorReport, id: &str) -> Option<String> {
@@ -17,13 +18,13 @@ fn state(report: &DoctorReport, id: &str) -> DoctorState {
 #[test]
 fn paths_and_names_are_quoted_for_the_shell() {
     assert_eq!(
-        shell_quoted("/sys/fs/cgroup/a-b.slice"),
+        shell_word("/sys/fs/cgroup/a-b.slice"),
         "/sys/fs/cgroup/a-b.slice"
     );
-    assert_eq!(shell_quoted(""), "''");
+    assert_eq!(shell_word(""), "''");
     let name = "x$(id) \\x2d'";
     let quoted = "'x$(id) \\x2d'\\'''";
-    assert_eq!(shell_quoted(name), quoted);
+    assert_eq!(shell_word(name), quoted);
     let output = std::process::Command::new("sh")
         .args(["-c", &format!("printf %s {quoted}")])
         .output()

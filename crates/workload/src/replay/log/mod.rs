@@ -7,8 +7,8 @@ mod clock;
 mod mysql;
 mod postgres;
 
-use super::file::SqlDialectCode;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
+use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError, system_error};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -92,10 +92,10 @@ impl LogFormat {
         }
     }
 
-    fn dialect(self) -> SqlDialectCode {
+    fn dialect(self) -> SqlDialect {
         match self {
-            LogFormat::PostgresCsv | LogFormat::PostgresJson => SqlDialectCode::PostgreSql,
-            LogFormat::MysqlGeneral | LogFormat::MysqlSlow => SqlDialectCode::MySql,
+            LogFormat::PostgresCsv | LogFormat::PostgresJson => SqlDialect::PostgreSql,
+            LogFormat::MysqlGeneral | LogFormat::MysqlSlow => SqlDialect::MySql,
         }
     }
 
