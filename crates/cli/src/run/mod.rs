@@ -271,6 +271,7 @@ pub fn execute(
             interrupt: &signals,
             new_sample_listener: None,
             fleet,
+            fleet_tool: None,
             on_connect_refused: None,
             kept_connections: part.and_then(|part| part.kept_connections),
         },

@@ -35,7 +35,7 @@ fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Ru
 }
 
 /// The processes that were started with this agent's environment.
-fn processes(name: &str, number: usize) -> Vec<u32> {
+pub fn processes(name: &str, number: usize) -> Vec<u32> {
     let wanted = format!("FLEET_OF_TEST={name}{number}\0");
     let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -43,6 +43,19 @@ fn processes(name: &str, number: usize) -> Vec<u32> {
         .filter(|pid: &u32| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             String::from_utf8_lossy(&environment).contains(&wanted)
+        })
+        .collect()
+}
+
+/// The processes of `ssh` whose arguments have all of these texts.
+fn processes_with(arguments: &[&str]) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.starts_with("ssh\0") && arguments.iter().all(|text| line.contains(text))
         })
         .collect()
 }
@@ -71,7 +84,7 @@ fn parts(run: &Run) -> Vec<&MachinePart> {
 }
 
 /// What tells the rows of two runs apart: the balances, and the history without its times and order.
-fn rows(bench: &TestBench) -> Vec<String> {
+pub fn rows(bench: &TestBench) -> Vec<String> {
     let mut control = bench.control();
     let texts = [
         "select md5(string_agg(aid || ' ' || abalance, ',' order by aid)) from pgbench_accounts",
@@ -174,7 +187,7 @@ pub fn long_run(bench: &TestBench, name: &str) -> Child {
     child
 }
 
-fn kill(pids: &[u32], signal: &str) {
+pub fn kill(pids: &[u32], signal: &str) {
     assert!(!pids.is_empty());
     let pids = pids.iter().map(u32::to_string);
     let sent = Command::new("kill").arg(signal).args(pids).status();
@@ -294,6 +307,36 @@ fn what_is_no_agent_of_this_build_is_refused() {
     stderr_text(&output).assert_contains("an agent is named twice");
     // Without its table, an agent says what the coordinator would say.
     assert!(last_run_is_missing(&bench));
+}
+
+/// Two ways to one machine, which is not this one: its kernel has another number of its boot.
+#[test]
+fn a_machine_that_two_commands_reach_is_refused() {
+    let bench = TestBench::new("fleet_same");
+    let file = bench.home.join("boot_id");
+    std::fs::write(&file, "11111111-2222-3333-4444-555555555555\n").expect("a file");
+    let mount = format!(
+        "mount --bind {} /proc/sys/kernel/random/boot_id",
+        file.display()
+    );
+    let machine = |number: usize| {
+        format!("FLEET_OF_TEST=same{number} unshare --mount sh -c '{mount} && exec \"$@\"' sh")
+    };
+    let works = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &mount])
+        .status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: mount namespaces are not allowed here");
+        return;
+    }
+    let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
+    let command = command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
+    let output = execute(&bench, command);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    stderr_text(&output)
+        .assert_contains("agent 2 (")
+        .assert_contains("is on the same machine as agent 1 (");
+    assert_all_end("same", 2, Duration::from_secs(5));
 }
 
 /// A command that reaches an agent by the name of the program, as on another machine.
@@ -454,6 +497,28 @@ fn agents_are_reached_by_ssh() {
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
         80
     );
+    // The carrier of one of them ends, and is there again for the next run.
+    let long = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
+    let mut long = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], long);
+    let child = long.stdout(std::process::Stdio::piped()).spawn();
+    crate::common::wait_until(&bench.home, any_committed);
+    let config = server.config.display().to_string();
+    kill(&processes_with(&[&config, "vm-lost"]), "-KILL");
+    let output = bench.assert_no_password(
+        child
+            .expect("it starts")
+            .wait_with_output()
+            .expect("it ends"),
+    );
+    assert_eq!(output.status.code(), Some(5));
+    let lost = last_run(&bench);
+    assert_eq!(lost.state, RunState::Partial);
+    lost.ended_because
+        .unwrap_or_default()
+        .assert_contains("agent 2 (")
+        .assert_contains("its command was ended by signal 9");
+    let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
+    ok_stdout(&execute(&bench, again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
     let output = execute(&bench, unknown);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
@@ -589,23 +654,6 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
     );
     assert_eq!(paced.status.code(), Some(2));
     stderr_text(&paced).assert_contains("--prove-client needs a load without a rate");
-}
-
-#[test]
-fn replaced_tools_refuse_agents_rather_than_drive_alone() {
-    let bench = TestBench::new("fleet_tools");
-    for tool in [
-        "pgbench -i",
-        "pgbench -t 1",
-        "sysbench oltp_read_only run",
-        "hammerdbcli auto x.tcl",
-    ] {
-        let mut command = bench.command(tool);
-        command.env("PRONY_AGENTS", "ssh vm1");
-        let output = command.output().expect("it starts");
-        assert!(!output.status.success(), "{tool}");
-        stderr_text(&output).assert_contains("unset PRONY_AGENTS");
-    }
 }
 
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.

@@ -32,6 +32,20 @@ pub fn target(
         .map_err(|problem| connect_error(call, connection, &problem, purpose))
 }
 
+/// pgbench's options as libpq keywords, besides the name of the database.
+pub fn libpq_options<'a>(
+    connection: &'a ConnectionOptions,
+    messages: &'a Messages,
+) -> [(&'static str, &'a str); 4] {
+    let or_empty = |value: &'a Option<String>| value.as_deref().unwrap_or_default();
+    [
+        ("host", or_empty(&connection.host)),
+        ("port", or_empty(&connection.port)),
+        ("user", or_empty(&connection.user)),
+        ("fallback_application_name", messages.progname()),
+    ]
+}
+
 /// A database name that is a connection string overrides the options, as in `PQconnectdbParams`. The error is libpq's
 /// message.
 fn resolve(
@@ -39,18 +53,7 @@ fn resolve(
     messages: &Messages,
     environment: &Environment,
 ) -> Result<Target, String> {
-    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
-    let (host, port, user) = (
-        or_empty(&connection.host),
-        or_empty(&connection.port),
-        or_empty(&connection.user),
-    );
-    let options = [
-        ("host", &*host),
-        ("port", &*port),
-        ("user", &*user),
-        ("fallback_application_name", messages.progname()),
-    ];
+    let options = libpq_options(connection, messages);
     // The database's name, or a connection string that contains it.
     let dbname = &connection.dbname;
     let mut target =

@@ -3,6 +3,7 @@
 //! In: the arguments. Out: the actions and output of the chosen level of pgbench, and its exit status. Must
 //! never: print a password, or a text that pgbench does not print.
 
+pub mod agents;
 mod bench;
 mod call;
 mod connection;

@@ -19,7 +19,7 @@ pub struct CommandStats {
 }
 
 impl CommandStats {
-    fn add(&mut self, other: &CommandStats) {
+    pub fn add(&mut self, other: &CommandStats) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.failures += other.failures;
