@@ -13,10 +13,8 @@ use crate::message::{
     AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartPlan,
     PartRoundTrips, ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
-use crate::tool::{ToolListening, ToolOutput, ToolRequest};
-use prony_drive::{
-    DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, SampleListener, connect,
-};
+use crate::tool::{NewSampleListener, ToolListening, ToolOutput, ToolRequest};
+use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
 use prony_server::settings::{find_reach, set_in_sessions};
@@ -66,9 +64,7 @@ pub(crate) fn run_part(
     let program = &*prepared.ready.program;
     let gaps = (part.measures_gaps)
         .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
-    let gap_listener = gaps.clone();
-    let gap_listener = gap_listener
-        .map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
+    let gap_listener = gaps.clone().map(gap_listener);
     let (ledger, tool) = (prepared.ledger.as_ref(), prepared.tool.as_ref());
     let ledger_program = ledger.map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
@@ -81,10 +77,9 @@ pub(crate) fn run_part(
         plan: &prepared.plan.drive,
         seed: part.seed,
         interrupt: &link.interrupt,
-        new_sample_listener: match tool.and_then(|tool| tool.new_sample_listener.as_deref()) {
-            Some(new) => Some(new),
-            None => gap_listener.as_ref().map(|new| new as _),
-        },
+        new_sample_listener: tool
+            .and_then(|tool| tool.new_sample_listener.as_deref())
+            .or(gap_listener.as_deref()),
         service: prepared.service,
         on_connect_refused: None,
         kept: None,
@@ -128,6 +123,10 @@ pub(crate) fn run_part(
         }
         Err(error) => Err(start_failure(&error)),
     }
+}
+
+fn gap_listener(gaps: CommitGaps) -> NewSampleListener {
+    Box::new(move |_| Box::new(gaps.recorder()))
 }
 
 fn not_sent(error: &io::Error) -> AgentFailure {

@@ -173,12 +173,12 @@ fn what_several_machines_measured_adds_up() {
 
 /// Starts a long run with two agents, and waits for its first transactions.
 pub fn long_run(bench: &TestBench, name: &str) -> Child {
-    let mut command = command(
-        bench,
-        name,
-        2,
-        "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m",
-    );
+    long_run_with(bench, name, "--warmup 0s --duration 5m")
+}
+
+fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
+    let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
+    let mut command = command(bench, name, 2, &arguments);
     command
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
@@ -198,12 +198,18 @@ pub fn kill(pids: &[u32], signal: &str) {
 fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
     let bench = TestBench::new("fleet_lost");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    for (signal, reason) in [
-        ("-KILL", "its command was ended by signal 9"),
-        ("-STOP", "it has not answered for 3 s"),
+    let in_window = "--warmup 0s --duration 5m";
+    for (signal, times, reason) in [
+        ("-KILL", in_window, "its command was ended by signal 9"),
+        ("-STOP", in_window, "it has not answered for 3 s"),
+        (
+            "-KILL",
+            "--warmup 5m --duration 5m",
+            "its command was ended by signal 9",
+        ),
     ] {
-        let name = format!("lost{signal}");
-        let child = long_run(&bench, &name);
+        let name = format!("lost{signal}{}", times.len());
+        let child = long_run_with(&bench, &name, times);
         for number in [1, 2] {
             for pid in processes(&name, number) {
                 let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -352,6 +358,49 @@ pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) ->
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", folder.display()));
     command
+}
+
+/// Server processes of this database.
+fn backends(database: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let is_backend = |line: &Vec<u8>| {
+        let line = String::from_utf8_lossy(line);
+        line.starts_with("postgres: ") && line.contains(&format!(" {database} "))
+    };
+    lines.filter(is_backend).count()
+}
+
+#[test]
+fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
+    let bench = TestBench::new("fleet_connecting");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let mut command = bench.command("run tpcb --clients 16 --threads 2 --duration 5m");
+    // Each connection takes a second, after the log-in.
+    let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
+    command.args(["--url", &slow]);
+    for number in [1, 2] {
+        command.args(["--agent", &agent("connecting", number)]);
+    }
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let since = Instant::now();
+    while backends("fleet_connecting") < 16 {
+        assert!(since.elapsed() < Duration::from_secs(120));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill(&processes("connecting", 2), "-KILL");
+    let output = child.expect("it starts").wait_with_output();
+    let output = bench.assert_no_password(output.expect("it ends"));
+    let stderr = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    stderr
+        .assert_contains("agent 2 (")
+        .assert_contains("was lost before the load: its command was ended by signal 9");
+    assert!(last_run_is_missing(&bench));
+    assert_all_end("connecting", 2, Duration::from_secs(10));
 }
 
 /// The load has hardly begun, or has not, when the agent is killed.

@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The statement of `select-only`, in the simple protocol.
 const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts";
@@ -44,7 +44,7 @@ fn arrivals(bench: &TestBench, agents: usize, arrival: &str) -> Vec<f64> {
     complete_run(bench, agents, &url, &arguments);
     let arrivals = relay.arrivals();
     let first = *arrivals.first().expect("statements");
-    let since_first_ms = |at: &std::time::Instant| at.duration_since(first).as_secs_f64() * 1e3;
+    let since_first_ms = |at: &Instant| at.duration_since(first).as_secs_f64() * 1e3;
     arrivals.iter().map(since_first_ms).collect()
 }
 
@@ -110,9 +110,9 @@ fn an_agent_spends_little_of_its_time_on_its_rows() {
         let of_agents = agents.iter().map(|pid| cpu_of_threads(*pid));
         of_agents.fold([0, 0], |[a, b], [c, d]| [a + c, b + d])
     };
-    let before = sum();
+    let (before, since) = (sum(), Instant::now());
     sleep(Duration::from_secs(5));
-    let after = sum();
+    let (after, elapsed) = (sum(), since.elapsed());
     bench.assert_no_password(
         child
             .expect("it starts")
@@ -120,11 +120,8 @@ fn an_agent_spends_little_of_its_time_on_its_rows() {
             .expect("it ends"),
     );
     let [driving, others] = [0, 1].map(|index| (after[index] - before[index]) as f64);
-    let share = others / (driving + others);
-    eprintln!(
-        "merging and streaming: {:.2} % of the agent's CPU time",
-        share * 100.0
-    );
+    let share = others / elapsed.as_nanos() as f64;
+    eprintln!("merging and streaming: {:.2} % of a CPU", share * 100.0);
     assert!(driving > 0.0 && others > 0.0, "{before:?} {after:?}");
     let most = if cfg!(debug_assertions) { 0.05 } else { 0.01 };
     assert!(share < most, "{share}");
@@ -284,7 +281,9 @@ fn the_server_time_of_several_machines_is_that_of_the_packets() {
             server_ns / 1e3,
             captured_ns / 1e3
         );
-        assert_eq!(figures.committed, statements);
+        // Those of the last moment are not counted as committed.
+        let is_all = (figures.committed..=figures.committed + 8).contains(&statements);
+        assert!(is_all, "{} {statements}", figures.committed);
         assert!(
             (0.93..1.07).contains(&ratio),
             "{agents} agents: {server_ns} {captured_ns}"

@@ -15,19 +15,25 @@ use std::time::Duration;
 
 /// So many agents of this name, for `PRONY_AGENTS`.
 fn agents(name: &str, count: usize) -> String {
-    let agents = (1..=count).map(|number| agent(name, number));
-    agents.collect::<Vec<_>>().join("; ")
+    let agents = (1..=count).map(|number| agent(name, number) + "; ");
+    agents.collect()
 }
 
-/// `prony pgbench` with so many agents.
+/// `prony pgbench` with so many agents, which have the name of the test's folder.
 fn pgbench(bench: &TestBench, count: usize, arguments: &str) -> Command {
+    let name = name_of(bench);
     let mut command = bench.command(&format!("pgbench {arguments}"));
     command
         .arg(&bench.url)
-        .env("PRONY_AGENTS", agents("tools", count))
+        .env("PRONY_AGENTS", agents(&name, count))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+fn name_of(bench: &TestBench) -> String {
+    let name = bench.home.file_name().expect("a folder");
+    format!("{}-", name.to_string_lossy())
 }
 
 fn output(bench: &TestBench, mut command: Command) -> Output {
@@ -101,7 +107,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         "{parts:?}"
     );
     text.assert_contains(&format!("actually processed: {all}\n"));
-    assert_all_end("tools", 2, Duration::from_secs(5));
+    assert_all_end(&name_of(&bench), 2, Duration::from_secs(5));
 }
 
 #[test]
@@ -158,13 +164,13 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
         .spawn()
         .expect("it starts");
     wait_until(&bench.home, any_committed);
-    kill(&processes("tools", 2), "-KILL");
+    kill(&processes(&name_of(&bench), 2), "-KILL");
     let lost = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(lost.status.code(), Some(1), "{}", stderr_text(&lost));
     stderr_text(&lost).assert_contains("was lost: ");
     assert!(!String::from_utf8_lossy(&lost.stdout).contains("tps ="));
     assert_eq!(last_run(&bench).state, RunState::Partial);
-    assert_all_end("tools", 2, Duration::from_secs(10));
+    assert_all_end(&name_of(&bench), 2, Duration::from_secs(10));
 }
 
 #[test]
@@ -178,11 +184,16 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
             bench.assert_no_password(command.output().expect("it starts"))
         };
         let tables = "--tables=2 --table-size=500";
-        let sums = "select sum(k) from (select k from sbtest1 union all select k from sbtest2) s";
+        // Which rows were updated, in whatever order.
+        let sums = "select sum(id * k) from (select id, k from sbtest1 union all select id, k from sbtest2) s";
         let (mut expected_text, mut expected_sum) = (None, None);
         for count in [0, 2, 2] {
             run(2, &format!("oltp_read_write {tables} prepare")).ok_stdout();
-            // Each thread of a seeded run draws the same numbers; with one index column updated, the sums tell.
+            let update = format!(
+                "oltp_update_index {tables} --threads=2 --events=60 --time=0 --rand-seed=5 run"
+            );
+            run(count, &update).ok_stdout();
+            let sum = query_number(&mut bench.control(), sums);
             let arguments = format!(
                 "oltp_read_write {tables} --threads=2 --events=60 --time=0 --rand-seed=5 --skip-trx=on run"
             );
@@ -191,7 +202,6 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
             assert_eq!(query_counts(&text).0, 60.0 * 14.0);
             let masked = without_numbers(&text);
             assert_eq!(expected_text.get_or_insert(masked.clone()), &masked);
-            let sum = query_number(&mut bench.control(), sums);
             // One machine gives its 60 events to whichever thread is free.
             if count > 0 {
                 text.assert_contains("events (avg/stddev):           30.0000/0.00");

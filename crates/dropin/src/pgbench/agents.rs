@@ -7,12 +7,13 @@ use super::bench::ScriptMessages;
 use super::call::PgbenchCall;
 use super::connection::libpq_options;
 use super::host::ScriptFiles;
-use crate::agents::{read, refusal, too_few, write};
+use crate::agents::{self, read, refusal, too_few, write};
 use crate::output::{eprint, lock};
 use prony_dialect::pgbench::{Level, Messages, RunOptions, ScriptSource, script_policy};
 use prony_document::SqlDialect;
 use prony_fleet::{
-    ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
+    Fleet, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest,
+    ToolServer,
 };
 use prony_plan::ErrorParts;
 use prony_server::Target;
@@ -22,6 +23,7 @@ use prony_workload::script::{
     find_builtin,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 pub const TOOL: &str = "pgbench";
@@ -72,8 +74,25 @@ pub struct Coordinator {
     commands: Mutex<Vec<Commands>>,
 }
 
+/// Starts the agents of the environment; `None` if it names none.
+///
+/// # Errors
+/// The text for stderr.
+pub fn start(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    files: &ScriptFiles,
+) -> Result<Option<Fleet>, String> {
+    let started = match problem(options, files) {
+        Some(problem) => Err(problem),
+        // Until the run listens to signals, they end the process, and the agents with it.
+        None => agents::start(&AtomicBool::new(false)).map_err(|error| error.to_string()),
+    };
+    started.map_err(|problem| call.messages.fatal(&problem))
+}
+
 /// Why agents cannot drive this run, in one sentence; `None` if they can, or there are none.
-pub fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
+fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
     let is_shell =
         |kind: &CommandKind| matches!(kind, CommandKind::Shell(_) | CommandKind::SetShell { .. });
     let mut commands = files.scripts.iter().flat_map(|script| &script.commands);

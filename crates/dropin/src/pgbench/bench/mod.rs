@@ -24,7 +24,6 @@ use prony_workload::ReadyWorkload;
 use prony_workload::script::{SCRIPT, Script, ScriptProgram, ScriptSet};
 pub use script_messages::ScriptMessages;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the benchmark and returns the exit status.
 ///
@@ -36,14 +35,10 @@ pub fn run(
     script_files: ScriptFiles,
 ) -> Result<u8, String> {
     let messages = &call.messages;
-    if let Some(problem) = agents::problem(options, &script_files) {
-        return Err(messages.fatal(&problem));
-    }
     let mut target = connection::target(call, &options.connection, "setup")?;
+    let fleet = agents::start(call, options, &script_files)?;
     let script_texts = script_files.texts.clone();
     let script_set = build_script_set(call, options, script_files)?;
-    let fleet = crate::agents::start(&AtomicBool::new(false));
-    let fleet = fleet.map_err(|error| messages.fatal(&error.to_string()))?;
     let (server, tables) = setup::prepare(call, options, &mut target)?;
     let scale = tables.scale;
     // From here on, Ctrl-C ends the run; before, it ends the process.
