@@ -1,6 +1,6 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
-use crate::common::{TestBench, any_committed, ok_stdout, total_figures, wait_until};
+use crate::common::{TestBench, any_committed, ok_stdout, own_postgres, total_figures, wait_until};
 use crate::fleet::{agent, command, execute, processes};
 use crate::relay::Relay;
 use prony_store::{Run, RunState};
@@ -30,7 +30,10 @@ fn complete_run(bench: &TestBench, agents: usize, url: &str, arguments: &str) ->
     run
 }
 
-/// When the statements of a load of 100 a second arrived at a server's port, ms from the first one.
+/// The mean gap of a load's statements.
+const GAP_MS: f64 = 1_000.0 / 30.0;
+
+/// When the statements of a load arrived at a server's port, ms from the first one.
 fn arrivals(bench: &TestBench, agents: usize, arrival: &str) -> Vec<f64> {
     let (start, database) = bench.url.rsplit_once('/').expect("a database");
     let (start, port) = start.rsplit_once(':').expect("a port");
@@ -38,8 +41,8 @@ fn arrivals(bench: &TestBench, agents: usize, arrival: &str) -> Vec<f64> {
     relay.record_arrivals_of(STATEMENT);
     let url = format!("{start}:{}/{database}", relay.port);
     let arguments = format!(
-        "run select-only --clients 8 --threads 4 --duration 3s --warmup 0s --protocol simple \
-         --rate 100 --arrival {arrival} --seed 3"
+        "run select-only --clients 8 --threads 4 --duration 4s --warmup 0s --protocol simple \
+         --rate 30 --arrival {arrival} --seed 3"
     );
     complete_run(bench, agents, &url, &arguments);
     let arrivals = relay.arrivals();
@@ -68,13 +71,12 @@ fn a_rate_of_several_machines_arrives_as_that_of_one() {
             let apart = differences
                 .iter()
                 .map(|difference| (difference - middle).abs());
-            let apart_ms = quantile(apart.collect(), 0.9);
+            let apart_ms = quantile(apart.collect(), 0.5);
             let gaps = || two.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            let [least, most] = [0.05, 0.95].map(|share| quantile(gaps(), share));
+            let [least, most] = [0.25, 0.75].map(|share| quantile(gaps(), share));
             tries.push((one.len(), two.len(), apart_ms, least, most));
-            // A quarter of the mean gap.
-            let is_near = apart_ms < 2.5 && one.len().abs_diff(two.len()) <= 2;
-            is_near && (arrival != "even" || (least > 5.0 && most < 15.0))
+            let is_near = apart_ms < GAP_MS / 4.0 && one.len().abs_diff(two.len()) <= 2;
+            is_near && (arrival != "even" || (least > GAP_MS / 2.0 && most < GAP_MS * 1.5))
         });
         assert!(is_same, "{arrival}: {tries:?}");
     }
@@ -256,7 +258,8 @@ fn add_packet(exchanges: &mut HashMap<u16, Exchange>, frame: &[u8], port: u16, a
 
 #[test]
 fn the_server_time_of_several_machines_is_that_of_the_packets() {
-    let bench = TestBench::new("fleet_packets");
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "fleet_packets");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let (_, address) = bench.url.rsplit_once(':').expect("a port");
     let port = address

@@ -183,7 +183,7 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
             command.env("PRONY_AGENTS", agents(&name, count));
             bench.assert_no_password(command.output().expect("it starts"))
         };
-        let tables = "--tables=2 --table-size=500";
+        let tables = "--tables=2 --table-size=2000";
         // Which rows were updated, in whatever order.
         let sums = "select sum(id * k) from (select id, k from sbtest1 union all select id, k from sbtest2) s";
         let (mut expected_text, mut expected_sum) = (None, None);
@@ -195,11 +195,12 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
             run(count, &update).ok_stdout();
             let sum = query_number(&mut bench.control(), sums);
             let arguments = format!(
-                "oltp_read_write {tables} --threads=2 --events=60 --time=0 --rand-seed=5 --skip-trx=on run"
+                "oltp_read_write {tables} --threads=2 --events=60 --time=0 --rand-seed=5 run"
             );
             let text = run(count, &arguments).ok_stdout();
             assert_eq!(figure(&text, "total number of events:"), 60.0);
-            assert_eq!(query_counts(&text).0, 60.0 * 14.0);
+            // A deadlock restarts an event.
+            assert!(query_counts(&text).0 >= 60.0 * 14.0, "{text}");
             let masked = without_numbers(&text);
             assert_eq!(expected_text.get_or_insert(masked.clone()), &masked);
             // One machine gives its 60 events to whichever thread is free.
