@@ -92,9 +92,6 @@ impl RunStore {
     }
 
     /// The ids of all documents and journals.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
     pub fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
         let journals = self.files_with_extension("jsonl")?.into_iter();

@@ -97,9 +97,6 @@ pub trait Workload: Send + Sync {
     }
 
     /// The plan with the texts of the files that it names, for a machine that does not have them.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
         Ok(plan.clone())
     }
@@ -143,9 +140,6 @@ pub trait Workload: Send + Sync {
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
 
     /// Prepares statements that the user wrote once, without executing them.
-    ///
-    /// # Errors
-    /// The server refuses one of them.
     fn try_statements(
         &self,
         _control: &mut Control,

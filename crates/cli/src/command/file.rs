@@ -39,9 +39,6 @@ pub fn check_replaceable(
 }
 
 /// Refuses a file that exists, whatever is in it.
-///
-/// # Errors
-/// If something has this name.
 pub fn check_absent(path: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(());

@@ -46,9 +46,6 @@ pub fn earlier_runs(name: &str, plan: &Plan, over: &str) -> Result<Vec<Run>, Fai
 
 /// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
 /// run shows what differs.
-///
-/// # Errors
-/// Something differs.
 pub fn check_same(
     earlier: &[Run],
     own: &Run,

@@ -64,9 +64,6 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
 }
 
 /// Refuses a requirement of a figure that the workload does not have. `kinds`: of its transactions.
-///
-/// # Errors
-/// There is one.
 pub fn check_figures(
     requirements: &[Requirement],
     workload: &dyn Workload,

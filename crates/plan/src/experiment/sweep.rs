@@ -145,9 +145,6 @@ impl SweepAxis {
     }
 
     /// Reads the `KEY=VALUES` of `--vary`.
-    ///
-    /// # Errors
-    /// As [`SweepAxis::from_flag`].
     pub fn from_vary(text: &str) -> Result<SweepAxis, String> {
         Self::parse("--vary", "settings.synchronous_commit=on,off", text)
     }

@@ -351,9 +351,6 @@ impl SettingValue for Vec<Mark> {
 }
 
 /// The fact of this name.
-///
-/// # Errors
-/// There is none.
 pub(crate) fn fact_of_name(name: &str) -> Result<DeclaredFact, String> {
     DeclaredFact::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = DeclaredFact::ALL.iter().map(|fact| fact.name()).collect();

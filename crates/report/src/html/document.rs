@@ -24,9 +24,6 @@ impl Document {
     }
 
     /// Parses a document from its JSON text.
-    ///
-    /// # Errors
-    /// If the text is not a Run.
     pub fn parse(json: EmbeddedText) -> Result<Document, DocumentError> {
         let mut run = parse_document(json.text.as_bytes())?;
         // Checks are added only to the Run, not to the text.

@@ -86,9 +86,6 @@ pub fn is_report(text: &[u8]) -> bool {
 
 /// Writes the page of these runs, at least one, and their price-performance if `inputs` are given. The page names
 /// the `build` that writes it.
-///
-/// # Errors
-/// As [`write_contents`].
 pub fn write(
     out: &mut dyn Write,
     runs: &[Run],

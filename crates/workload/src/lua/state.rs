@@ -136,9 +136,6 @@ impl ScriptState {
     }
 
     /// Compiles the script; calling the returned function reads it.
-    ///
-    /// # Errors
-    /// The script is not valid Lua.
     pub fn compile_script(&self, context: &ScriptContext) -> Result<Function> {
         let settings = &context.settings;
         let text = &settings.text;

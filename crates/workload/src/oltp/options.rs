@@ -191,9 +191,6 @@ impl OltpOptions {
 }
 
 /// Reads all options.
-///
-/// # Errors
-/// Every problem.
 pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let mut options = OltpOptions::read_all(&mut reader);
