@@ -17,7 +17,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The state of a journal.
 pub(crate) enum JournalState {
     /// Its run is in progress; the run was read from this file.
     Live(Box<Run>, PathBuf),

@@ -161,7 +161,6 @@ impl RunStore {
         Some(file_stamp(&fs::metadata(journal).ok()?))
     }
 
-    /// Loads the run with this label.
     fn load_labelled(&self, label: &str) -> Result<(Run, PathBuf), StoreError> {
         let filter = RunFilter {
             label: Some(label.to_owned()),

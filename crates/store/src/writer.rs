@@ -137,7 +137,6 @@ impl RunWriter {
         self.append_line(&JournalLine::Server(Box::new(second.clone())))
     }
 
-    /// Writes an event in the server.
     pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
     }

@@ -69,7 +69,6 @@ fn normalized(path: &Path) -> PathBuf {
     normalized
 }
 
-/// The problem with a link, if any.
 fn link_problem(page: &Page, target: &str, pages: &[Page]) -> Option<String> {
     let in_repository = target.strip_prefix(REPOSITORY_URL);
     if target.contains("://") && in_repository.is_none() {

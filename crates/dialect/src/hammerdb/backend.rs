@@ -20,16 +20,13 @@ pub trait Backend {
 
     fn system_mut(&mut self) -> &mut dyn System;
 
-    /// Builds the schema.
     fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
 
-    /// Checks the schema.
     fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Deletes the schema and its role.
     fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
-    /// Runs the workload.
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
     /// Stores the settings for the next call of hammerdbcli.

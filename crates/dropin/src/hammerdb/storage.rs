@@ -58,12 +58,10 @@ impl Storage {
         }
     }
 
-    /// Saves the settings.
     pub fn save_settings(&self, settings: &Settings) -> Result<(), String> {
         self.write("settings.json", settings)
     }
 
-    /// Saves a job.
     pub fn save_job(&self, job: &Job) -> Result<(), String> {
         self.write(&format!("jobs/{}.json", job.id), job)
     }

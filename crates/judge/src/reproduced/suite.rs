@@ -28,7 +28,6 @@ pub struct SuiteSummary {
     pub scaling: Option<Sweep>,
 }
 
-/// A row of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuiteRow {
     pub id: String,

@@ -108,7 +108,6 @@ pub struct PageContents<'a> {
     pub runs: &'a [Run],
     /// The label and note of each run; of the first ones if there are fewer.
     pub annotations: &'a [Annotation],
-    /// The inputs of the prices.
     pub prices: Option<&'a PriceInputs>,
 }
 

@@ -48,7 +48,6 @@ pub enum Answer {
     UnixTime,
     /// One row of counters, which grow by these steps with each such statement.
     Counters(Vec<u64>),
-    /// An error.
     Error(CannedError),
     /// The error for every n-th of these statements, and the usual answer for the others.
     ErrorEvery(u64, CannedError),
@@ -59,9 +58,7 @@ pub enum Answer {
 pub struct CannedError {
     /// Its number, in protocols that have numbers.
     pub number: u16,
-    /// Its SQLSTATE.
     pub sqlstate: &'static str,
-    /// Its message.
     pub message: String,
 }
 

@@ -60,7 +60,6 @@ impl Reporter {
         call_hook(&self.state, INTERMEDIATE_HOOK, figures)
     }
 
-    /// Prints the report of a checkpoint.
     pub fn print_checkpoint_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         call_hook(&self.state, CUMULATIVE_HOOK, figures)
     }

@@ -60,7 +60,6 @@ impl YcsbOptions {
     }
 }
 
-/// Reads all options.
 pub fn read(plan: &WorkloadPlan) -> Result<YcsbOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let options = YcsbOptions::read_all(&mut reader);

@@ -435,7 +435,6 @@ pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<Stri
     values.collect::<Vec<_>>().join("; ")
 }
 
-/// The published values of a fact.
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
     let published = |run: &Run| {
         let value = (fact.published)(&run.scenario.as_ref()?.original)?;

@@ -25,7 +25,6 @@ use results::ResultRow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The form of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageForm {
     /// All that is known of the runs.
