@@ -33,7 +33,7 @@ mod worker;
 
 pub use coordinate::drain_report_ns;
 pub use error::{ConnectError, Error};
-pub use hosts::{HostSecond, HostTotals};
+pub use hosts::{HostConnections, HostSecond, HostTotals};
 pub use io_engine::EngineKind;
 pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
 pub use kept::KeptConnections;

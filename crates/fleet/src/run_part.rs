@@ -10,8 +10,8 @@ use crate::ledger::LedgerPart;
 use crate::link::Link;
 use crate::login::{hosts_of, resolve_target};
 use crate::message::{
-    AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartRoundTrips,
-    ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
+    AgentFailure, FailureKind, FinishedPart, FromAgent, PartHost, PartRoundTrips, ReadyPart,
+    RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
 use prony_drive::{
     DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, SampleListener, connect,
@@ -295,11 +295,11 @@ impl RowSender<'_> {
             };
             SerializedRow::new(&row, self.start_ns)
         });
-        let events = result.events.iter();
+        let events = result.events.iter().cloned();
         FinishedPart {
             drain,
             events: events
-                .map(|event| PartEvent::new(event, self.start_ns))
+                .map(|event| event.on_clock(|ns| ns.saturating_sub(self.start_ns)))
                 .collect(),
             shares: Vec::new(),
             commit_gaps: Vec::new(),
