@@ -262,7 +262,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
     shown.assert_contains("Not judged by this version");
-    home.run(&["runs"], 0).assert_contains("not judged");
+    home.run(&["runs"], 0).assert_contains("not-judged");
 }
 
 #[test]
