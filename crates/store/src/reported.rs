@@ -139,8 +139,6 @@ impl ReportedRun {
     pub fn to_run(&self) -> Run {
         let seconds = self.actual_s.or(self.requested_s).unwrap_or(0.0);
         let figures = self.figures(seconds);
-        let kinds = figures.kinds.iter().skip(1);
-        let kinds = kinds.filter_map(|kind| kind.kind.clone()).collect();
         Run {
             state: if self.missing_parts.is_empty() {
                 RunState::Complete
@@ -157,7 +155,7 @@ impl ReportedRun {
                 title: self.title.clone(),
                 scale: self.scale.unwrap_or(0),
                 settings: self.settings.clone(),
-                kinds,
+                kinds: self.kinds.iter().map(|kind| kind.name.clone()).collect(),
                 ..Workload::default()
             },
             drive: Drive {

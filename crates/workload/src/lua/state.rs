@@ -274,6 +274,7 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         })?;
         host.set(name, function)
     };
+    // Output may be any bytes; messages are text.
     let output_context = Arc::clone(context);
     let output = lua.create_function(move |_, text: LuaString| {
         output_context.settings.listener.output(&text.as_bytes());
