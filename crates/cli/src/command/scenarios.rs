@@ -113,9 +113,9 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
     let texts = [
         Some(scenario.id.as_str()),
         Some(&scenario.title),
-        Some(&scenario.product),
-        scenario.version.as_deref(),
-        scenario.machine.as_deref(),
+        Some(&scenario.setup.product),
+        scenario.setup.version.as_deref(),
+        scenario.setup.machine.as_deref(),
         Some(&scenario.workload),
         Some(scenario.source.name()),
         Some(scenario.dialect.name()),

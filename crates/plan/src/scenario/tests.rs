@@ -36,12 +36,13 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
         // Aiven are mostly in pictures.
         let has_size_only = (id.contains("-web-") || id.starts_with("select-only-"))
             && !matches!(id.as_str(), "select-only-64vcpu")
-            && !(id.contains("-web-") && scenario.cpus == Some(16))
+            && !(id.contains("-web-") && scenario.setup.cpus == Some(16))
             || id.starts_with("cloudsql-")
             || id == "insert-only-without-indexes";
         if scenario.source != ScenarioSource::Aiven2019 {
             assert_eq!(scenario.figures.is_empty(), has_size_only, "{id}");
         }
+        assert!(!scenario.setup.product.is_empty(), "{id}");
         assert_eq!(
             scenario.workload == "script",
             scenario.script.is_some(),
@@ -308,7 +309,11 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
 fn rows_have_the_limits_of_their_instance_type() {
     let limits = |id: &str| {
         let scenario = find_scenario(id).expect("listed");
-        (scenario.max_connections, scenario.iops, scenario.max_rows)
+        (
+            scenario.setup.max_connections,
+            scenario.setup.iops,
+            scenario.setup.max_rows,
+        )
     };
     for version in ["80", "57", "56"] {
         for (size, connections, iops) in [
@@ -412,4 +417,16 @@ fn a_scale_is_computed_from_the_memory() {
     // 30% of 52.3 GB fit into 15.7 GB.
     assert_eq!(scale_for_memory(15_700_000_000, 0.3, 15_700_000), 3_333);
     assert_eq!(scale_for_memory(1, 1.0, 15_000_000), 1);
+}
+
+#[test]
+fn a_key_that_no_scenario_has_is_refused() {
+    let text = "id = 'x'\ntitle = 't'\ndialect = 'mysql'\nproduct = 'p'\nworkload = 'tpcb'\n\
+                source = 'Aiven-2019'\nplace = 'a table'\n";
+    let known: toml::Table = toml::from_str(text).expect("TOML");
+    assert!(known.clone().try_into::<Scenario>().is_ok());
+    let mut misspelt = known;
+    misspelt.insert("prodct".to_owned(), "a".into());
+    let error = misspelt.try_into::<Scenario>().expect_err("unknown");
+    error.to_string().assert_contains("prodct");
 }

@@ -145,9 +145,12 @@ fn published_facts_and_figures_stand_beside_those_of_the_test() {
             unit: "statements in 60 s".to_owned(),
         }],
         original: scenario::OriginalSetup {
-            machine: Some("rds.mysql.m1.medium".to_owned()),
-            max_connections: Some(4_000),
-            iops: Some(7_000),
+            setup: scenario::PublishedSetup {
+                machine: Some("rds.mysql.m1.medium".to_owned()),
+                max_connections: Some(4_000),
+                iops: Some(7_000),
+                ..scenario::PublishedSetup::default()
+            },
             ..scenario::OriginalSetup::default()
         },
         size_share: 1.0,
