@@ -10,17 +10,14 @@
 #[path = "../../drive/examples/support/simulated.rs"]
 mod simulated;
 
-use prony_plan::{DrivePlan, QueryMode, Stop};
+use prony_plan::{DrivePlan, Stop};
 use prony_workload::lua::{
-    Listener, LuaScript, RandomSettings, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
-    search_path,
+    Listener, LuaScript, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
 };
-use prony_workload::oltp::distribution::Distribution;
-use prony_workload::sysbench::{Driver, IgnoredErrors};
+use prony_workload::sysbench::Driver;
 use simulated::{PgServer, simulate};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Prepared point selects by the bundled script.
 const PREPARED_SCRIPT: &str = "require('oltp_point_select')";

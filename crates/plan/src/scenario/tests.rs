@@ -136,10 +136,10 @@ fn tps_is_a_sixtieth_of_tpm() {
 fn rows_inherit_the_values_of_their_group() {
     let row = find_scenario("mysql80-rw-4c16g-cached").expect("listed");
     assert_eq!(
-        (row.scale, row.clients, row.cpus),
+        (row.scale, row.clients, row.setup.cpus),
         (Some(128), Some(16), Some(4))
     );
-    assert_eq!(row.version.as_deref(), Some("8.0"));
+    assert_eq!(row.setup.version.as_deref(), Some("8.0"));
     assert_eq!(row.options["table_size"].as_integer(), Some(25_000));
     let row = find_scenario("tpcc-64vcpu-30pct").expect("listed");
     assert_eq!(row.notes.len(), 3);
@@ -153,15 +153,19 @@ fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
         .filter(|row| row.source == ScenarioSource::Aiven2019)
         .collect();
     for row in &rows {
-        let setup = (row.scale, row.clients, row.data_gb);
+        let setup = (row.scale, row.clients, row.setup.data_gb);
         if row.id.starts_with("aiven-450-") {
             assert_eq!(setup, (Some(25_000), Some(100), Some(450)), "{}", row.id)
         } else {
             assert_eq!(setup, (Some(50_000), Some(200), Some(900)), "{}", row.id)
         }
         assert_eq!(row.duration, Some(Duration::from_secs(3_600)), "{}", row.id);
-        assert_eq!(row.settings.len(), 4, "{}", row.id);
-        assert!(row.machine.is_some() && row.disk.is_some(), "{}", row.id);
+        assert_eq!(row.setup.settings.len(), 4, "{}", row.id);
+        assert!(
+            row.setup.machine.is_some() && row.setup.disk.is_some(),
+            "{}",
+            row.id
+        );
     }
     let ratios = rows.iter().filter_map(|row| {
         let mut figures = row.figures.iter();
@@ -276,13 +280,13 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
     assert_eq!(load("tpcb-partly-cached")[0], Some(21_600.0));
     let of_guide = all_scenarios().filter(|row| row.source == ScenarioSource::AlloyDb2023);
     for row in of_guide {
-        assert_eq!(row.version.as_deref(), Some("14.4"), "{}", row.id);
+        assert_eq!(row.setup.version.as_deref(), Some("14.4"), "{}", row.id);
         assert_eq!(
-            (row.high_availability, row.zones),
+            (row.setup.high_availability, row.setup.zones),
             (Some(HighAvailability::MultiZone), Some(2))
         );
     }
-    let client_cpus = |id: &str| find_scenario(id).expect("listed").client_cpus;
+    let client_cpus = |id: &str| find_scenario(id).expect("listed").setup.client_cpus;
     for (id, cpus) in [
         ("tpcc-16vcpu-cached", 32),
         ("tpcc-64vcpu-cached", 64),
@@ -293,7 +297,7 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
         assert_eq!(client_cpus(id), Some(cpus), "{id}");
     }
     let curve = find_suite("alloydb-select-only").expect("listed");
-    let cpus: Vec<Option<u32>> = curve.scenarios().map(|row| row.cpus).collect();
+    let cpus: Vec<Option<u32>> = curve.scenarios().map(|row| row.setup.cpus).collect();
     assert_eq!(cpus, [2, 4, 8, 16, 32, 64].map(Some));
     let scales: Vec<Option<u64>> = curve.scenarios().map(|row| row.scale).collect();
     assert_eq!(scales, [469, 938, 1_875, 3_750, 7_500, 15_000].map(Some));
@@ -336,12 +340,18 @@ fn rows_have_the_limits_of_their_instance_type() {
     let hot_set = all_scenarios().filter(|row| row.id.starts_with("hotset-"));
     for row in hot_set {
         // An account takes about 200 bytes in the document's estimate.
-        let gb = match row.storage_size.as_deref().expect(&row.id).split_once(' ') {
+        let gb = match row
+            .setup
+            .storage_size
+            .as_deref()
+            .expect(&row.id)
+            .split_once(' ')
+        {
             Some((number, "TB")) => number.parse::<u64>().unwrap() * 1_000,
             Some((number, _)) => number.parse().unwrap(),
             None => panic!("{}", row.id),
         };
-        assert_eq!(row.max_rows, Some(gb * 5_000_000), "{}", row.id);
+        assert_eq!(row.setup.max_rows, Some(gb * 5_000_000), "{}", row.id);
     }
 }
 
