@@ -7,7 +7,7 @@ use serde_json::json;
 
 impl Home {
     /// Stores a run of 64 clients and ten minutes after those already stored; returns its id.
-    fn store_run(&self, tps: f64, p99_ms: f64) -> String {
+    fn store_next_run(&self, tps: f64, p99_ms: f64) -> String {
         let stored = std::fs::read_dir(self.0.join("runs")).expect("a folder");
         let number = stored.count() + 1;
         let id = format!("20261121-10{number:02}");
@@ -47,8 +47,8 @@ fn sheet(runs: [&str; 2], as_of: &str) -> String {
 fn runs_are_compared_and_priced() {
     let home = Home::new("priced");
     let (small, big) = (
-        home.store_run(10_000.0, 15.0),
-        home.store_run(25_000.0, 8.0),
+        home.store_next_run(10_000.0, 15.0),
+        home.store_next_run(25_000.0, 8.0),
     );
     let compared = home.run(&["compare", &small, &big], 0);
     compared.assert_starts_with("COMPARABLE");
@@ -83,7 +83,7 @@ fn runs_are_compared_and_priced() {
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let home = Home::new("usual");
-    let small = home.store_run(10_000.0, 15.0);
+    let small = home.store_next_run(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
     assert_eq!(last.status.code(), Some(2));
     home.write_file("prices.toml", &sheet([&small, &small], "2019"));
@@ -121,7 +121,7 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 #[test]
 fn a_sheet_may_list_runs_with_commas() {
     let home = Home::new("listed");
-    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_run(tps, 8.0));
+    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_next_run(tps, 8.0));
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
     let points = |runs: &[&str]| {
@@ -165,7 +165,7 @@ fn a_sheet_may_list_runs_with_commas() {
 #[test]
 fn show_names_the_file_that_was_read() {
     let home = Home::new("read");
-    let id = home.store_run(10_000.0, 15.0);
+    let id = home.store_next_run(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
     let text = home.run(&["show", "last", "--full"], 0);
@@ -211,7 +211,7 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
 #[test]
 fn an_invalid_run_has_no_price() {
     let home = Home::new("invalid");
-    let id = home.store_run(10_000.0, 15.0);
+    let id = home.store_next_run(10_000.0, 15.0);
     let path = home.0.join("runs").join(format!("{id}.json"));
     let text = std::fs::read_to_string(&path).expect("it is stored");
     let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -231,8 +231,8 @@ fn an_invalid_run_has_no_price() {
 fn a_report_with_prices_is_verified_with_its_sheet() {
     let home = Home::new("drawn");
     let (small, big) = (
-        home.store_run(10_000.0, 15.0),
-        home.store_run(25_000.0, 8.0),
+        home.store_next_run(10_000.0, 15.0),
+        home.store_next_run(25_000.0, 8.0),
     );
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2019"));
     let page = home.0.join("report.html").display().to_string();
@@ -298,7 +298,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
         .iter()
-        .map(|tps| home.store_run(*tps, 8.0))
+        .map(|tps| home.store_next_run(*tps, 8.0))
         .collect();
     add_to_experiment(&home, &ids);
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
@@ -377,7 +377,7 @@ fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
         .iter()
-        .map(|tps| home.store_run(*tps, 8.0))
+        .map(|tps| home.store_next_run(*tps, 8.0))
         .collect();
     add_to_experiment(&home, &ids);
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
