@@ -68,9 +68,6 @@ impl DocumentError {
 }
 
 /// Parses a document of this version, or of an earlier minor one.
-///
-/// # Errors
-/// If it is not such a document.
 pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
     check_version(serde_json::from_slice(bytes), || {
         serde_json::from_slice(bytes)

@@ -38,7 +38,6 @@ impl PhaseSum {
     }
 }
 
-/// The content of a journal.
 pub(crate) struct JournalContent {
     pub(crate) run: Run,
     /// Lines that could not be read.
