@@ -119,11 +119,8 @@ pub struct ToolRun<'a> {
 }
 
 impl ToolRun<'_> {
-    /// Executes the run, from this machine or from those of `fleet`. Sends no queries during the load to observe the server, because the tool sends none; only what
-    /// others do is read before and after it.
-    ///
-    /// # Errors
-    /// The load cannot start.
+    /// Executes the run, from this machine or from those of `fleet`. Sends no queries during the load to observe the
+    /// server, because the tool sends none; only what others do is read before and after it.
     pub fn execute(
         &self,
         fleet: Option<ToolFleet<'_>>,

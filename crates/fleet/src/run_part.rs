@@ -10,10 +10,10 @@ use crate::ledger::{LedgerPart, drive_and_tell};
 use crate::link::Link;
 use crate::login::{hosts_of, resolve_target};
 use crate::message::{
-    AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartPlan,
-    PartRoundTrips, ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
+    AgentFailure, FailureKind, FinishedPart, FromAgent, PartHost, PartPlan, PartRoundTrips,
+    ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
-use crate::tool::{NewSampleListener, ToolListening, ToolOutput, ToolRequest};
+use crate::tool::{ToolListening, ToolOutput, ToolRequest};
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
@@ -64,7 +64,7 @@ pub(crate) fn run_part(
     let program = &*prepared.ready.program;
     let gaps = (part.measures_gaps)
         .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
-    let gap_listener = gaps.clone().map(gap_listener);
+    let gap_listener = gaps.as_ref().map(prony_drive::gap_listener);
     let (ledger, tool) = (prepared.ledger.as_ref(), prepared.tool.as_ref());
     let ledger_program = ledger.map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
@@ -79,7 +79,7 @@ pub(crate) fn run_part(
         interrupt: &link.interrupt,
         new_sample_listener: tool
             .and_then(|tool| tool.new_sample_listener.as_deref())
-            .or(gap_listener.as_deref()),
+            .or(gap_listener.as_ref().map(|new| new as _)),
         service: prepared.service,
         on_connect_refused: None,
         kept: None,
@@ -123,10 +123,6 @@ pub(crate) fn run_part(
         }
         Err(error) => Err(start_failure(&error)),
     }
-}
-
-fn gap_listener(gaps: CommitGaps) -> NewSampleListener {
-    Box::new(move |_| Box::new(gaps.recorder()))
 }
 
 fn not_sent(error: &io::Error) -> AgentFailure {
@@ -349,11 +345,11 @@ impl RowSender<'_> {
             };
             SerializedRow::new(&row, self.start_ns)
         });
-        let events = result.events.iter();
+        let events = result.events.iter().cloned();
         FinishedPart {
             drain,
             events: events
-                .map(|event| PartEvent::new(event, self.start_ns))
+                .map(|event| event.on_clock(|ns| ns.saturating_sub(self.start_ns)))
                 .collect(),
             shares: Vec::new(),
             commit_gaps: Vec::new(),

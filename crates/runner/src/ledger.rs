@@ -90,7 +90,6 @@ impl RunLedger {
         self.replicas = StalenessObserver::start(&self.ledger, &self.table, target);
     }
 
-    /// The load has ended.
     pub(crate) fn load_has_ended(&mut self) {
         self.staleness = self.replicas.take().map(StalenessObserver::end);
         let told_late_ns = self.told_late_ns.load(Ordering::Relaxed);
