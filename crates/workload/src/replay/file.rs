@@ -133,7 +133,11 @@ impl Index {
         let is_masked = cursor.byte()? != 0;
         let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
         let statements = read_list(&mut cursor, RecordedStatement::read)?;
+        // What is added up and numbered later, in 64 and 16 bits.
+        let calls = statements.iter().map(|statement| statement.calls);
+        calls.fold(Some(0_u64), |sum, calls| sum?.checked_add(calls))?;
         let kinds = read_list(&mut cursor, Cursor::text)?;
+        u16::try_from(kinds.len()).ok()?;
         let sessions = read_list(&mut cursor, |cursor| {
             let [start_us, length_us, transactions] =
                 [cursor.number()?, cursor.number()?, cursor.number()?];
