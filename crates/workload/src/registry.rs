@@ -157,8 +157,7 @@ mod tests {
         let many = (0..2_000).map(|n| (format!("o{n:04}"), 1.into()));
         plan.options = many.collect();
         let problems = unknown_option_problems(workload, &plan);
-        let has_hint =
-            |problem: &&Error| matches!(problem, Error::InvalidRequest { hint, .. } if !hint.is_empty());
+        let has_hint = |problem: &&Error| matches!(problem, Error::InvalidRequest { hint, .. } if !hint.is_empty());
         let hints = problems.iter().filter(has_hint).count();
         assert_eq!((problems.len(), hints), (2_000, MAX_PROBLEMS + 1));
     }

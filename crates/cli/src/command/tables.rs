@@ -160,10 +160,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
 /// How many clients of runs use the database: one of their transactions and a drop would wait for each other. Sessions of a
 /// run that has just ended may take a moment to go. Where the server does not show the program of a session, those count
 /// only if something uses the workload's tables.
-fn clients_of_runs(
-    control: &mut Control,
-    workload: &dyn Workload,
-) -> Result<u64, ControlError> {
+fn clients_of_runs(control: &mut Control, workload: &dyn Workload) -> Result<u64, ControlError> {
     const READINGS: u32 = 12;
     const PAUSE: Duration = Duration::from_millis(250);
     let reader = CounterReader::new(control)?;
@@ -190,7 +187,10 @@ fn clients_of_runs(
 fn uses_tables(control: &mut Control, workload: &dyn Workload) -> Result<bool, ControlError> {
     const READINGS: u32 = 20;
     // `sbtest1` stands for all tables with a number.
-    let base_of = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let base_of = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit())
+            .to_owned()
+    };
     let bases = workload.tables().iter().map(|table| base_of(table.name));
     let bases: Vec<String> = bases.collect();
     for _ in 0..READINGS {

@@ -313,7 +313,12 @@ fn damaged_recordings_are_refused_and_never_panic() {
     };
     assert!(forged(|_| ()).is_ok());
     let changes: [fn(&mut Index); 2] = [
-        |index| index.statements.iter_mut().for_each(|statement| statement.calls = u64::MAX),
+        |index| {
+            index
+                .statements
+                .iter_mut()
+                .for_each(|statement| statement.calls = u64::MAX)
+        },
         |index| index.kinds.resize(70_000, "kind".to_owned()),
     ];
     for change in changes {
