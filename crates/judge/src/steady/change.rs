@@ -4,7 +4,7 @@
 //! share of the mean). Out: the [`Change`] that fits better. Must never: take chance for a change, or the
 //! autocorrelation of seconds for evidence.
 //!
-//! Both models are fitted by least squares to at most twenty bins. The error of each comes from its own
+//! Both models are fitted by least squares to seconds or, in a longer window, to at most twenty bins of them. The error of each comes from its own
 //! residuals and their first-order autocorrelation, because a disturbance that lasts for some seconds looks like a change
 //! otherwise. Few residuals hide most of the correlation that the bins have (Kendall 1954): the correlation and the
 //! variance are those of an autoregressive series whose residuals would on average be what these are. The best of many cuts
@@ -13,8 +13,10 @@
 
 use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
-/// Largest number of bins.
+/// Largest number of bins of several seconds.
 const MAX_BINS: usize = 20;
+/// In a shorter window each second is a bin: a step within one of few bins would look like noise.
+const MAX_SINGLE_SECONDS: usize = 40;
 /// Fewest bins on each side of a step.
 const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
@@ -22,7 +24,7 @@ const MIN_STD_DEVIATION: f64 = 0.001;
 /// Largest correlation of neighbouring bins that is considered: with more they are a random walk, in which any change is chance.
 const MAX_CORRELATION: f64 = 0.98;
 /// Correlation of neighbouring seconds that is assumed at least, as virtual machines have it: few bins do not show it.
-const SECONDS_CORRELATION: f64 = 0.6;
+const SECONDS_CORRELATION: f64 = 0.65;
 /// Halvings of the range in which the correlation is.
 const CORRELATION_STEPS: u32 = 12;
 
@@ -301,9 +303,11 @@ fn expected_correlation(per_bin: usize) -> f64 {
 /// The summaries of equal parts of the series, and how many seconds each has; seconds that do not fill a part are dropped from
 /// the beginning.
 fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> (usize, Vec<f64>) {
-    let count = MAX_BINS.min(series.len() / 2).max(1);
-    let per_bin = (series.len() / count).max(1);
-    let skipped = series.len().saturating_sub(per_bin * count);
+    let per_bin = match series.len() {
+        ..=MAX_SINGLE_SECONDS => 1,
+        count => count.div_ceil(MAX_BINS),
+    };
+    let skipped = series.len() % per_bin;
     (
         per_bin,
         series[skipped..].chunks(per_bin).map(summarize).collect(),

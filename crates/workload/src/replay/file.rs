@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The first bytes of a recording; the last is the version of the format.
 pub const MAGIC: &[u8; 8] = b"PRONYRP\x01";
 /// The most bytes that a chunk or the index may have when it is decompressed: a damaged file must not fill the memory.
-const DECOMPRESSED_MAX: u64 = 1 << 32;
+const DECOMPRESSED_MAX: u64 = 1 << 30;
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
