@@ -134,8 +134,8 @@ impl Index {
         let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
         let statements = read_list(&mut cursor, RecordedStatement::read)?;
         // What is added up and numbered later, in 64 and 16 bits.
-        let calls = statements.iter().map(|statement| statement.calls);
-        calls.fold(Some(0_u64), |sum, calls| sum?.checked_add(calls))?;
+        let mut calls = statements.iter().map(|statement| statement.calls);
+        calls.try_fold(0, u64::checked_add)?;
         let kinds = read_list(&mut cursor, Cursor::text)?;
         u16::try_from(kinds.len()).ok()?;
         let sessions = read_list(&mut cursor, |cursor| {
