@@ -165,7 +165,8 @@ fn clients_of_runs(control: &mut Control, workload: &dyn Workload) -> Result<u64
     const PAUSE: Duration = Duration::from_millis(250);
     let reader = CounterReader::new(control)?;
     let mut reader = reader.limited_to(&[ObservedTopic::OtherSessions]);
-    let (mut clients, mut are_relevant) = (0, false);
+    let mut are_relevant = control.dialect() != SqlDialect::MySql;
+    let mut clients = 0;
     for reading in 0..READINGS {
         if reading > 0 {
             sleep(PAUSE);
