@@ -107,7 +107,14 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
     let LeftOut {
         client_data,
         without_values,
+        unreadable_records,
     } = recorded.left_out;
+    if unreadable_records > 0 {
+        let records = count_with_noun(unreadable_records, "record", "records");
+        output::notice(&format!(
+            "prony: left out {records} of the log without a time, or cut off"
+        ));
+    }
     for (count, why) in [
         (
             client_data,

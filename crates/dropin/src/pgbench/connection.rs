@@ -139,15 +139,16 @@ pub fn print_notices(control: &mut Control) {
     }
 }
 
+/// What `-d` means at the default level.
+pub const MEANING_OF_D: &str = "-d names the database, as since pgbench 17; for debugging output, as up to pgbench 16, use --debug or set \
+     PRONY_PGBENCH_COMPAT=16";
+
 /// What `-d` means at the default level; empty if the user named a level or did not use the option.
 fn level_hint(call: &PgbenchCall, connection: &ConnectionOptions) -> String {
     if call.names_level || !connection.named_by_short_d {
         return String::new();
     }
-    call.messages.hint(
-        "-d names the database, as since pgbench 17; for debugging output, as up to pgbench 16, use --debug or set \
-         PRONY_PGBENCH_COMPAT=16",
-    )
+    call.messages.hint(MEANING_OF_D)
 }
 
 /// pgbench's message about a failed connection.

@@ -252,6 +252,8 @@ fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
             ],
             &["0x3", "SELECT a FROM t WHERE a = @P1", "3", "9", "3"],
             &["0x4", "INSERT INTO evil VALUES (@P1)", "3", "9", "3"],
+            // As an INSERT without names numbers its columns, from one.
+            &["0x5", "SELECT a FROM t WHERE [#0] = @P1", "3", "9", "3"],
         ]),
         text if text.contains("sys.columns") => rows(&[
             &["x'''\n[run]\nat=['exec id']\n#", "varchar", "0"],

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The first bytes of a recording; the last is the version of the format.
 pub const MAGIC: &[u8; 8] = b"PRONYRP\x01";
 /// The most bytes that a chunk or the index may have when it is decompressed: a damaged file must not fill the memory.
-const DECOMPRESSED_MAX: u64 = 1 << 32;
+const DECOMPRESSED_MAX: u64 = 1 << 30;
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +133,11 @@ impl Index {
         let is_masked = cursor.byte()? != 0;
         let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
         let statements = read_list(&mut cursor, RecordedStatement::read)?;
+        // What is added up and numbered later, in 64 and 16 bits.
+        let mut calls = statements.iter().map(|statement| statement.calls);
+        calls.try_fold(0, u64::checked_add)?;
         let kinds = read_list(&mut cursor, Cursor::text)?;
+        u16::try_from(kinds.len()).ok()?;
         let sessions = read_list(&mut cursor, |cursor| {
             let [start_us, length_us, transactions] =
                 [cursor.number()?, cursor.number()?, cursor.number()?];

@@ -72,6 +72,8 @@ pub struct LeftOut {
     pub client_data: u64,
     /// Statements whose parameters the log does not have, or not all of them.
     pub without_values: u64,
+    /// Records of the logs without a time, or cut off.
+    pub unreadable_records: u64,
 }
 
 /// What was recorded.
@@ -328,7 +330,7 @@ impl<W: Write> SessionRecorder<W> {
         } = executed;
         if let Some((first_us, steps_us)) = state.steps.take() {
             at_us = at_us.min(first_us);
-            duration_us = duration_us.map(|duration| duration + steps_us);
+            duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
         }
         if values.is_some() {
             let count = if is_named {
@@ -385,7 +387,7 @@ impl<W: Write> SessionRecorder<W> {
         state.recorded.end_us = state
             .recorded
             .end_us
-            .max(at_us + duration_us.unwrap_or_default());
+            .max(at_us.saturating_add(duration_us.unwrap_or_default()));
         self.count(known.effect, has_failed);
         if let (Some(is_in_block), false) = (known.effect.leaves_block, has_failed) {
             state.is_in_block = is_in_block;
@@ -579,7 +581,7 @@ impl<W: Write> SessionRecorder<W> {
 
 fn add_step(state: &mut OpenSession, at_us: i64, duration_us: u64) {
     let (_, sum_us) = state.steps.get_or_insert((at_us, 0));
-    *sum_us += duration_us;
+    *sum_us = sum_us.saturating_add(duration_us);
 }
 
 fn write_chunk<W: Write>(

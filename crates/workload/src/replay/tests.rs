@@ -1,6 +1,6 @@
 //! SessionRecording logs and reading the recordings, without a server.
 
-use super::file::{Execution, SessionReader, SessionRecording};
+use super::file::{Execution, Index, SessionReader, SessionRecording, SessionWriter};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use super::workload::REPLAY;
@@ -179,6 +179,22 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
     );
 }
 
+/// What a log has beside its records is told, not dropped without a word.
+#[test]
+fn records_that_cannot_be_read_are_counted() {
+    let folder = Folder::new("unreadable");
+    let cut_off = "2026-11-29T, and the server was killed\n".repeat(3);
+    let log = folder.file("log.csv", &(sample_log() + &cut_off));
+    let recorded = record(&[log], true, &folder.0.join("out"));
+    assert_eq!(recorded.left_out.unreadable_records, 3);
+    let json = "{\"timestamp\":\"2026-11-29 22:57:41.123 UTC\",\"session_id\":\"a\",\"error_severity\":\"LOG\",\
+                \"message\":\"duration: 1.0 ms  statement: select 1\"}\n{\"timestamp\":\"2026";
+    let log = folder.file("log.json", json);
+    let recorded = record(&[log], true, &folder.0.join("out"));
+    let unreadable = recorded.left_out.unreadable_records;
+    assert_eq!((recorded.statements, unreadable), (1, 1));
+}
+
 #[test]
 fn the_log_on_stderr_is_refused() {
     let folder = Folder::new("stderr");
@@ -284,6 +300,29 @@ fn damaged_recordings_are_refused_and_never_panic() {
             problem.contains("recording") || problem.contains("damaged"),
             "{problem}"
         );
+    }
+    // Numbers that no log has are added up later.
+    std::fs::write(&out, &whole).expect("a file");
+    let index = SessionRecording::open(&out).expect("whole").index;
+    let forged = |change: fn(&mut Index)| {
+        let mut index = index.clone();
+        change(&mut index);
+        let writer = SessionWriter::new(std::fs::File::create(&out).expect("a file"));
+        writer.expect("writable").finish(&index).expect("writable");
+        SessionRecording::open(&out)
+    };
+    assert!(forged(|_| ()).is_ok());
+    let changes: [fn(&mut Index); 2] = [
+        |index| {
+            index
+                .statements
+                .iter_mut()
+                .for_each(|statement| statement.calls = u64::MAX)
+        },
+        |index| index.kinds.resize(70_000, "kind".to_owned()),
+    ];
+    for change in changes {
+        assert!(forged(change).is_err());
     }
     for index in 8..whole.len() {
         let mut bytes = whole.clone();

@@ -79,9 +79,11 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
             None => run.run(server),
         },
         Command::Help => {
-            return script
-                .print_help()
-                .map_err(|error| print_failure(call, &error));
+            // sysbench ends with success even if the function failed.
+            if let Err(error) = script.print_help() {
+                let _ = print_failure(call, &error);
+            }
+            return Ok(());
         }
         Command::Once => run.run_in_one_thread(command_name),
         // A single thread needs no parallel run.
