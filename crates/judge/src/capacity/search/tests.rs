@@ -294,7 +294,7 @@ fn search_delivered(start: f64, delivered: impl Fn(f64) -> f64) -> (Capacity, us
 
 #[test]
 fn what_a_full_server_delivers_is_its_ceiling() {
-    for start in [100.0, 800.0, 1_050.0, 4_000.0] {
+    for start in [600.0, 800.0, 1_050.0, 4_000.0] {
         let (found, count) = search_delivered(start, |rate| rate.min(1_000.0));
         assert_eq!(found.state, CapacityState::Found, "{start}: {found:?}");
         assert!(
