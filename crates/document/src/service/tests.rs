@@ -77,6 +77,7 @@ fn services_are_recognized_and_plain_servers_are_none() {
             Some("Percona Server"),
         ),
         (MySql, "8.0.33", "version_comment", "Dolt", Some("Dolt")),
+        (MySql, "8.0.34-PlanetScale", "port", "3306", Some("Vitess")),
         (
             MySql,
             "10.11.19-MariaDB",
