@@ -110,8 +110,8 @@ fn via_measures_a_pooler_against_the_server_itself() {
 struct PooledService {
     pooler: Option<Pooler>,
     service: Service,
-    /// What is added to the version of the log-in.
-    version: &'static str,
+    /// The version of the log-in, if it is not the server's.
+    version: Option<&'static str>,
     /// Part of a statement or a startup packet, and the error or the value that answers it.
     answer: Option<(&'static str, Result<&'static str, &'static str>)>,
 }
@@ -126,7 +126,7 @@ impl PooledService {
         PooledService {
             pooler: Some(pooler),
             service,
-            version: "",
+            version: None,
             answer: Some((part, answer)),
         }
     }
@@ -134,7 +134,7 @@ impl PooledService {
 
 /// Canned answers: those of each pooler, and of a proxy without a sign, in their documentation or sources, before servers of
 /// both protocols.
-const POOLED: [PooledService; 10] = [
+const POOLED: [PooledService; 11] = [
     PooledService::new(
         Pooler::PgBouncer,
         Service::Neon,
@@ -171,16 +171,26 @@ const POOLED: [PooledService; 10] = [
         "set @maxscale.",
         Err("Attempt to set unknown MaxScale user variable @maxscale.prony"),
     ),
+    // Its log-in names a MySQL by default.
+    PooledService {
+        version: Some("8.0.11"),
+        ..PooledService::new(
+            Pooler::ProxySql,
+            Service::Galera,
+            "select @@version_comment limit 1",
+            Ok("(ProxySQL)"),
+        )
+    },
     PooledService {
         pooler: Some(Pooler::MaxScale),
         service: Service::Rds,
-        version: " 2.5.0-maxscale",
+        version: Some("5.5.5-10.2.12 2.5.0-maxscale"),
         answer: None,
     },
     PooledService {
         pooler: None,
         service: Service::AuroraMySql,
-        version: "",
+        version: None,
         answer: None,
     },
     // The ids of their sessions say nothing, but a pooler that names itself does.
@@ -190,19 +200,24 @@ const POOLED: [PooledService; 10] = [
         "prony.probe",
         Err("unsupported startup parameter: prony.probe"),
     ),
-    PooledService::new(
-        Pooler::ProxySql,
-        Service::TiDb,
-        "select @@version_comment limit 1",
-        Ok("(ProxySQL)"),
-    ),
+    PooledService {
+        version: Some("8.0.11"),
+        ..PooledService::new(
+            Pooler::ProxySql,
+            Service::TiDb,
+            "select @@version_comment limit 1",
+            Ok("(ProxySQL)"),
+        )
+    },
 ];
 
 /// What a canned server answers through a pooler: its statements run in another session than the log-in named.
 fn run_through(pooled: &PooledService) -> (prony_store::Run, String) {
     let mock = mock_of(pooled.service);
     let mut conversation = mock.conversation();
-    conversation.version.push_str(pooled.version);
+    if let Some(version) = pooled.version {
+        version.clone_into(&mut conversation.version);
+    }
     let cell = |value: &str| Answer::Rows(vec![vec![Some(value.to_owned())]]);
     let mut answers = Vec::new();
     answers.extend(pooled.answer.map(|(part, answer)| {
@@ -243,6 +258,10 @@ fn each_pooler_is_named_by_its_own_words_and_nothing_is_misjudged() {
         let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
         flat.assert_contains(&format!("through {}", name.unwrap_or("a pooler")));
         assert!(run.check("pooler").is_some(), "{:?}", run.checks);
+        if pooled.service == Service::Galera {
+            let server = run.server.name_and_version();
+            server.assert_contains("MariaDB (Galera Cluster) 10.11.6");
+        }
         for id in ["server-commits", "durability"] {
             assert!(run.check(id).is_none(), "{service}: {:?}", run.checks);
         }
@@ -255,7 +274,7 @@ fn another_engine_whose_sessions_have_other_ids_is_not_pooled() {
         let direct = PooledService {
             pooler: None,
             service,
-            version: "",
+            version: None,
             answer: None,
         };
         assert_eq!(run_through(&direct).0.server.pooler, None, "{service:?}");

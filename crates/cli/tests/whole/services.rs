@@ -129,7 +129,12 @@ static MOCKS: [Mock; 26] = [
         &[("supautils.privileged_role", "postgres")],
     ),
     with_conflict(
-        mock(Service::TiDb, MySql, "8.0.11-TiDB-v8.1.0", &[]),
+        mock(
+            Service::TiDb,
+            MySql,
+            "8.0.11-TiDB-v8.1.0",
+            &[("version", "8.0.11-TiDB-v8.1.0")],
+        ),
         9007,
         "HY000",
     ),
@@ -156,7 +161,11 @@ static MOCKS: [Mock; 26] = [
         Service::Galera,
         MySql,
         "10.11.6-MariaDB",
-        &[("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")],
+        &[
+            ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so"),
+            ("wsrep_on", "ON"),
+            ("version", "10.11.6-MariaDB"),
+        ],
     ),
     mock(
         Service::SingleStore,

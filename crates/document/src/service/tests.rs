@@ -86,13 +86,6 @@ fn services_are_recognized_and_plain_servers_are_none() {
             None,
         ),
         (
-            MySql,
-            "10.11.19-MariaDB",
-            "wsrep_provider",
-            "/usr/lib/galera/libgalera_smm.so",
-            Some("Galera Cluster"),
-        ),
-        (
             TransactSql,
             "12.0.2000.8 (SQL Azure)",
             "name",
@@ -117,6 +110,16 @@ fn services_are_recognized_and_plain_servers_are_none() {
         let found = recognize(dialect, version, name, value).map(Service::name);
         assert_eq!(found, service, "{version} {name}");
     }
+    // The library alone is no cluster, and neither is the switch.
+    let of_galera = |provider: &str, switch: &str| {
+        let settings = [("wsrep_provider", provider), ("wsrep_on", switch)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Service::recognize(MySql, "10.11.19-MariaDB", &settings)
+    };
+    let library = "/usr/lib/galera/libgalera_smm.so";
+    assert_eq!(of_galera(library, "ON"), Some(Service::Galera));
+    assert_eq!(of_galera(library, "OFF"), None);
+    assert_eq!(of_galera("none", "ON"), None);
     // A setting of RDS does not make a MySQL server of another kind one.
     assert_eq!(recognize(MySql, "8.0.33", "rds.x", ""), None);
 }

@@ -95,7 +95,8 @@ fn named_columns(prefix: &str, names: &[&str], found: Vec<TextRow>) -> Vec<TextR
 
 fn properties_query() -> String {
     let properties = PROPERTIES.map(|name| format!("serverproperty('{name}')"));
-    let of_services = OF_SERVICES.map(|(name, function)| format!("sign({function}('{name}'))"));
+    let of_services = OF_SERVICES
+        .map(|(name, function)| format!("case when {function}('{name}') is not null then 1 end"));
     let values = properties.into_iter().chain(of_services);
     let columns: Vec<_> = values
         .map(|value| format!("cast({value} as nvarchar(400))"))
