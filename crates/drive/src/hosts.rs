@@ -70,6 +70,7 @@ impl RouteTable {
                 route_index: self.routes.len(),
                 endpoint: range.start as u16,
                 others: (target.endpoints.len() - 1) as u16,
+                shuffle: None,
             });
             self.endpoints_of_host.push(range.len() as u16);
             host_of_endpoint.extend(range.map(|_| host));
@@ -94,9 +95,9 @@ impl RouteTable {
         number: u64,
         random: &mut SplitMix,
     ) -> FirstEndpoint {
-        let (hosts, spread) = match connection_use {
-            ConnectionUse::Main => (&self.hosts[..self.main_hosts], self.spread),
-            ConnectionUse::Reads => (&self.hosts[self.main_hosts..], self.spread_of_reads),
+        let hosts = match connection_use {
+            ConnectionUse::Main => &self.hosts[..self.main_hosts],
+            ConnectionUse::Reads => &self.hosts[self.main_hosts..],
             ConnectionUse::TcpSample => {
                 return FirstEndpoint {
                     route_index: self.routes.len() - 1,
@@ -110,12 +111,24 @@ impl RouteTable {
                 };
             }
         };
-        let index = match spread {
-            Spread::First => 0,
-            Spread::RoundRobin => (number % hosts.len() as u64) as usize,
-            Spread::Random => random.below(hosts.len()),
-        };
-        hosts[index]
+        match self.spread_of(connection_use) {
+            Spread::First => hosts[0],
+            Spread::RoundRobin => hosts[(number % hosts.len() as u64) as usize],
+            // As libpq: the connections of a host that does not answer are spread over all others.
+            Spread::Random => FirstEndpoint {
+                shuffle: Some(random.number()),
+                ..hosts[random.below(hosts.len())]
+            },
+        }
+    }
+
+    /// The rule by which connections for this use are spread.
+    pub fn spread_of(&self, connection_use: ConnectionUse) -> Spread {
+        match connection_use {
+            ConnectionUse::Main => self.spread,
+            ConnectionUse::Reads => self.spread_of_reads,
+            ConnectionUse::TcpSample | ConnectionUse::Probe(_) => Spread::First,
+        }
     }
 
     /// Where a connection to this host begins.
@@ -125,11 +138,7 @@ impl RouteTable {
 
     /// Whether a connection that had to move away returns to its host: each host has its share of the connections.
     pub fn returns(&self, connection_use: ConnectionUse) -> bool {
-        match connection_use {
-            ConnectionUse::Main => self.spread != Spread::First,
-            ConnectionUse::Reads => self.spread_of_reads != Spread::First,
-            ConnectionUse::TcpSample | ConnectionUse::Probe(_) => false,
-        }
+        self.spread_of(connection_use) != Spread::First
     }
 
     /// The host of an endpoint; that of the TCP sample is the first.

@@ -41,6 +41,7 @@ pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
 
+use crate::observe::is_mariadb;
 use crate::target::{Endpoint, Target};
 use prony_wire::mysql::SessionUse;
 use prony_wire::{
@@ -225,9 +226,7 @@ impl Control {
     pub fn product(&self) -> Product {
         match self.route.account {
             Account::Postgres(_) => Product::POSTGRESQL,
-            Account::Mysql(_) if self.version_text().to_ascii_lowercase().contains("mariadb") => {
-                Product::MARIADB
-            }
+            Account::Mysql(_) if is_mariadb(self.version_text()) => Product::MARIADB,
             Account::Mysql(_) => Product::MYSQL,
             Account::Tds(_) => Product::SQL_SERVER,
         }

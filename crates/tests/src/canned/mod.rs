@@ -67,7 +67,8 @@ pub struct CannedError {
 pub struct Conversation {
     /// The version that it reports at the log-in; empty: that of a canned server.
     pub version: String,
-    /// Parts of statements, in lower case, and their answers: the first that a statement contains counts.
+    /// Parts of statements, and of PostgreSQL's startup packets, in lower case, and their answers: the first that one
+    /// contains counts. An error is the only answer to a startup packet.
     pub answers: Vec<(String, Answer)>,
     /// Statements so far with [`Answer::ErrorEvery`] or [`Answer::Counters`].
     counted: AtomicU64,

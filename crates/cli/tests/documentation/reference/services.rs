@@ -11,10 +11,17 @@ fn product(dialect: SqlDialect) -> &'static str {
 }
 
 fn sign_text(dialect: SqlDialect, sign: Sign) -> String {
+    let has = |(setting, part): &(&str, &str)| format!("{} has {}", code(setting), code(part));
     let shown = match sign {
         Sign::Version(part) => format!("the version has {}", code(part)),
-        Sign::Setting(start) => format!("a setting or relation begins with {}", code(start)),
-        Sign::Value(setting, part) => format!("{} has {}", code(setting), code(part)),
+        Sign::Setting(start) => {
+            format!(
+                "a setting, relation, database or role begins with {}",
+                code(start)
+            )
+        }
+        Sign::Value(setting, part) => has(&(setting, part)),
+        Sign::Values(values) => values.iter().map(has).collect::<Vec<_>>().join(", and "),
     };
     format!("{}: {shown}", product(dialect))
 }
