@@ -8,9 +8,7 @@ use crate::exit::{Exit, Failure};
 use prony_plan::UserError;
 use prony_report::units::count_with_noun;
 use prony_runner::Signals;
-use prony_server::statements::{
-    StatementStatistics, StatementsError, read_statements, statistics_view,
-};
+use prony_server::statements::{StatementStatistics, StatementsError, read_statements};
 use prony_workload::capture::{CaptureOptions, Captured, capture};
 use prony_workload::replay::file::MAGIC;
 use prony_workload::replay::log::{LogError, record_logs};
@@ -35,7 +33,7 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         read_statements(&mut control).map_err(refused)?
     };
     if !args.time.is_zero() {
-        let (view, seconds) = (statistics_view(control.dialect()), args.time.as_secs_f64());
+        let (view, seconds) = (before.view, args.time.as_secs_f64());
         output::notice(&format!("prony: {view} counts for {seconds} s"));
         if let Some(signal) = signals.wait(args.time) {
             let message = "interrupted while the server counted";
@@ -52,6 +50,8 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         share: f64::from(args.share) / 100.0,
         keeps_literals: args.keep_literals,
         time: args.time,
+        view: after.view,
+        sequences: after.sequences.clone(),
     };
     let captured = capture(&mut control, after.since(&before), &incomplete, &options)
         .map_err(|error| failure(&error, &signals))?;
@@ -151,7 +151,7 @@ fn report(captured: &Captured, args: &CaptureArgs) {
     let (count, path) = (captured.transactions, args.out.display());
     let share = captured.share * 100.0;
     output::notice(&format!(
-        "prony: {path} has {count} statements, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
+        "prony: {path} has {count} transactions, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
     ));
     for (text, reason, share) in &captured.left_out {
         let share = share * 100.0;

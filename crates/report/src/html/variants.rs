@@ -9,6 +9,7 @@ use super::table::write_figure_table;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant};
 use crate::text::counts::counted_runs;
+use crate::text::replay::replayed_over_repeats;
 use crate::units::{self, or_dash};
 use prony_judge::capacity::CapacityResult;
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
@@ -76,5 +77,6 @@ pub fn write(
             noise_of_variant(&runs, &variant.name),
         ]
     });
-    write_figure_table(out, caption, &columns, rows)
+    write_figure_table(out, caption, &columns, rows)?;
+    super::statements::write(out, replayed_over_repeats(&runs, usize::MAX))
 }

@@ -223,11 +223,14 @@ fn own_workload(control: &mut Control) -> Result<String, Failure> {
     let connection = |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
     let why_not = match read_statements(control) {
         Ok(statistics) => {
+            let (view, sequences) = (statistics.view, statistics.sequences.clone());
             let totals = statistics.since(&StatementStatistics::default());
             let options = CaptureOptions {
                 share: CAPTURED_SHARE,
                 keeps_literals: false,
                 time: Duration::ZERO,
+                view,
+                sequences,
             };
             let captured = capture(control, totals, &[], &options).map_err(connection)?;
             if captured.transactions > 0 {
