@@ -7,7 +7,7 @@
 use crate::control::{Control, Error as ControlError, TextRow};
 use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A statement with what the server has counted since its statistics began.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,9 +32,11 @@ pub struct StatementStatistics {
     pub hidden: Option<&'static str>,
     /// The view that they come from, for users.
     pub view: &'static str,
-    /// Transactions that sessions executed last, as far as the server remembers whole ones: the texts of their statements.
-    pub sequences: Vec<Vec<String>>,
 }
+
+/// Transactions that sessions executed, as far as the server remembered whole ones: the texts of their statements, by what
+/// tells them from others.
+pub type Sequences = BTreeMap<String, Vec<String>>;
 
 /// A comment in Prony's own statements about an application's tables, which are none of the application.
 pub const OWN_STATEMENT: &str = "/* prony */";
@@ -164,7 +166,6 @@ impl StatementStatistics {
             overflows: 0,
             hidden: None,
             view,
-            sequences: Vec::new(),
         }
     }
 }
@@ -259,56 +260,73 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
     let query = "SELECT sum(count_star) FROM performance_schema.events_statements_summary_by_digest \
          WHERE digest IS NULL";
     statistics.overflows = number(control.query_value(query)?);
-    statistics.sequences = read_sequences(control)?;
     Ok(statistics)
 }
 
-/// The transactions among the last statements of each session of MySQL. On MariaDB the consumer is off by default, and there
-/// are none.
-fn read_sequences(control: &mut Control) -> Result<Vec<Vec<String>>, ControlError> {
+/// The transactions among the last statements of each session of MySQL; none where the user may not read them, on MariaDB,
+/// where the server does not keep them by default, and on other servers.
+///
+/// # Errors
+/// The connection is lost.
+pub fn read_sequences(control: &mut Control) -> Result<Sequences, ControlError> {
+    if control.dialect() != SqlDialect::MySql {
+        return Ok(Sequences::new());
+    }
     // Statements of procedures are nested in another statement.
     let rows = control.query(
-        "SELECT h.thread_id, h.nesting_event_type, h.digest_text FROM performance_schema.events_statements_history h \
+        "SELECT h.thread_id, h.event_id, h.nesting_event_type, h.digest_text FROM performance_schema.events_statements_history h \
          JOIN performance_schema.threads t ON t.thread_id = h.thread_id \
          WHERE h.digest_text IS NOT NULL AND h.current_schema = database() AND t.processlist_id <> connection_id() \
            AND (h.nesting_event_type IS NULL OR h.nesting_event_type = 'TRANSACTION') \
          ORDER BY h.thread_id, h.event_id",
-    )?;
+    );
+    let rows = match rows {
+        Err(error) if error.server_error().is_some() => return Ok(Sequences::new()),
+        rows => rows?,
+    };
     let rows = rows.into_iter().filter_map(|row| {
-        let [thread, nesting, text] = row.try_into().ok()?;
-        Some((thread?, nesting.is_some(), text?))
+        let [thread, event, nesting, text] = row.try_into().ok()?;
+        Some(([thread?, event?], nesting.is_some(), text?))
     });
     Ok(whole_transactions(rows))
 }
 
-/// The transactions of which both ends are there, of statements in the order of each session: its name, whether the statement
-/// is within a transaction that began before it, and its text. A statement that is a transaction by itself is one too.
-fn whole_transactions(rows: impl Iterator<Item = (String, bool, String)>) -> Vec<Vec<String>> {
-    let (mut whole, mut session) = (Vec::new(), String::new());
-    // Its statements, and whether it began with BEGIN; without, its first statement is not known to be alone yet.
-    let mut open: Option<(Vec<String>, bool)> = None;
-    for (thread, is_within, text) in rows {
+/// The transactions of which both ends are there, of statements in the order of each session: its name and the statement's
+/// number, whether it is within a transaction that began before it, and its text. A statement that is a transaction by itself
+/// is one too.
+fn whole_transactions(rows: impl Iterator<Item = ([String; 2], bool, String)>) -> Sequences {
+    /// Its first statement, its statements, and whether it began with BEGIN.
+    struct Open {
+        key: String,
+        texts: Vec<String>,
+        has_begin: bool,
+    }
+    let (mut whole, mut session) = (Sequences::new(), String::new());
+    let mut open: Option<Open> = None;
+    for ([thread, event], is_within, text) in rows {
         if thread != session {
             (session, open) = (thread, None);
         }
         let word = text.split([' ', ';']).next().unwrap_or_default();
         let word = word.to_ascii_uppercase();
         if !is_within {
+            // Only now is it known that the statement before it was alone.
             let alone = open
                 .take()
-                .filter(|(texts, begun)| !begun && texts.len() == 1);
-            whole.extend(alone.map(|(texts, _)| texts));
-            open = Some(match &*word {
-                "BEGIN" | "START" => (Vec::new(), true),
-                _ => (vec![text], false),
+                .filter(|open| !open.has_begin && open.texts.len() == 1);
+            whole.extend(alone.map(|open| (open.key, open.texts)));
+            let has_begin = matches!(&*word, "BEGIN" | "START");
+            open = Some(Open {
+                key: format!("{session} {event}"),
+                texts: if has_begin { Vec::new() } else { vec![text] },
+                has_begin,
             });
         } else if matches!(&*word, "COMMIT" | "ROLLBACK") {
-            let ended = open
-                .take()
-                .filter(|(texts, _)| word == "COMMIT" && !texts.is_empty());
-            whole.extend(ended.map(|(texts, _)| texts));
-        } else if let Some((texts, _)) = &mut open {
-            texts.push(text);
+            let is_whole = |open: &Open| word == "COMMIT" && !open.texts.is_empty();
+            let ended = open.take().filter(is_whole);
+            whole.extend(ended.map(|open| (open.key, open.texts)));
+        } else if let Some(open) = &mut open {
+            open.texts.push(text);
         }
     }
     whole

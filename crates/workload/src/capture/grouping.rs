@@ -9,7 +9,7 @@ use prony_server::statements::StatementTotals;
 use std::collections::HashMap;
 
 /// As often must a transaction be seen.
-const SEEN_MIN: usize = 10;
+const SEEN_MIN: usize = 5;
 
 /// Joins the entries whose statements were always seen in the same transaction. `sequences`: the statements of each
 /// transaction that was seen whole, a statement without a transaction by itself.
@@ -148,7 +148,7 @@ mod tests {
         ];
         let whole: &[&str] = &["set x", "insert c", "update a", "update a", "commit"];
         let single: &[&str] = &["select b"];
-        let joined = names(&entries, &[(whole, 10), (single, 40)]);
+        let joined = names(&entries, &[(whole, 5), (single, 40)]);
         let script = "BEGIN;\ninsert c;\nupdate a;\nupdate a;\nCOMMIT;\n";
         assert_eq!(
             joined,
@@ -162,7 +162,7 @@ mod tests {
         let apart: &[&str] = &["insert c"];
         let unknown: &[&str] = &["insert c", "update a", "update a", "delete d"];
         for seen in [
-            &[(whole, 9)][..],
+            &[(whole, 4)][..],
             &[(whole, 90), (apart, 1)],
             &[(whole, 90), (reversed, 1)],
             &[(unknown, 90)],

@@ -73,6 +73,8 @@ pub struct LeftOut {
     pub client_data: u64,
     /// Statements whose parameters the log does not have, or not all of them.
     pub without_values: u64,
+    /// Statements of triggers and functions.
+    pub of_routines: u64,
 }
 
 /// What was recorded.
@@ -87,8 +89,6 @@ pub struct Recorded {
     pub errors: u64,
     /// From the first statement to the end of the last one, in microseconds.
     pub length_us: u64,
-    /// Calls of procedures whose statements the log may have too.
-    pub calls: u64,
     pub left_out: LeftOut,
 }
 
@@ -362,8 +362,10 @@ impl<W: Write> SessionRecorder<W> {
             self.recorded.left_out.without_values += 1;
             return Ok(());
         }
-        if known.effect.needs_client_data {
-            self.recorded.left_out.client_data += 1;
+        let left_out = &mut self.recorded.left_out;
+        if known.effect.needs_client_data || known.effect.is_of_routine {
+            left_out.client_data += u64::from(known.effect.needs_client_data);
+            left_out.of_routines += u64::from(known.effect.is_of_routine);
             return Ok(());
         }
         let zero_us = *self.zero_us.get_or_insert(at_us);
@@ -457,8 +459,6 @@ impl<W: Write> SessionRecorder<W> {
         self.recorded.statements += 1;
         self.recorded.writes += u64::from(effect.writes);
         self.recorded.errors += u64::from(has_failed);
-        let may_repeat = self.index.dialect == SqlDialect::MySql;
-        self.recorded.calls += u64::from(may_repeat && effect.calls_procedure);
     }
 
     fn keeps_literals(&self) -> bool {

@@ -22,8 +22,9 @@ pub(super) struct StatementEffect {
     pub ends_read_only: bool,
     /// Whether no connection of a load can execute it: a COPY from or to the client.
     pub needs_client_data: bool,
-    /// Whether it executes a procedure, whose statements a log of MySQL may have too.
-    pub calls_procedure: bool,
+    /// Whether it can only be a statement of a trigger or function, which MySQL's general log has beside the one that ran
+    /// it.
+    pub is_of_routine: bool,
     /// Whether the session has no prepared statements after it.
     pub drops_prepared: bool,
 }
@@ -114,7 +115,9 @@ pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
             .collect();
         let Some(verb) = words.first() else { continue };
         effect.ends_read_only = is_alone && resets_session(&words, dialect);
-        effect.writes |= !READS.contains(verb)
+        // What PREPARE may have of PostgreSQL is no more than the server refuses.
+        let is_execute = *verb == "execute" && dialect == SqlDialect::PostgreSql;
+        effect.writes |= !(READS.contains(verb) || is_execute)
             || changes_data(verb, &words)
             || (!effect.ends_read_only && may_end_read_only(statement, &words, dialect));
         let has = |word: &str| words.contains(&word);
@@ -136,7 +139,7 @@ pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
             words[..],
             ["discard" | "deallocate", "all"] | ["deallocate", "prepare", "all"]
         );
-        effect.calls_procedure |= *verb == "call";
+        effect.is_of_routine |= dialect == SqlDialect::MySql && is_of_routine(verb, statement);
         effect.needs_client_data |= match *verb {
             "copy" => words.contains(&"stdin") || words.contains(&"stdout"),
             "load" => words.contains(&"local"),
@@ -177,6 +180,29 @@ fn resets_session(words: &[&str], dialect: SqlDialect) -> bool {
         ["set", "session", "transaction", "read", "write"] => !is_postgres,
         _ => false,
     }
+}
+
+/// Whether a statement of MySQL has a variable of a function or the row of a trigger: no client can execute it.
+fn is_of_routine(verb: &str, statement: &[Token]) -> bool {
+    let is_name = |token: &Token| token.kind == TokenKind::Name && !token.is_quoted;
+    let is_alias = |name: &str| {
+        let mut uses = (0..statement.len()).filter(|at| statement[*at].text == name);
+        uses.any(|at| statement.get(at + 1).is_none_or(|next| next.text != "."))
+    };
+    statement.windows(2).any(|pair| {
+        let [first, second] = [&pair[0], &pair[1]];
+        is_name(first)
+            && match &*first.text {
+                // So the server writes a variable's value.
+                "name_const" => second.text == "(",
+                name @ ("new" | "old") => second.text == "." && !is_alias(name),
+                "into" => {
+                    let is_file = matches!(&*second.text, "outfile" | "dumpfile");
+                    verb == "select" && is_name(second) && !second.text.starts_with('@') && !is_file
+                }
+                _ => false,
+            }
+    })
 }
 
 /// The value that a SET of MySQL gives to `autocommit`.
@@ -338,6 +364,7 @@ mod tests {
             ("BEGIN; select 1; COMMIT", false),
             ("BEGIN; truncate t; COMMIT", true),
             ("call p(1)", true),
+            ("execute p(1)", false),
             ("EXPLAIN ANALYZE DELETE FROM t", true),
             ("explain delete from t", false),
             ("vacuum t", true),
@@ -388,6 +415,7 @@ mod tests {
             ("set transaction read write", true),
             ("set session transaction read write", false),
             ("set session transaction read write; select f()", true),
+            ("execute p", true),
             ("set names utf8mb4", false),
             ("set autocommit = 0", false),
             ("reset query cache", true),
@@ -397,6 +425,28 @@ mod tests {
         ] {
             assert_eq!(effect(text, SqlDialect::MySql).writes, writes, "{text}");
         }
+    }
+
+    #[test]
+    fn statements_of_triggers_and_functions_are_told_by_their_variables() {
+        for (text, is_of_routine) in [
+            ("select count(*) into c from t", true),
+            ("select a from t where b = NAME_CONST('n',1)", true),
+            ("insert into l values (new.a)", true),
+            ("update l set x = OLD.`a` where y = 1", true),
+            ("select a into @c from t", false),
+            ("select a into outfile 'f' from t", false),
+            (
+                "insert into t values (1) as new on duplicate key update a = new.a",
+                false,
+            ),
+            ("select new.a from t new", false),
+            ("insert into t select a from b", false),
+        ] {
+            let effect = effect(text, SqlDialect::MySql);
+            assert_eq!(effect.is_of_routine, is_of_routine, "{text}");
+        }
+        assert!(!effect("select a into b from t", SqlDialect::PostgreSql).is_of_routine);
     }
 
     #[test]

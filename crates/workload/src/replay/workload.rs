@@ -125,6 +125,8 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
     };
     if let Some(recording) = &recording {
         let (is_masked, writes) = (recording.index.is_masked, writes(recording));
+        let entries = recording.index.statements.iter();
+        let calls: u64 = entries.map(|statement| statement.calls).sum();
         if is_masked {
             reader.add_problem(
                 format!("{file} has no literals, so that its statements would find other rows"),
@@ -132,7 +134,7 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
             );
         } else if writes > 0 && !options.allows_writes {
             reader.add_problem(
-                format!("{file} has {writes} statements that may write"),
+                format!("{file} has statements that may write: {writes} of {calls}"),
                 "give --writes if the server is a copy that may be changed",
             );
         }
