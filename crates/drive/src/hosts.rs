@@ -7,6 +7,7 @@ use crate::link::{FirstEndpoint, Routes};
 use prony_measure::{Counter, Distribution, Outcome, Sample};
 use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
+use serde::{Deserialize, Serialize};
 
 /// The routes of a run, and its hosts.
 pub(crate) struct RouteTable {
@@ -138,13 +139,17 @@ impl RouteTable {
     }
 }
 
-/// The connections of a worker at one host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HostConnections {
+/// The connections at one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostConnections {
     pub up: u32,
+    /// Connections that were up when the load began.
     pub up_at_start: u32,
+    /// How often a connection was lost.
     pub lost: u64,
+    /// Connections that came up here after an attempt at another host.
     pub arrived: u64,
+    /// Connections that came back here after they had been at another host.
     pub returned: u64,
 }
 
@@ -160,16 +165,7 @@ pub struct HostSecond {
 /// What happened at one host in a run. `C` is the counter of a histogram's bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostTotals<C: Counter> {
-    /// Connections that were up when the load began.
-    pub up_at_start: u32,
-    /// Connections that were up at its end.
-    pub up_at_end: u32,
-    /// How often a connection was lost.
-    pub lost: u64,
-    /// Connections that came up here after an attempt at another host.
-    pub arrived: u64,
-    /// Connections that came back here after they had been at another host.
-    pub returned: u64,
+    pub connections: HostConnections,
     /// Transactions of the window that failed.
     pub failed: u64,
     /// Response times of the committed transactions of the window.
@@ -181,11 +177,7 @@ pub struct HostTotals<C: Counter> {
 impl<C: Counter> Default for HostTotals<C> {
     fn default() -> Self {
         HostTotals {
-            up_at_start: 0,
-            up_at_end: 0,
-            lost: 0,
-            arrived: 0,
-            returned: 0,
+            connections: HostConnections::default(),
             failed: 0,
             response: Distribution::coarse(),
             seconds: Vec::new(),
@@ -220,21 +212,14 @@ impl<C: Counter> HostTotals<C> {
         &mut self.seconds[second]
     }
 
-    pub(crate) fn set_connections(&mut self, connections: HostConnections) {
-        self.up_at_start = connections.up_at_start;
-        self.up_at_end = connections.up;
-        self.lost = connections.lost;
-        self.arrived = connections.arrived;
-        self.returned = connections.returned;
-    }
-
     /// Adds the totals of another worker, or of another process.
     pub fn add<D: Counter>(&mut self, other: &HostTotals<D>) {
-        self.up_at_start += other.up_at_start;
-        self.up_at_end += other.up_at_end;
-        self.lost += other.lost;
-        self.arrived += other.arrived;
-        self.returned += other.returned;
+        let (sum, added) = (&mut self.connections, &other.connections);
+        sum.up += added.up;
+        sum.up_at_start += added.up_at_start;
+        sum.lost += added.lost;
+        sum.arrived += added.arrived;
+        sum.returned += added.returned;
         self.failed += other.failed;
         self.response.add(&other.response);
         for (second, other) in other.seconds.iter().enumerate() {

@@ -302,9 +302,6 @@ impl Link {
     }
 
     /// Passes the bytes that arrived on a link that is up to `consume`, decrypted if the link uses TLS.
-    ///
-    /// # Errors
-    /// Why the connection can no longer be used.
     pub fn receive<T>(
         &mut self,
         bytes: &[u8],

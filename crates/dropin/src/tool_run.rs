@@ -114,9 +114,6 @@ pub struct ToolRun<'a> {
 impl ToolRun<'_> {
     /// Executes the run. Sends no queries during the load to observe the server, because the tool sends none; only what
     /// others do is read before and after it.
-    ///
-    /// # Errors
-    /// The load cannot start.
     pub fn execute(&self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
         let job = RunJob {
             fleet: None,

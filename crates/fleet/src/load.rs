@@ -259,7 +259,7 @@ impl<'a> Load<'a> {
         }
         let events = finished.events.into_iter();
         self.events
-            .extend(events.map(|event| event.into_event(start_ns)));
+            .extend(events.map(|event| event.on_clock(|ns| start_ns.saturating_add(ns))));
         let shares = self.shares.len().max(finished.shares.len());
         self.shares.resize(shares, (0, 0));
         for (sum, (count, total)) in self.shares.iter_mut().zip(finished.shares) {

@@ -10,12 +10,10 @@ use crate::ledger::LedgerPart;
 use crate::link::Link;
 use crate::login::{hosts_of, resolve_target};
 use crate::message::{
-    AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartRoundTrips,
-    ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
+    AgentFailure, FailureKind, FinishedPart, FromAgent, PartHost, PartRoundTrips, ReadyPart,
+    RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
-use prony_drive::{
-    DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, SampleListener, connect,
-};
+use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
 use prony_server::settings::{find_reach, set_in_sessions};
@@ -63,9 +61,7 @@ pub(crate) fn run_part(
     let program = &*prepared.ready.program;
     let gaps = (part.measures_gaps)
         .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
-    let gap_listener = gaps.clone();
-    let gap_listener = gap_listener
-        .map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
+    let gap_listener = gaps.as_ref().map(prony_drive::gap_listener);
     let ledger = prepared.ledger.as_ref();
     let ledger_program = ledger.map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
@@ -295,11 +291,11 @@ impl RowSender<'_> {
             };
             SerializedRow::new(&row, self.start_ns)
         });
-        let events = result.events.iter();
+        let events = result.events.iter().cloned();
         FinishedPart {
             drain,
             events: events
-                .map(|event| PartEvent::new(event, self.start_ns))
+                .map(|event| event.on_clock(|ns| ns.saturating_sub(self.start_ns)))
                 .collect(),
             shares: Vec::new(),
             commit_gaps: Vec::new(),

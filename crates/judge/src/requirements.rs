@@ -233,7 +233,6 @@ fn within(
     }
 }
 
-/// The result of one run.
 fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     if run.state == RunState::Running {
         return undecided(requirement, None, "the run has not ended");

@@ -130,9 +130,6 @@ pub fn clients_line(step: &ClientsStep) -> String {
 }
 
 /// Writes the answer of a search over clients, and its curve.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) -> io::Result<()> {
     let format = match found.verdict() {
         AnswerVerdict::Pass => Style::bold,
@@ -150,18 +147,12 @@ pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) 
 }
 
 /// Writes the answer of a search over clients as JUnit XML, in one case; one that is not certain fails.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_clients_junit(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
     let (name, sentence) = ("highest throughput", clients_sentence(found));
     write_case(out, name, &found.workload, found.verdict(), &sentence)
 }
 
 /// Writes the answer of a search over clients as an annotation of GitHub's workflows.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_clients_github(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
     let verdict = found.verdict();
     let mut lines = vec![format!("{}: {}", verdict.name(), clients_sentence(found))];

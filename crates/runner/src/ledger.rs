@@ -86,7 +86,6 @@ impl RunLedger {
         self.replicas = StalenessObserver::start(&self.ledger, &self.table, target);
     }
 
-    /// The load has ended.
     pub(crate) fn load_has_ended(&mut self) {
         self.staleness = self.replicas.take().map(StalenessObserver::end);
     }

@@ -14,7 +14,7 @@ use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::clock::Clock;
-use prony_drive::{DriveResult, LoadStart, Observer, SampleListener};
+use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
 use prony_judge::outage::load_end_s;
@@ -199,9 +199,7 @@ fn drive(
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
-        let gaps = recorder.commit_gaps.clone();
-        let gap_listener =
-            gaps.map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
+        let gap_listener = recorder.commit_gaps.as_ref().map(prony_drive::gap_listener);
         let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {

@@ -83,9 +83,6 @@ impl RunStore {
     }
 
     /// Starts to write a run: assigns its id, and creates the folder if needed.
-    ///
-    /// # Errors
-    /// If the folder is not writable.
     pub fn begin(&self, run: &mut Run) -> Result<RunWriter, StoreError> {
         RunWriter::begin(self, run)
     }
@@ -126,9 +123,6 @@ impl RunStore {
     }
 
     /// Like [`RunStore::load`], and also returns the file from which the run was read.
-    ///
-    /// # Errors
-    /// Those of [`RunStore::load`].
     pub fn load_from(&self, name: &str) -> Result<(Run, PathBuf), StoreError> {
         let file = || {
             let path = PathBuf::from(name);
@@ -167,7 +161,6 @@ impl RunStore {
         Some(file_stamp(&fs::metadata(journal).ok()?))
     }
 
-    /// Loads the run with this label.
     fn load_labelled(&self, label: &str) -> Result<(Run, PathBuf), StoreError> {
         let filter = RunFilter {
             label: Some(label.to_owned()),

@@ -337,9 +337,6 @@ impl Exchange {
     }
 
     /// Feeds bytes from the server.
-    ///
-    /// # Errors
-    /// If the server violates its protocol.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<FeedStatus, Violation> {
         match &mut self.state {
             ProtocolState::Postgres { codec, reply } => {

@@ -12,7 +12,7 @@ use prony_store::{
 };
 use prony_workload::Workload;
 
-/// The newest runs of a label among which those are sought that can be compared.
+/// At most this many of a label's newest runs are read, to find those that can be compared.
 const MAX_CANDIDATES: usize = 100;
 
 /// The runs of a workload with which requirements compare.
@@ -63,10 +63,7 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     })
 }
 
-/// Refuses a requirement of a figure that the workload does not have. `kinds`: of its transactions.
-///
-/// # Errors
-/// There is one.
+/// Refuses a requirement of a figure that the workload does not have. `kinds`: the kinds of its transactions.
 pub fn check_figures(
     requirements: &[Requirement],
     workload: &dyn Workload,
@@ -118,8 +115,8 @@ pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), F
     Ok(())
 }
 
-/// The exit code of runs and their answers. A run that must not be used is undecided, or among repeats left out, or misses
-/// a limit by what it counted: the answer has all of that.
+/// The exit code of runs and their answers. An answer takes the place of the exit code for an invalid run, because it
+/// already depends on it.
 pub fn exit_with<'a>(runs: Exit, answers: impl Iterator<Item = &'a Answer>) -> Exit {
     let mut answers = answers.peekable();
     match runs {

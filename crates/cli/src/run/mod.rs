@@ -154,9 +154,6 @@ impl RunResult {
     }
 
     /// The stored document and the exit code.
-    ///
-    /// # Errors
-    /// If the document could not be stored.
     pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.storage_result {
             let hint = "make room before the next run: the result above is complete, but the stored one is not";

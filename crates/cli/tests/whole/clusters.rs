@@ -61,7 +61,6 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
     }
 }
 
-/// A MariaDB with a binary log.
 fn with_binary_log(id: u32) -> MariaDb {
     let arguments = ["--log-bin=binlog", "--sync-binlog=1", "--gtid-domain-id=0"];
     let mut arguments: Vec<String> = arguments.map(str::to_owned).to_vec();

@@ -38,7 +38,6 @@ struct RelayState {
     bytes_sent: AtomicU64,
     /// How long data is kept that the program sends, and that it receives, microseconds.
     delays_us: [AtomicU64; 2],
-    /// Number of accepted connections.
     accepted_connections: AtomicU64,
     /// Number of a connection, from 1: it and all earlier ones are no longer forwarded. 0 if all are
     /// forwarded.

@@ -11,10 +11,6 @@ use std::path::Path;
 
 /// The target of a login. Other options (certificates, time-outs) come from the environment, as in every
 /// program that uses libpq or MySQL's client.
-///
-/// # Errors
-///
-/// The reason why the settings are invalid.
 pub fn target(login: &Login) -> Result<Target, String> {
     let env = Environment::from_process();
     let port = login.port.to_string();
@@ -148,9 +144,6 @@ pub fn cipher(control: &Control) -> Option<String> {
 }
 
 /// Connects with a login; returns its target and a control connection.
-///
-/// # Errors
-/// Same as for [`target`] and [`connect`].
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
     let control = connect(&target, login).map_err(|message| match &login.socket {

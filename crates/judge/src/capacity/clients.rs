@@ -36,7 +36,6 @@ pub struct ClientsStep {
     pub tps: f64,
     /// Whether it meets what is required.
     pub verdict: AnswerVerdict,
-    /// Whether the client was the limit.
     pub is_client_limit: bool,
     /// Ids of other checks by which its figures must not be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]

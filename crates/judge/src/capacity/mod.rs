@@ -66,7 +66,6 @@ pub struct CapacityStep {
     pub keeps_up: bool,
     /// Whether the verdict rests on intervals, not on figures alone.
     pub is_certain: bool,
-    /// Whether the client was the limit.
     pub is_client_limit: bool,
     /// Ids of other checks by which its figures must not be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -270,7 +270,6 @@ fn invalid_by(runs: &[&Run]) -> Vec<String> {
     ids.into_iter().collect()
 }
 
-/// A point with its runs.
 type PointRuns<'a> = (SweepPoint, Vec<&'a Run>);
 
 impl Curve {

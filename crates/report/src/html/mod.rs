@@ -86,9 +86,6 @@ pub fn is_report(text: &[u8]) -> bool {
 
 /// Writes the page of these runs, at least one, and their price-performance if `inputs` are given. The page names
 /// the `build` that writes it.
-///
-/// # Errors
-/// As [`write_contents`].
 pub fn write(
     out: &mut dyn Write,
     runs: &[Run],
@@ -111,7 +108,6 @@ pub struct PageContents<'a> {
     pub runs: &'a [Run],
     /// The label and note of each run; of the first ones if there are fewer.
     pub annotations: &'a [Annotation],
-    /// The inputs of the prices.
     pub prices: Option<&'a PriceInputs>,
 }
 

@@ -127,18 +127,12 @@ impl Control {
     }
 
     /// Runs one or more statements; returns the rows of the last one that has any.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>, Error> {
         self.request(sql, |exchange| exchange.query(sql))?;
         self.last_rows()
     }
 
     /// Like [`Control::query`], but `None` if there are more rows or bytes than these, which are dropped as they arrive.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_at_most(
         &mut self,
         sql: &str,
@@ -157,9 +151,6 @@ impl Control {
     }
 
     /// Runs a statement; returns the first column of its first row. `None`: NULL, or no row.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_value(&mut self, sql: &str) -> Result<Option<String>, Error> {
         let first_row = self.query(sql)?.into_iter().next();
         Ok(first_row.and_then(|row| row.into_iter().next()).flatten())
@@ -167,9 +158,6 @@ impl Control {
 
     /// Runs one statement with text values for its parameters `$1`, `$2`...; returns its rows. Values are
     /// sent separately, so they need no quoting.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<TextRow>, Error> {
         let statement = StatementIds::new().add(sql);
         let values: Vec<Value<'_>> = values.iter().copied().map(Value::Text).collect();
@@ -183,9 +171,6 @@ impl Control {
     }
 
     /// Lets the server prepare a statement, which is not executed.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn try_prepare(&mut self, statement: &Statement) -> Result<(), Error> {
         let result = self.request(statement.sql(), |exchange| exchange.prepare(statement));
         self.connection.close_statement(statement);
@@ -193,9 +178,6 @@ impl Control {
     }
 
     /// Executes a statement with these values.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn execute_statement(
         &mut self,
         statement: &Statement,

@@ -53,10 +53,6 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
 /// As [`resolve`], with additional options, which the options in `url` override, like the parameters before
 /// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin` says in
 /// messages where `options` were set.
-///
-/// # Errors
-///
-/// As for [`resolve`].
 pub fn resolve_with_options(
     options: &[(&str, &str)],
     origin: &'static str,

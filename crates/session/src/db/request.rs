@@ -112,9 +112,6 @@ impl Db {
     }
 
     /// Executes text unchanged, as a simple query.
-    ///
-    /// # Errors
-    /// [`DbError`], as [`Db::exec`].
     pub async fn query(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.query(sql.as_bytes());

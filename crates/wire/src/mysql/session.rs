@@ -112,7 +112,6 @@ pub struct Login {
     pub user: String,
     /// Default database; empty for none.
     pub database: String,
-    /// Password, if there is one.
     pub password: Option<Secret>,
     /// Names and values that the server shows in its table of connection attributes.
     pub attributes: Vec<(String, String)>,
@@ -128,7 +127,6 @@ pub struct Login {
     pub local_infile: bool,
     /// Whether rows that an UPDATE matched but did not change count as affected.
     pub found_rows: bool,
-    /// What the session is for.
     pub session_use: SessionUse,
     /// Whether [`SessionUse::set`] follows each login, because sessions begin in another state. Shared by all logins to
     /// a server: its first session finds that out, with [`SessionUse::check`].

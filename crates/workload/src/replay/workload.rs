@@ -2,16 +2,15 @@
 
 use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
-use crate::describe::{Growth, OptionKind, OptionSpec, ScaleUnit, option};
+use crate::describe::{Growth, OptionKind, OptionSpec, option};
 use crate::option_reader::OptionReader;
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
 use prony_server::Control;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -169,20 +168,12 @@ impl Workload for ReplayWorkload {
         true
     }
 
-    fn statements(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         OPTIONS
     }
 
     fn dialects(&self) -> &'static [SqlDialect] {
         &[SqlDialect::PostgreSql, SqlDialect::MySql]
-    }
-
-    fn scale_unit(&self) -> Option<ScaleUnit> {
-        None
     }
 
     fn workload_to_load(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
@@ -204,21 +195,11 @@ impl Workload for ReplayWorkload {
         })
     }
 
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        Err(no_tables_error())
-    }
-
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(no_tables_error())
-    }
-
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(no_tables_error())
+    fn no_tables_error(&self) -> Error {
+        Error::InvalidRequest {
+            problem: "a replay has no tables of its own".to_owned(),
+            hint: "restore a copy of the database on which the sessions were recorded".to_owned(),
+        }
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
@@ -280,11 +261,4 @@ fn settings(request: &Request) -> Vec<(&'static str, String)> {
             format!("{:.1} s", request.recording.length_us() as f64 / 1e6),
         ),
     ]
-}
-
-fn no_tables_error() -> Error {
-    Error::InvalidRequest {
-        problem: "a replay has no tables of its own".to_owned(),
-        hint: "restore a copy of the database on which the sessions were recorded".to_owned(),
-    }
 }

@@ -277,12 +277,11 @@ fn value_of(query: &str, name: &str) -> Option<String> {
 
 fn filter_of(query: &str) -> RunFilter {
     let verdict = value_of(query, "verdict");
-    let mut verdicts = RunVerdict::ALL.into_iter();
     RunFilter {
         workload: value_of(query, "workload"),
         label: value_of(query, "label"),
         server: value_of(query, "server"),
-        verdict: verdict.and_then(|name| verdicts.find(|verdict| verdict.name() == name)),
+        verdict: verdict.and_then(|name| RunVerdict::from_name(&name)),
         ..RunFilter::default()
     }
 }

@@ -75,10 +75,6 @@ struct EndedRun {
 }
 
 /// Runs the workload.
-///
-/// # Errors
-///
-/// The reason why there is no result.
 pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, String> {
     warn_about_ignored_settings(context.request);
     let (prepared, control) = prepare_run(context)?;
@@ -182,10 +178,6 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
 }
 
 /// Sets the next order numbers to unused ones. Prony does so itself, because scripts have no command for it.
-///
-/// # Errors
-///
-/// The server rejects a statement.
 fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Result<(), Error> {
     let changed = workload.repair_order_numbers(control)?;
     let districts = match changed {

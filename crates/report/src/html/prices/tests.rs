@@ -3,7 +3,7 @@
 use super::*;
 use crate::html::embedded::Content;
 use crate::html::{VerifyError, verify, write};
-use crate::sample_run::{formerly_judged as closed, price_sheet, test_build, with_tps, written};
+use crate::sample_run::{formerly_judged, price_sheet, test_build, with_tps, written};
 use prony_assertions::TextAssertions;
 
 /// A price sheet with these configurations, each with its price per month.
@@ -33,7 +33,7 @@ fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
 /// Runs with these throughputs, in transactions per second.
 fn runs(tps: &[u64]) -> Vec<Run> {
     let run = |(index, tps): (usize, &u64)| {
-        let mut run = with_tps(closed(), *tps);
+        let mut run = with_tps(formerly_judged(), *tps);
         run.id = format!("run-{index}");
         run
     };

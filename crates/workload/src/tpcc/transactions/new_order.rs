@@ -1,6 +1,6 @@
 //! The new-order transaction [2.4]: inserts an order with its lines, or rolls back on purpose.
 
-use super::{Transactions, steps};
+use super::Transactions;
 use crate::tpcc::execution::{
     Execution, RowReader, StepRunner, int_value, missing_row, money_value,
 };
@@ -123,13 +123,24 @@ impl Transactions {
         db: &mut Db,
         texts: &mut TextBuffers,
     ) -> Result<OrderResult, DbError> {
-        steps! {
-            steps,
-            [
-                begin, warehouse, customer, district, order, queue, item, stock @ ..,
-                update_stock, insert, commit, rollback
-            ]
-        }
+        // There is a step `stock` for each district, because the column that it reads depends on it.
+        let [
+            begin,
+            warehouse,
+            customer,
+            district,
+            order,
+            queue,
+            item,
+            stock @ ..,
+            update_stock,
+            insert,
+            commit,
+            rollback,
+        ] = steps
+        else {
+            unreachable!("each statements.sql has these steps");
+        };
         let line_steps = [item, &stock[input.d_id as usize - 1]];
         let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int_value);
         let mut read = OrderState::new(&mut texts.lines);
