@@ -8,9 +8,11 @@ use crate::compare;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::terminal::write_section;
 use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
+use crate::text::replay::replayed_over_repeats;
 use crate::text::sweep::{
     KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
@@ -27,6 +29,9 @@ use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIAN
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
+
+/// The most statements of a replay in the summary of its repeats.
+const STATEMENTS_MAX: usize = 20;
 
 /// Returns the line before a run: `run 3 of 10: variant new, repeat 2; about 8 min left`.
 pub fn run_header(experiment: &Experiment, left: Option<Duration>) -> String {
@@ -144,6 +149,7 @@ pub fn write_summary(
     out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions. \
          Noise: share of the CPUs that others used or the hypervisor withheld.")?;
     write_excluded(out, runs)?;
+    write_section(out, replayed_over_repeats(runs, STATEMENTS_MAX))?;
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);

@@ -10,6 +10,7 @@ use crate::capacity::{clients_remark, clients_sentence};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant};
 use crate::text::counts::counted_runs;
+use crate::text::replay::replayed_over_repeats;
 use crate::units::{self, or_dash};
 use prony_judge::capacity::{CapacityResult, ClientsResult};
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
@@ -78,7 +79,8 @@ pub fn write(
             noise_of_variant(&runs, &variant.name),
         ]
     });
-    write_figure_table(out, caption, &columns, rows)
+    write_figure_table(out, caption, &columns, rows)?;
+    super::statements::write(out, replayed_over_repeats(&runs, usize::MAX))
 }
 
 /// Writes whether the variants differ, each beside the first.

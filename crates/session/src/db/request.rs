@@ -101,6 +101,11 @@ impl Db {
         self.conn.close_statement(statement);
     }
 
+    /// Forgets which statements are prepared, after a text that made the session drop them: each is prepared again.
+    pub fn forget_prepared(&mut self) {
+        self.conn.forget_prepared();
+    }
+
     /// The protocol mode of this connection's statements.
     pub fn protocol_mode(&self) -> QueryMode {
         self.conn.exchange().mode()

@@ -386,6 +386,8 @@ impl ScriptClient {
         policy.debug(|| format!("client {client} receiving"));
         let reply = reply.map_err(Halt::Failed)?;
         reply.notices(|notice| policy.notice(&notice));
+        let (script, command) = (context.index.script as usize, context.command_number());
+        self.stats.record_rows(script, command, &reply);
         match &sql.store_command {
             None => Ok(()),
             Some(store_command) => self.store_columns(context, store_command, &reply),
