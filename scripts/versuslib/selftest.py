@@ -44,6 +44,7 @@ PASSES = (
     (["jobs-tpcb", "jobs-prepare"], ["load tpcb, PostgreSQL, scale 1 | 4 |", "tables, MariaDB, 100 rows each | 4 |"]),
     (["sb-prepare", "sb-rw2", "sb-point-tcp16", "sb-sleep3-busy4", "sb-lua1", "sb-connections"], ["MariaDB"]),
     (["capacity-select-unix", "capacity-point-tcp"], []),
+    (["ledger-tpcb4", "ledger-oltp_update_index4"], ["with / without", "log, bytes"]),
     (["sqlserver"], ["| CPU per transaction, ratio |", "of 20"]),
 )
 

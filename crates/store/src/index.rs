@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":5}";
+const FIRST_LINE: &str = "{\"prony_index\":6}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,11 @@ pub struct RunSummary {
     pub answer: Option<AnswerVerdict>,
     /// Whether it measured what a drill finds: an outage, or what became of its commits.
     pub is_drill: bool,
+    /// The longest time without a commit, seconds; absent if it was not measured.
+    pub no_commit_s: Option<f64>,
+    /// Acknowledged commits by the ledger, and those of them that are lost; absent without an account.
+    pub acknowledged: Option<u64>,
+    pub lost: Option<u64>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -73,6 +78,8 @@ impl RunSummary {
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         let doubts = run.checks.iter().filter(|check| check.is_doubt());
         let doubts = doubts.map(|check| check.severity);
+        let ledger = run.ledger.as_ref();
+        let read = ledger.filter(|account| account.not_read.is_none());
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -97,6 +104,9 @@ impl RunSummary {
             is_judged: is_judged(run),
             answer: run.answer.as_ref().map(|answer| answer.verdict),
             is_drill: run.is_drill(),
+            no_commit_s: no_commit_s(run),
+            acknowledged: ledger.map(|account| account.acknowledged),
+            lost: read.map(|account| account.lost),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
@@ -106,6 +116,13 @@ impl RunSummary {
     pub fn epoch_ns(&self) -> i64 {
         epoch_ns(&self.started_at)
     }
+}
+
+/// The longest time without a commit, up to the end of the load.
+fn no_commit_s(run: &Run) -> Option<f64> {
+    let gap = run.commit_gap.as_ref()?;
+    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
+    Some(gap.until_s.unwrap_or(end_s) - gap.from_s)
 }
 
 /// New orders committed per minute.
