@@ -209,10 +209,7 @@ impl ClientLedger {
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
     /// which has changed something: one that only reads may be read-only.
-    pub(crate) fn entry_before(
-        &mut self,
-        statement: &Statement,
-    ) -> Option<EntryBeforeEnd<'_>> {
+    pub(crate) fn entry_before(&mut self, statement: &Statement) -> Option<EntryBeforeEnd<'_>> {
         if statement.effect() != Effect::Commits || self.is_written || !self.has_changed {
             return None;
         }
@@ -631,7 +628,9 @@ mod tests {
         let end = entry.joined_end.expect("they share a text");
         assert!(entry.insert.is_joined() && end.is_joined() && end.sql() == "COMMIT");
         client.settle(Settlement::Committed);
-        let (text, results) = client.text_with_entry("INSERT INTO t -- it is").expect("none");
+        let (text, results) = client
+            .text_with_entry("INSERT INTO t -- it is")
+            .expect("none");
         assert_eq!(
             text,
             "BEGIN;INSERT INTO l VALUES (0, 4);INSERT INTO t -- it is\n;COMMIT"

@@ -131,7 +131,8 @@ impl LossyDisk {
                 let bytes = head[8 * index..].first_chunk().expect("six numbers");
                 u64::from_ne_bytes(*bytes)
             };
-            let [inode, birth_ns, is_flush, offset, old_size, length] = [0, 1, 2, 3, 4, 5].map(number);
+            let [inode, birth_ns, is_flush, offset, old_size, length] =
+                [0, 1, 2, 3, 4, 5].map(number);
             let of_file = writes.entry((inode, birth_ns)).or_default();
             let (replaced, after) = bytes.split_at(length as usize);
             if is_flush == 1 {
@@ -170,7 +171,9 @@ fn undo_in(folder: &Path, writes: &HashMap<(u64, u64), Vec<Write>>) -> usize {
         let file = file.expect("its owner");
         for write in of_file.iter().rev() {
             let written = file.write_all_at(&write.replaced, write.offset);
-            written.and_then(|()| file.set_len(write.old_size)).expect("space");
+            written
+                .and_then(|()| file.set_len(write.old_size))
+                .expect("space");
             undone += 1;
         }
     }

@@ -4,12 +4,16 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, prony_command, query_number,
 };
 use crate::controls::account;
-use crate::lost_commits::{disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby};
+use crate::lost_commits::{
+    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
+};
 use crate::maria::MariaTestBench;
+use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
 use prony_store::{EventKind, Run};
-use prony_server::embedded::EmbeddedPostgres;
-use prony_test_servers::{Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl};
+use prony_test_servers::{
+    Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl,
+};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -64,6 +68,19 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
             timelines.map(|position| position["timeline"].as_str()),
             ["1", "2"]
         );
+    }
+}
+
+/// Waits until a node of Galera takes statements.
+fn wait_until_ready(node: &MariaDb) {
+    let started = Instant::now();
+    let mut control = connect(&node.url_for("root", ""));
+    while control
+        .query_value("select 1 from mysql.user limit 1")
+        .is_err()
+    {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "the node is not ready");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -210,6 +227,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     signal(stopped.pid().expect("it runs"), libc::SIGCONT);
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
     wait_for(&last.url_for("root", ""), size, 3);
+    wait_until_ready(stopped);
     // A node that is cut off accepts log-ins, and refuses statements.
     let mut on_cut_off = connect(&stopped.url_for("root", ""));
     let (sizes, run) = run_on(&[stopped, killed, last], &|| {
@@ -218,11 +236,15 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     });
     assert_eq!(sizes, ["3", "2"]);
     assert!(is_replica(&mut on_cut_off));
-    let outage = run.events.iter().find(|event| event.kind == EventKind::Outage);
+    let outage = run
+        .events
+        .iter()
+        .find(|event| event.kind == EventKind::Outage);
     let detail = outage.map(|outage| outage.detail.as_str());
     assert!(detail.is_some(), "{:?}", run.events);
     on_cut_off.run("set global wsrep_provider_options = 'gmcast.isolate=0'");
     wait_for(&last.url_for("root", ""), size, 3);
+    wait_until_ready(stopped);
     let (sizes, _) = run_on(&[killed, stopped, last], &|| killed.kill());
     assert_eq!(sizes, ["3", "2"]);
 }
@@ -283,8 +305,15 @@ fn a_failover_behind_a_proxy_is_accounted_for() {
     let gap = run.commit_gap.as_ref().expect("measured");
     assert_eq!(gap.clients.not_back, 0, "{gap:?}");
     // The proxy accepts every connection, and closes it while no server is well.
-    let causes: BTreeSet<_> = run.events.iter().filter_map(|event| event.cause.as_deref()).collect();
-    assert!(causes.contains("role") || causes.contains("closed"), "{causes:?}");
+    let causes: BTreeSet<_> = run
+        .events
+        .iter()
+        .filter_map(|event| event.cause.as_deref())
+        .collect();
+    assert!(
+        causes.contains("role") || causes.contains("closed"),
+        "{causes:?}"
+    );
 }
 
 #[test]
@@ -298,7 +327,10 @@ fn patroni_fails_over_by_itself() {
         Some(proxy) => vec![proxy.port()],
         None => servers.iter().map(|server| server.port).collect(),
     };
-    let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let hosts: Vec<String> = ports
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
     let password = cluster.password().to_owned();
     let home = std::env::temp_dir().join(format!("prony-patroni-{}", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");
@@ -323,7 +355,10 @@ fn patroni_fails_over_by_itself() {
     });
     assert_eq!(lost_of_ledger(&run), 0);
     let gap = run.commit_gap.as_ref().expect("measured");
-    assert!(gap.until_s.is_some() && gap.clients.not_back == 0, "{gap:?}");
+    assert!(
+        gap.until_s.is_some() && gap.clients.not_back == 0,
+        "{gap:?}"
+    );
     let timelines = [&account(&run).server_before, &account(&run).server_after];
     assert_eq!(
         timelines.map(|position| position["timeline"].as_str()),

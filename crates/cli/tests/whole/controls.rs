@@ -5,9 +5,7 @@ use crate::common::{
     TestBench, any_committed, connect, ok_stdout, own_postgres, parse_run, prony_command,
     query_number, start_run, wait_until,
 };
-use crate::lost_commits::{
-    children, disturbed, disturbed_run, kill_at_once, lost_of_ledger, signal,
-};
+use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
 use crate::maria::MariaTestBench;
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedPostgres, process, server_user};

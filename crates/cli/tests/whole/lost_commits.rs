@@ -266,7 +266,10 @@ fn a_ledger_accounts_for_each_commit() {
     let (postgres, maria) = (TestBench::new("ledger"), MariaTestBench::new("ledger"));
     ok_stdout(&postgres.prony("load tpcb --scale 4"));
     ok_stdout(&postgres.prony("load tpcc --scale 1"));
-    for load in ["load oltp_read_write --scale 2 -o table_size=1000", "load ycsb --scale 1"] {
+    for load in [
+        "load oltp_read_write --scale 2 -o table_size=1000",
+        "load ycsb --scale 1",
+    ] {
         ok_stdout(&postgres.prony(load));
         ok_stdout(&maria.prony(load));
     }

@@ -48,14 +48,16 @@ pub fn is_replica(control: &mut Control) -> bool {
                 "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
                 replica_status(control),
             ];
-            let ready = control.query("SHOW GLOBAL STATUS LIKE 'wsrep_ready'");
-            let is_off = |row: &Vec<Option<String>>| row.get(1) == Some(&Some("OFF".to_owned()));
+            let status = control.query("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_status'");
+            let is_cut_off =
+                |row: &Vec<Option<String>>| row.get(1) == Some(&Some("non-Primary".to_owned()));
             // A server that was promoted may keep its channel.
-            ready.is_ok_and(|rows| rows.iter().any(is_off)) || is(control, "SELECT @@global.read_only", "1")
-                && has_channel.iter().any(|sql| {
-                    let rows = control.query(sql);
-                    rows.is_ok_and(|rows| !rows.is_empty())
-                })
+            status.is_ok_and(|rows| rows.iter().any(is_cut_off))
+                || is(control, "SELECT @@global.read_only", "1")
+                    && has_channel.iter().any(|sql| {
+                        let rows = control.query(sql);
+                        rows.is_ok_and(|rows| !rows.is_empty())
+                    })
         }
         SqlDialect::TransactSql => is_secondary(control).unwrap_or(false),
     }

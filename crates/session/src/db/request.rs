@@ -79,7 +79,8 @@ impl Db {
             ledger.note(statement);
             if let Some(entry) = ledger.entry_before(statement) {
                 self.conn.push(entry.insert, &entry.values);
-                self.conn.push(entry.joined_end.unwrap_or(statement), values);
+                self.conn
+                    .push(entry.joined_end.unwrap_or(statement), values);
                 return Ok(());
             }
         }
@@ -405,6 +406,7 @@ impl DbReply<'_> {
     /// Rows that the command of result `result` (from 0) changed or returned. For PostgreSQL, only the last
     /// result's number is known.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
-        self.exchange.affected_rows_of(self.ledger_results[0] + result)
+        self.exchange
+            .affected_rows_of(self.ledger_results[0] + result)
     }
 }
