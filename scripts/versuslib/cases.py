@@ -33,6 +33,8 @@ class Case:
     # What Prony is compared with, if not with the program that it replaces: options of Prony itself, or a program.
     baseline_options: tuple = ()
     other: str = ""
+    # Whether instructions and system calls are counted, and nothing is timed.
+    is_counted: bool = False
 
 
 def counted(number, noun):
@@ -247,6 +249,21 @@ JOBS = [
     Case("jobs-tpcc-maria", "load tpcc, MariaDB", "prony", "tpcc", ("--profile", TPCC_PROFILE), other="maria"),
 ]
 
+
+
+def ledger(clients, is_counted=False):
+    """A load with a ledger, compared with the same load without one."""
+    for workload, other, server in (
+        ("tpcb", "postgres", "PostgreSQL"), ("oltp_read_write", "maria", "MariaDB"), ("oltp_write_only", "maria", "MariaDB"),
+        ("oltp_update_index", "maria", "MariaDB"),
+    ):
+        name = f"ledger-{'count-' * is_counted}{workload}" + ("" if is_counted else str(clients))
+        title = f"{workload}, prepared, {server}, {counted(clients, 'client')}"
+        yield Case(name, title, "prony", workload, (), clients, "tcp", 1.03, 0.9, other=other, is_counted=is_counted)
+
+
+LEDGER, LEDGER_COUNTS = [*ledger(4), *ledger(32)], list(ledger(1, True))
+
 MEMORY = "memory"
 MEMORY_MAX_BYTES = 150_000_000
 
@@ -272,6 +289,8 @@ GROUPS = {
     "counts": ids(COUNTS),
     "sqlserver": [*ids(SQLSERVER), SQLSERVER_LOAD],
     "sqlserver-counts": ids(SQLSERVER_COUNTS),
+    "ledger": ids(LEDGER),
+    "ledger-counts": ids(LEDGER_COUNTS),
 }
 
 # Cases that need no database.

@@ -14,6 +14,7 @@ import tempfile
 
 from . import figures
 from .server import ScriptError
+from .tools import INVALID
 
 # Transactions of the two runs.
 FEW_TRANSACTIONS, MANY_TRANSACTIONS = 500, 2_500
@@ -70,9 +71,9 @@ def count_run(program, case, server, transactions):
     command = program.command(case, server, transactions=transactions)
     with tempfile.TemporaryDirectory(dir=program.home) as folder:
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/callgrind"]
-        program.call([*valgrind, *command], server, cpus=case.cpus)
+        program.call([*valgrind, *command], server, cpus=case.cpus, accepted=(0, INVALID))
         table = pathlib.Path(folder) / "strace"
-        program.call(["strace", "-f", "-c", "-o", table, *command], server, cpus=case.cpus)
+        program.call(["strace", "-f", "-c", "-o", table, *command], server, cpus=case.cpus, accepted=(0, INVALID))
         return read_callgrind(folder), read_strace(table.read_text())
 
 

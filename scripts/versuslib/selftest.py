@@ -45,6 +45,7 @@ PASSES = (
     (["sb-prepare", "sb-rw2", "sb-point-tcp16", "sb-sleep3-busy4", "sb-lua1", "sb-connections"], ["MariaDB"]),
     (["replay-psql1", "replay-pgbench8"], ["statements per second of client CPU"]),
     (["capacity-select-unix", "capacity-point-tcp"], []),
+    (["ledger-tpcb4", "ledger-oltp_update_index4"], ["with / without", "log, bytes"]),
     (["sqlserver"], ["| CPU per transaction, ratio |", "of 20"]),
 )
 

@@ -30,8 +30,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
     if account.unrecorded > 0 {
-        let advice = "Procedures that commit have none, and on MySQL and MariaDB only transactions that end with a statement of their own have one: \
-                      choose options of the workload by which they do (tpcc: mode=statements).";
+        let advice = "Procedures that commit by themselves have none: choose options of the workload by which they do not (tpcc: \
+                      mode=statements). On SQL Server a single statement of the simple protocol has none.";
         return new_finding(Severity::Caveat, text, advice);
     }
     new_finding(Severity::Note, text, "")

@@ -59,12 +59,12 @@ impl RunLedger {
             .workload
             .growth(&job.plan.workload, ready_workload.scale);
         let statements = ready_workload.program.statement_table();
-        // Own SQL is then sent as text, which the ledger does not see.
-        let is_text = job.plan.drive.protocol == prony_plan::QueryMode::Simple
-            && job.workload.name() == "sql";
-        // Its scripts write their entries themselves.
-        let has_statements = !statements.statements().is_empty() || job.workload.name() == "lua";
-        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text {
+        let name = job.workload.name();
+        // Lua's scripts write their entries themselves, and these insert by texts that the ledger sees.
+        let has_statements = !statements.statements().is_empty()
+            || ["lua", "oltp_insert", "bulk_insert"].contains(&name);
+        // A replay sends texts that it does not see.
+        if matches!(growth, Growth::ReadOnly) || !has_statements || name == "replay" {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {

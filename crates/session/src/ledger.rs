@@ -29,10 +29,11 @@ pub struct LedgerEntry {
 /// How an entry gets into its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryPlacement {
-    /// Before the statement that ends a block, as on MySQL: a statement outside a block has none.
-    BeforeEnd,
-    /// The same, and first in a request outside a block, whose statements the server executes as one transaction, as
-    /// PostgreSQL does.
+    /// In one text with the statement that ends the block, as on MySQL, whose other requests have a round trip for each
+    /// statement. A single statement is made a block in one text.
+    InText,
+    /// Before the statement that ends the block, and first in a request outside a block, whose statements the server
+    /// executes as one transaction, as PostgreSQL does.
     InRequest,
     /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
     /// statement is made a block. Statements that are sent as text have it before the end of their block.
@@ -117,6 +118,30 @@ impl Ledger {
     }
 }
 
+/// An entry to send before the statement that ends its block.
+pub(crate) struct EntryBeforeEnd<'a> {
+    pub insert: &'a Statement,
+    pub values: [Value<'static>; 2],
+    /// The end in the form in which it shares a text with the entry.
+    pub joined_end: Option<&'a Statement>,
+}
+
+/// The statements that make a single one a block with an entry, in one text.
+pub(crate) struct JoinedBlock<'a> {
+    pub begin: &'a Statement,
+    pub insert: &'a Statement,
+    pub values: [Value<'static>; 2],
+    pub statement: &'a Statement,
+    pub commit: &'a Statement,
+}
+
+/// Results of the ledger's statements in a reply, before and after those of the user's.
+pub(crate) type LedgerResults = [usize; 2];
+
+impl JoinedBlock<'_> {
+    pub const RESULTS: LedgerResults = [2, 1];
+}
+
 /// What became of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settlement {
@@ -132,6 +157,10 @@ pub(crate) struct ClientLedger {
     insert: Statement,
     /// The program's statements with the insert, by number, for those that begin their own block and those that do not.
     combined: [HashMap<u32, Statement>; 2],
+    /// The program's statements in the form in which they share a text with the insert, by number.
+    joined: HashMap<u32, Statement>,
+    /// What begins and ends a block in that text.
+    block: [Statement; 2],
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
     is_written: bool,
@@ -153,11 +182,13 @@ impl ClientLedger {
         ClientLedger {
             insert: match ledger.placement {
                 // Sent with the text that ends the block.
-                EntryPlacement::WithWrite => insert.with_joining(),
-                EntryPlacement::BeforeEnd | EntryPlacement::InRequest => insert,
+                EntryPlacement::WithWrite | EntryPlacement::InText => insert.with_joining(),
+                EntryPlacement::InRequest => insert,
             },
             ledger,
             combined: Default::default(),
+            joined: HashMap::new(),
+            block: ["BEGIN", "COMMIT"].map(|sql| StatementIds::new().add(sql).with_joining()),
             next: LedgerEntry {
                 client,
                 sequence: 1,
@@ -178,14 +209,54 @@ impl ClientLedger {
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
     /// which has changed something: one that only reads may be read-only.
-    pub(crate) fn entry_before(
-        &mut self,
-        statement: &Statement,
-    ) -> Option<(&Statement, [Value<'static>; 2])> {
+    pub(crate) fn entry_before(&mut self, statement: &Statement) -> Option<EntryBeforeEnd<'_>> {
         if statement.effect() != Effect::Commits || self.is_written || !self.has_changed {
             return None;
         }
-        Some(self.next_entry())
+        let shares_text = self.ledger.placement == EntryPlacement::InText;
+        if shares_text {
+            self.join(statement);
+        }
+        let (_, values) = self.next_entry();
+        Some(EntryBeforeEnd {
+            insert: &self.insert,
+            values,
+            joined_end: shares_text.then(|| &self.joined[&statement.id()]),
+        })
+    }
+
+    /// The text that executes this request outside a block as a transaction with an entry, if it is a single statement that
+    /// writes.
+    pub(crate) fn joined_block<'a>(
+        &mut self,
+        mut batch: impl ExactSizeIterator<Item = &'a Statement>,
+    ) -> Option<JoinedBlock<'_>> {
+        let is_single = batch.len() == 1;
+        let statement = batch.next()?;
+        if self.ledger.placement != EntryPlacement::InText
+            || self.is_written
+            || self.is_in_block
+            || !is_single
+            || statement.effect() != Effect::Writes
+            || !can_be_in_block(statement)
+        {
+            return None;
+        }
+        self.join(statement);
+        let (_, values) = self.next_entry();
+        let [begin, commit] = &self.block;
+        Some(JoinedBlock {
+            begin,
+            insert: &self.insert,
+            values,
+            statement: &self.joined[&statement.id()],
+            commit,
+        })
+    }
+
+    fn join(&mut self, statement: &Statement) {
+        let joined = self.joined.entry(statement.id());
+        joined.or_insert_with(|| statement.clone().with_joining());
     }
 
     /// The statement and the values of the entry to send first in this request, if its statements are a transaction of
@@ -249,6 +320,28 @@ impl ClientLedger {
             }
         }
         Some(&self.text)
+    }
+
+    /// The text that executes a statement, which is sent as text outside a block, as a transaction with an entry, and the
+    /// results that the reply has before and after its own; `None` if the transaction has an entry.
+    pub(crate) fn text_with_entry(&mut self, sql: &str) -> Option<(&str, LedgerResults)> {
+        let (before, between, after, results) = match self.ledger.placement {
+            EntryPlacement::InRequest => ("", ";", "", [1, 0]),
+            EntryPlacement::InText => ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS),
+            EntryPlacement::WithWrite => (
+                "BEGIN TRANSACTION;SET NOCOUNT ON;",
+                ";SET NOCOUNT OFF;",
+                "\n;SET NOCOUNT ON;COMMIT TRANSACTION;SET NOCOUNT OFF",
+                [0, 0],
+            ),
+        };
+        self.has_changed = true;
+        self.entry_text()?;
+        self.text.insert_str(0, before);
+        for part in [between, sql, after] {
+            self.text.push_str(part);
+        }
+        Some((&self.text, results))
     }
 
     /// Whether the transaction in progress has sent its entry.
@@ -335,15 +428,15 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
         .with_id(id)
 }
 
-/// Whether a statement of SQL Server can be executed in a block that it does not know of: a procedure that rolls back
-/// would end the block, which is an error.
+/// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
+/// block, which is an error on SQL Server, and one that begins a block commits it on MySQL.
 fn can_be_in_block(statement: &Statement) -> bool {
     let sql = statement.sql().trim_start();
     let is_call = |word: &str| {
         let start = sql.get(..word.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
-    !["exec", "{call"].iter().any(|word| is_call(word))
+    !["exec", "{call", "call"].iter().any(|word| is_call(word))
 }
 
 impl Drop for ClientLedger {
@@ -387,8 +480,9 @@ mod tests {
             assert!(client.entry_before(&end).is_none(), "nothing has changed");
             client.note(&update);
             assert!(client.entry_before(&update).is_none());
-            let (insert, values) = client.entry_before(&end).expect("it ends a block");
-            assert!(insert.accepts(&values));
+            let entry = client.entry_before(&end).expect("it ends a block");
+            let values = entry.values;
+            assert!(entry.insert.accepts(&values) && entry.joined_end.is_none());
             assert!(
                 client.entry_before(&end).is_none(),
                 "one entry for each transaction"
@@ -481,10 +575,68 @@ mod tests {
         assert_eq!(request(&mut client, &[&begin]), None);
         assert_eq!(request(&mut client, &[&joined]), None);
         let commit = ids.add("COMMIT TRANSACTION");
-        let (insert, values) = client.entry_before(&commit).expect("it has none");
-        assert!(insert.is_joined());
-        assert_eq!(values, [0, 3].map(Value::Int));
+        let entry = client.entry_before(&commit).expect("it has none");
+        assert!(entry.insert.is_joined());
+        assert_eq!(entry.values, [0, 3].map(Value::Int));
         client.settle(Settlement::Committed);
         assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![3], 2));
+    }
+
+    #[test]
+    fn on_mysql_an_entry_is_in_one_text_with_the_end_or_with_a_single_statement() {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::InText,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
+        let mut ids = StatementIds::new();
+        let [begin, update, commit, select, call] = [
+            "BEGIN",
+            "UPDATE t SET a = $1",
+            "COMMIT",
+            "SELECT 1",
+            "CALL p(1)",
+        ]
+        .map(|sql| ids.add(sql));
+        let request = |client: &mut ClientLedger, batch: &[&Statement]| {
+            batch.iter().for_each(|statement| client.note(statement));
+            let block = client.joined_block(batch.iter().copied());
+            block.map(|block| {
+                let all = [block.begin, block.insert, block.statement, block.commit];
+                assert!(all.iter().all(|statement| statement.is_joined()));
+                (all.map(|it| it.sql().to_owned()), block.values[1])
+            })
+        };
+        for number in [1, 2] {
+            let (texts, sequence) = request(&mut client, &[&update]).expect("it writes");
+            let [_, _, own, _] = &texts;
+            assert_eq!((own.as_str(), sequence), (update.sql(), Value::Int(number)));
+            assert!(request(&mut client, &[&update]).is_none(), "it has one");
+            client.settle(Settlement::Committed);
+        }
+        // One that only reads, a procedure, which may have a block of its own, and two transactions.
+        for batch in [&[&select][..], &[&call], &[&update, &update]] {
+            assert!(request(&mut client, batch).is_none());
+            client.settle(Settlement::RolledBack);
+        }
+        assert!(request(&mut client, &[&begin]).is_none());
+        assert!(request(&mut client, &[&update]).is_none(), "in a block");
+        client.note(&commit);
+        let entry = client.entry_before(&commit).expect("it has none");
+        let end = entry.joined_end.expect("they share a text");
+        assert!(entry.insert.is_joined() && end.is_joined() && end.sql() == "COMMIT");
+        client.settle(Settlement::Committed);
+        let (text, results) = client
+            .text_with_entry("INSERT INTO t -- it is")
+            .expect("none");
+        assert_eq!(
+            text,
+            "BEGIN;INSERT INTO l VALUES (0, 4);INSERT INTO t -- it is\n;COMMIT"
+        );
+        assert_eq!(results, [2, 1]);
+        client.settle(Settlement::Committed);
+        assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
     }
 }

@@ -60,6 +60,11 @@ pub struct RunSummary {
     pub answer: Option<AnswerVerdict>,
     /// Whether it measured what a drill finds: an outage, or what became of its commits.
     pub is_drill: bool,
+    /// The longest time without a commit, seconds; absent if it was not measured.
+    pub no_commit_s: Option<f64>,
+    /// Acknowledged commits by the ledger, and those of them that are lost; absent without an account.
+    pub acknowledged: Option<u64>,
+    pub lost: Option<u64>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -74,6 +79,8 @@ impl RunSummary {
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         let doubts = run.checks.iter().filter(|check| check.is_doubt());
         let doubts = doubts.map(|check| check.severity);
+        let ledger = run.ledger.as_ref();
+        let read = ledger.filter(|account| account.not_read.is_none());
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -98,6 +105,9 @@ impl RunSummary {
             is_judged: is_judged(run),
             answer: run.answer.as_ref().map(|answer| answer.verdict),
             is_drill: run.is_drill(),
+            no_commit_s: no_commit_s(run),
+            acknowledged: ledger.map(|account| account.acknowledged),
+            lost: read.map(|account| account.lost),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
@@ -107,6 +117,13 @@ impl RunSummary {
     pub fn epoch_ns(&self) -> i64 {
         epoch_ns(&self.started_at)
     }
+}
+
+/// The longest time without a commit, up to the end of the load.
+fn no_commit_s(run: &Run) -> Option<f64> {
+    let gap = run.commit_gap.as_ref()?;
+    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
+    Some(gap.until_s.unwrap_or(end_s) - gap.from_s)
 }
 
 /// New orders committed per minute.

@@ -47,6 +47,7 @@ mod own_sql;
 mod passwords;
 mod pgbench;
 mod poolers;
+mod power_cut;
 mod relay;
 mod repeats;
 mod replay;

@@ -354,7 +354,7 @@ impl ScriptClient {
             Some(statement)
                 if db.protocol_mode() == QueryMode::Simple && policy.dialect.is_some() =>
             {
-                self.encode_statement(context, sql, statement, db)?;
+                self.encode_statement(context, sql, statement, false, db)?;
                 db.finish_request().await
             }
             Some(statement) if db.protocol_mode() != QueryMode::Simple => {
@@ -370,11 +370,15 @@ impl ScriptClient {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
-                self.encode_statement(context, sql, statement, db)?;
+                self.encode_statement(context, sql, statement, in_pipeline, db)?;
                 if in_pipeline {
                     return Ok(());
                 }
-                db.sync().await
+                if db.has_ledger() {
+                    db.finish_request().await
+                } else {
+                    db.sync().await
+                }
             }
             _ => {
                 self.text.clear();
@@ -394,13 +398,14 @@ impl ScriptClient {
         }
     }
 
-    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol, otherwise as a
-    /// part of it.
+    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol or with a ledger,
+    /// otherwise as a part of it.
     fn encode_statement(
         &mut self,
         context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: &Statement,
+        in_pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
         let ids = sql.parameters();
@@ -413,6 +418,7 @@ impl ScriptClient {
         let (variables, dialect) = (&self.evaluator.variables, context.policy.dialect);
         let mut encode = |values: &[WireValue<'_>]| {
             let result = match db.protocol_mode() {
+                _ if db.has_ledger() && !in_pipeline => db.begin_exec(statement, values),
                 QueryMode::Simple => db.begin_request(statement, values),
                 QueryMode::Extended | QueryMode::Prepared => db.push(statement, values),
             };
