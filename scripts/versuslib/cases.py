@@ -106,6 +106,17 @@ FILES = [
     for clients in (1, 64)
 ]
 
+# Recorded sessions as fast as possible, one client thread, beside other programs with the same statements.
+REPLAYS = [
+    Case(
+        f"replay-{other}{clients}", f"replay --speed max, unix socket, {counted(clients, 'session')}, beside {text}",
+        "prony", "replay", (), clients, max_cpu=1.0, min_rate=1.0, other=other,
+    )
+    for other, clients, text in (
+        ("psql", 1, "psql -f"), ("psql", 8, "8 psql -f"), ("pgbench", 8, "pgbench -S -M simple"), ("pgbench", 64, "pgbench -S -M simple"),
+    )
+]
+
 APART = {"cpus": ONE_CPU, "server_cpus": OTHER_CPUS}
 TWO_THREADS = {"threads": 2}
 # Where client and server run, and clients that sleep, alone and beside busy programs: they must wake on time.
@@ -273,6 +284,7 @@ GROUPS = {
     "sysbench": [*ids(SYSBENCH_LOADS, SYSBENCH_RUNS), CONNECTED],
     "pgbench-file": ids(FILES),
     "layouts": ids(LAYOUTS),
+    "replay": ids(REPLAYS),
     "capacity": ids(CAPACITY),
     "counts": ids(COUNTS),
     "sqlserver": [*ids(SQLSERVER), SQLSERVER_LOAD],

@@ -44,6 +44,11 @@ class Measurement:
         return 1e6 * self.cpu_s / self.transactions
 
     @property
+    def transactions_per_cpu_s(self):
+        """Transactions in a second of the client's CPU."""
+        return self.transactions / self.cpu_s
+
+    @property
     def server_cpu_us_per_transaction(self):
         """CPU of the server's processes per transaction, microseconds."""
         return 1e6 * self.server_cpu_s / self.transactions

@@ -16,10 +16,6 @@ pub enum ReadingError {
 }
 
 /// Reads a tool's output: one entry per run, in order; at least one.
-///
-/// # Errors
-///
-/// The text is not output of a known tool.
 pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
     let readers: [fn(&str) -> Vec<ReportedRun>; 3] = [
         hammerdb::read_output,

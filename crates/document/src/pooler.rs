@@ -25,8 +25,8 @@ named_values! {
 
 /// What only one of them says: a part of a version, a comment or an error, in lower case. Sources: PgBouncer's
 /// `client.c` and `admin.c` (1.18 was also tried), Odyssey's `frontend.c`, pgcat's `client.rs`, ProxySQL's
-/// `MySQL_Session.cpp`, MaxScale's default `version_string`, and the messages in the guide of RDS Proxy.
-const SIGNS: [(Pooler, &str); 11] = [
+/// `MySQL_Session.cpp`, MaxScale's `version_string` and `session.cc`, and the messages in the guide of RDS Proxy.
+const SIGNS: [(Pooler, &str); 12] = [
     (Pooler::PgBouncer, "unsupported startup parameter"),
     (Pooler::PgBouncer, "bouncer config error"),
     (Pooler::PgBouncer, "no such database: "),
@@ -35,7 +35,8 @@ const SIGNS: [(Pooler, &str); 11] = [
     (Pooler::Odyssey, "odyssey: "),
     (Pooler::PgCat, "no pool configured for database"),
     (Pooler::ProxySql, "proxysql"),
-    (Pooler::MaxScale, "maxscale"),
+    (Pooler::MaxScale, "-maxscale"),
+    (Pooler::MaxScale, "unknown maxscale user variable"),
     (Pooler::RdsProxy, "rds proxy"),
     (Pooler::RdsProxy, "rds supports only iam"),
 ];
@@ -95,6 +96,14 @@ mod tests {
             ),
             ("(ProxySQL)", Some(Pooler::ProxySql)),
             ("5.5.5-10.2.12 2.5.0-maxscale", Some(Pooler::MaxScale)),
+            (
+                "Attempt to set unknown MaxScale user variable @maxscale.prony",
+                Some(Pooler::MaxScale),
+            ),
+            (
+                "You have an error in your SQL syntax near 'maxscale.prony = 1'",
+                None,
+            ),
             (
                 "This RDS proxy has no credentials for the role ann. Check the credentials for this role and try again.",
                 Some(Pooler::RdsProxy),

@@ -138,9 +138,9 @@ impl SqlDialect {
     pub fn begin_snapshot(self) -> &'static str {
         match self {
             SqlDialect::PostgreSql => "begin transaction isolation level repeatable read read only",
+            // The snapshot is that of its first read; Dolt does not know WITH CONSISTENT SNAPSHOT.
             SqlDialect::MySql => {
-                "set transaction isolation level repeatable read; \
-                 start transaction with consistent snapshot, read only"
+                "set transaction isolation level repeatable read; start transaction read only"
             }
             // A database may forbid snapshots; the locks of a serializable transaction then give the same
             // view.

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Number of statements in a batch.
 const BATCH_STATEMENTS: usize = 3;
 
 /// One way to send the statements of a transaction.

@@ -293,9 +293,6 @@ impl<'a, I: Io> Connections<'a, I> {
     }
 
     /// Sends all requests, then waits for events, but not longer than until `deadline_ns`.
-    ///
-    /// # Errors
-    /// If the I/O engine itself fails.
     pub fn wait(
         &mut self,
         now_ns: u64,
@@ -430,9 +427,6 @@ impl<'a, I: Io> Connections<'a, I> {
 
     /// Feeds the bytes that arrived to a connection that is up. Returns how far the reply is, and the
     /// timestamp of the bytes' arrival.
-    ///
-    /// # Errors
-    /// Why the connection can no longer be used.
     fn receive_and_feed(&mut self, event: IoEvent) -> Result<(FeedStatus, Option<u64>), String> {
         let slot = event.slot;
         let connection = &mut self.slots[slot as usize];

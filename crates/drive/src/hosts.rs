@@ -7,6 +7,7 @@ use crate::link::{FirstEndpoint, Routes};
 use prony_measure::{Counter, Distribution, Outcome, Sample};
 use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
+use serde::{Deserialize, Serialize};
 
 /// The routes of a run, and its hosts.
 pub(crate) struct RouteTable {
@@ -69,6 +70,7 @@ impl RouteTable {
                 route_index: self.routes.len(),
                 endpoint: range.start as u16,
                 others: (target.endpoints.len() - 1) as u16,
+                shuffle: None,
             });
             self.endpoints_of_host.push(range.len() as u16);
             host_of_endpoint.extend(range.map(|_| host));
@@ -93,9 +95,9 @@ impl RouteTable {
         number: u64,
         random: &mut SplitMix,
     ) -> FirstEndpoint {
-        let (hosts, spread) = match connection_use {
-            ConnectionUse::Main => (&self.hosts[..self.main_hosts], self.spread),
-            ConnectionUse::Reads => (&self.hosts[self.main_hosts..], self.spread_of_reads),
+        let hosts = match connection_use {
+            ConnectionUse::Main => &self.hosts[..self.main_hosts],
+            ConnectionUse::Reads => &self.hosts[self.main_hosts..],
             ConnectionUse::TcpSample => {
                 return FirstEndpoint {
                     route_index: self.routes.len() - 1,
@@ -109,12 +111,24 @@ impl RouteTable {
                 };
             }
         };
-        let index = match spread {
-            Spread::First => 0,
-            Spread::RoundRobin => (number % hosts.len() as u64) as usize,
-            Spread::Random => random.below(hosts.len()),
-        };
-        hosts[index]
+        match self.spread_of(connection_use) {
+            Spread::First => hosts[0],
+            Spread::RoundRobin => hosts[(number % hosts.len() as u64) as usize],
+            // As libpq: the connections of a host that does not answer are spread over all others.
+            Spread::Random => FirstEndpoint {
+                shuffle: Some(random.number()),
+                ..hosts[random.below(hosts.len())]
+            },
+        }
+    }
+
+    /// The rule by which connections for this use are spread.
+    pub fn spread_of(&self, connection_use: ConnectionUse) -> Spread {
+        match connection_use {
+            ConnectionUse::Main => self.spread,
+            ConnectionUse::Reads => self.spread_of_reads,
+            ConnectionUse::TcpSample | ConnectionUse::Probe(_) => Spread::First,
+        }
     }
 
     /// Where a connection to this host begins.
@@ -135,11 +149,7 @@ impl RouteTable {
 
     /// Whether a connection that had to move away returns to its host: each host has its share of the connections.
     pub fn returns(&self, connection_use: ConnectionUse) -> bool {
-        match connection_use {
-            ConnectionUse::Main => self.spread != Spread::First,
-            ConnectionUse::Reads => self.spread_of_reads != Spread::First,
-            ConnectionUse::TcpSample | ConnectionUse::Probe(_) => false,
-        }
+        self.spread_of(connection_use) != Spread::First
     }
 
     /// The host of an endpoint; that of the TCP sample is the first.
@@ -149,13 +159,17 @@ impl RouteTable {
     }
 }
 
-/// The connections of a worker at one host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HostConnections {
+/// The connections at one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostConnections {
     pub up: u32,
+    /// Connections that were up when the load began.
     pub up_at_start: u32,
+    /// How often a connection was lost.
     pub lost: u64,
+    /// Connections that came up here after an attempt at another host.
     pub arrived: u64,
+    /// Connections that came back here after they had been at another host.
     pub returned: u64,
 }
 
@@ -171,16 +185,7 @@ pub struct HostSecond {
 /// What happened at one host in a run. `C` is the counter of a histogram's bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostTotals<C: Counter> {
-    /// Connections that were up when the load began.
-    pub up_at_start: u32,
-    /// Connections that were up at its end.
-    pub up_at_end: u32,
-    /// How often a connection was lost.
-    pub lost: u64,
-    /// Connections that came up here after an attempt at another host.
-    pub arrived: u64,
-    /// Connections that came back here after they had been at another host.
-    pub returned: u64,
+    pub connections: HostConnections,
     /// Transactions of the window that failed.
     pub failed: u64,
     /// Response times of the committed transactions of the window.
@@ -192,11 +197,7 @@ pub struct HostTotals<C: Counter> {
 impl<C: Counter> Default for HostTotals<C> {
     fn default() -> Self {
         HostTotals {
-            up_at_start: 0,
-            up_at_end: 0,
-            lost: 0,
-            arrived: 0,
-            returned: 0,
+            connections: HostConnections::default(),
             failed: 0,
             response: Distribution::coarse(),
             seconds: Vec::new(),
@@ -231,21 +232,14 @@ impl<C: Counter> HostTotals<C> {
         &mut self.seconds[second]
     }
 
-    pub(crate) fn set_connections(&mut self, connections: HostConnections) {
-        self.up_at_start = connections.up_at_start;
-        self.up_at_end = connections.up;
-        self.lost = connections.lost;
-        self.arrived = connections.arrived;
-        self.returned = connections.returned;
-    }
-
     /// Adds the totals of another worker, or of another process.
     pub fn add<D: Counter>(&mut self, other: &HostTotals<D>) {
-        self.up_at_start += other.up_at_start;
-        self.up_at_end += other.up_at_end;
-        self.lost += other.lost;
-        self.arrived += other.arrived;
-        self.returned += other.returned;
+        let (sum, added) = (&mut self.connections, &other.connections);
+        sum.up += added.up;
+        sum.up_at_start += added.up_at_start;
+        sum.lost += added.lost;
+        sum.arrived += added.arrived;
+        sum.returned += added.returned;
         self.failed += other.failed;
         self.response.add(&other.response);
         for (second, other) in other.seconds.iter().enumerate() {

@@ -8,7 +8,8 @@ use crate::kept::KeptConnections;
 use crate::run_event::RunEvent;
 use prony_document::{Network, Service};
 use prony_measure::{
-    CollectedFigures, GapRecorder, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
+    CollectedFigures, CommitGaps, GapRecorder, IntervalRow, RecorderLayout, RoundTripTimes,
+    RunSchedule, Sample,
 };
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_server::control::ConnectFailure;
@@ -85,6 +86,12 @@ impl SampleListener for GapRecorder {
     fn ended(&mut self, now_ns: u64) {
         GapRecorder::ended(self, now_ns);
     }
+}
+
+/// Makes the listeners that record a worker's pauses between commits.
+pub fn gap_listener(gaps: &CommitGaps) -> impl Fn(usize) -> Box<dyn SampleListener> + Sync + use<> {
+    let gaps = gaps.clone();
+    move |_| Box::new(gaps.recorder())
 }
 
 /// Watches a run from the collecting thread.

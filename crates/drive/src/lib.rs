@@ -33,9 +33,11 @@ mod worker;
 
 pub use coordinate::drain_report_ns;
 pub use error::{ConnectError, Error};
-pub use hosts::{HostSecond, HostTotals};
+pub use hosts::{HostConnections, HostSecond, HostTotals};
 pub use io_engine::EngineKind;
-pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
+pub use job::{
+    DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener, gap_listener,
+};
 pub use kept::KeptConnections;
 pub use run::{ReadySlice, connect, run, run_schedule, run_simulated};
 pub use run_event::{RunEvent, RunEventKind};

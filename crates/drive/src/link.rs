@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use crate::io::{Io, Slot};
+use prony_plan::splitmix64;
 use prony_server::control::{
     AfterFailure, ConnectFailure, FailureCause, Route, mismatch, routes_to_endpoint,
 };
@@ -13,6 +14,7 @@ use prony_wire::login::LoginProgress;
 use prony_wire::{Channel, PendingLogin, Session, SessionFlags, describe_tls_error};
 use std::convert::Infallible;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ pub(crate) struct FirstEndpoint {
     pub endpoint: u16,
     /// How many of the endpoints after it may be tried.
     pub others: u16,
+    /// Seed of a random order of the other hosts; `None`: the order of the list.
+    pub shuffle: Option<u64>,
 }
 
 /// The routes to a server, shared by all links to it.
@@ -32,6 +36,8 @@ pub(crate) struct FirstEndpoint {
 pub struct Routes {
     /// The routes to each endpoint, in the order in which they are tried.
     by_endpoint: Vec<Vec<Route>>,
+    /// The endpoints of each host.
+    hosts: Vec<Range<usize>>,
     session: SessionAttrs,
     /// Time limit of one attempt.
     timeout: Duration,
@@ -47,10 +53,31 @@ impl Routes {
             by_endpoint: endpoints
                 .map(|endpoint| routes_to_endpoint(target, endpoint))
                 .collect(),
+            hosts: target.hosts(),
             session: target.session_attrs(),
             timeout: target.connect_limit(),
             race: target.address_race().cloned(),
         }
+    }
+
+    /// The endpoints that are tried after the first, in this order: around the end of the list. In a random order of hosts,
+    /// the addresses of a host stay together, after those of the first host.
+    fn others(&self, first: FirstEndpoint) -> impl Iterator<Item = u16> {
+        let count = self.by_endpoint.len();
+        let start = usize::from(first.endpoint);
+        let following = (1..=usize::from(first.others)).map(move |step| (start + step) % count);
+        let mut others: Vec<usize> = following.collect();
+        if let Some(seed) = first.shuffle {
+            let host_of =
+                |endpoint: usize| self.hosts.iter().position(|host| host.contains(&endpoint));
+            let first_host = host_of(start);
+            others.sort_by_cached_key(|endpoint| {
+                let host = host_of(*endpoint);
+                let rank = host.map(|host| splitmix64(&mut (seed ^ host as u64)));
+                (host != first_host, rank)
+            });
+        }
+        others.into_iter().map(|endpoint| endpoint as u16)
     }
 
     /// Whether all endpoints are tried at once.
@@ -99,8 +126,8 @@ pub struct Link {
     channel: Channel,
     /// The index of the endpoint that is being tried.
     endpoint_index: u16,
-    /// How many further endpoints may be tried.
-    endpoints_left: u16,
+    /// The further endpoints that may be tried; the next one is the last.
+    endpoints_left: Vec<u16>,
     /// The index of the route to that endpoint.
     route_index: u16,
     /// The failure of each route that the current attempt, or the last one, has tried.
@@ -126,7 +153,7 @@ impl Link {
             phase: Phase::Down,
             channel: Channel::Plain,
             endpoint_index: 0,
-            endpoints_left: 0,
+            endpoints_left: Vec::new(),
             route_index: 0,
             failures: Vec::new(),
             redirected: None,
@@ -183,7 +210,6 @@ impl Link {
     }
 
     /// Starts connecting, with the first route to the first of the endpoints, or to the one that won the race of addresses.
-    /// The others follow, around the end of the list.
     pub fn begin(
         &mut self,
         io: &mut impl Io,
@@ -194,7 +220,12 @@ impl Link {
         let count = routes.by_endpoint.len();
         let winner = routes.race.as_ref().map(|race| race.first_index(count));
         self.endpoint_index = winner.map_or(endpoints.endpoint, |winner| winner as u16);
-        self.endpoints_left = endpoints.others;
+        self.endpoints_left.clear();
+        self.endpoints_left.extend(routes.others(FirstEndpoint {
+            endpoint: self.endpoint_index,
+            ..endpoints
+        }));
+        self.endpoints_left.reverse();
         self.route_index = 0;
         self.failures.clear();
         self.redirected = None;
@@ -302,9 +333,6 @@ impl Link {
     }
 
     /// Passes the bytes that arrived on a link that is up to `consume`, decrypted if the link uses TLS.
-    ///
-    /// # Errors
-    /// Why the connection can no longer be used.
     pub fn receive<T>(
         &mut self,
         bytes: &[u8],
@@ -395,12 +423,10 @@ impl Link {
             < routes.by_endpoint[usize::from(self.endpoint_index)].len();
         match next_attempt {
             AfterFailure::NextRoute if more_routes => self.route_index += 1,
-            AfterFailure::NextEndpoint if self.endpoints_left > 0 => {
-                self.endpoints_left -= 1;
-                let next = usize::from(self.endpoint_index) + 1;
-                self.endpoint_index = (next % routes.by_endpoint.len()) as u16;
-                self.route_index = 0;
-            }
+            AfterFailure::NextEndpoint => match self.endpoints_left.pop() {
+                Some(next) => (self.endpoint_index, self.route_index) = (next, 0),
+                None => return LinkStep::Failed,
+            },
             _ => return LinkStep::Failed,
         }
         self.open(io, slot, routes)
@@ -414,4 +440,50 @@ fn session_mismatch(session: &Session, requested: SessionAttrs) -> Option<&'stat
         Ok::<_, Infallible>(property.reported(session).unwrap_or(false))
     });
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_plan::SplitMix;
+    use prony_server::{Environment, resolve};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_others_follow_in_the_list_s_order_or_in_one_of_all_orders_of_hosts() {
+        let url = "postgres://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:4/d";
+        let mut target = resolve(url, &Environment::without_home("ann")).expect("numeric");
+        // A name with two addresses.
+        let address = target.endpoints[1].clone();
+        target.endpoints.insert(1, address);
+        for endpoint in &mut target.endpoints {
+            endpoint.host = format!("host{}", endpoint.port);
+        }
+        let routes = Routes::new(&target);
+        let others = |endpoint, shuffle| -> Vec<u16> {
+            let first = FirstEndpoint {
+                endpoint,
+                others: 4,
+                shuffle,
+                ..FirstEndpoint::default()
+            };
+            routes.others(first).collect()
+        };
+        assert_eq!(others(3, None), [4, 0, 1, 2]);
+        let mut orders = BTreeMap::new();
+        let mut random = SplitMix::new(1);
+        for _ in 0..600 {
+            let order = others(1, Some(random.number()));
+            *orders.entry(order).or_insert(0) += 1;
+        }
+        assert_eq!(orders.len(), 6, "{orders:?}");
+        for (order, count) in orders {
+            assert_eq!(
+                order[0], 2,
+                "the second address of the same host: {order:?}"
+            );
+            // 100 are expected, plus or minus 9.
+            assert!((55..145).contains(&count), "{order:?}: {count}");
+        }
+    }
 }

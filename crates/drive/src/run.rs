@@ -47,9 +47,6 @@ pub fn run(job: &DriveJob, observer: &mut dyn Observer) -> Result<DriveResult, E
 
 /// Opens all connections of a slice of a job, lets its users get ready, then calls `drive_slice`, which
 /// starts the load. Dropping the [`ReadySlice`] closes the connections.
-///
-/// # Errors
-/// If the slice cannot start.
 pub fn connect<R>(
     job: &DriveJob,
     slice: &RunSlice,
@@ -86,9 +83,6 @@ fn ensure_file_limit(job: &DriveJob, slice: &RunSlice) -> Result<(), Error> {
 }
 
 /// Runs a job on a simulated network, on the calling thread and one worker; for tests.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_simulated<S: sim::SimServer + Send>(
     job: &DriveJob,
     machine: sim::Machine,

@@ -1,9 +1,10 @@
 //! Events of a run, such as an outage.
 
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 
 /// An event of a run, on the run's clock.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEvent {
     /// When it began.
     pub from_ns: u64,
@@ -18,7 +19,17 @@ pub struct RunEvent {
     pub count: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl RunEvent {
+    /// The event on another clock; `convert` turns a time of this one into a time of that one.
+    #[must_use]
+    pub fn on_clock(mut self, convert: impl Fn(u64) -> u64) -> RunEvent {
+        self.from_ns = convert(self.from_ns);
+        self.until_ns = self.until_ns.map(convert);
+        self
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunEventKind {
     /// Connections were lost; the event lasts until all are back.
     Outage,

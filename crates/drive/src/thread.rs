@@ -60,9 +60,6 @@ impl WorkerThread<'_> {
 
     /// Creates the worker's engine: tries the chosen one, and then uses the one that all workers use. Returns `None`
     /// if there will be no run.
-    ///
-    /// # Errors
-    /// If the kernel refuses any resource the engine needs.
     fn create_engine<'io>(
         &self,
         choice: &EngineChoice,

@@ -315,9 +315,6 @@ impl<'a> Users<'a> {
     }
 
     /// Handles a user's request. Returns `None` if the user can continue at once.
-    ///
-    /// # Errors
-    /// Why the user must end.
     fn handle_request(&mut self, user_slot: Slot) -> Result<Option<Request>, UserExit> {
         let user = &self.slots[user_slot as usize];
         if self.context.is_stopped() && !user.conn.is_in_transaction() {

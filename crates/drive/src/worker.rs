@@ -136,9 +136,6 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// Drives the users until they are done, the time is up, or the run is interrupted.
-    ///
-    /// # Errors
-    /// If the I/O engine itself fails.
     pub fn drive(&mut self, timing: Timing) -> io::Result<()> {
         self.users.set_timing(timing);
         let mut events = Vec::with_capacity(self.users.slots().len().min(4096));

@@ -9,9 +9,6 @@ use std::sync::Once;
 static WARNED: Once = Once::new();
 
 /// Opens a control connection, and warns if the log-in sent the password unencrypted to another host.
-///
-/// # Errors
-/// The server cannot be reached, or refuses the log-in.
 pub(crate) fn connect(target: &Target) -> Result<Control, control::Error> {
     let control = Control::connect(target)?;
     warn_if_password_exposed(&control);

@@ -5,8 +5,9 @@
 
 use crate::keep::KeptPiece;
 use crate::ledger::LedgerPart;
+use crate::tool::{ToolPlan, ToolServer};
 use prony_document::Network;
-use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
+use prony_drive::{HostConnections, HostSecond, HostTotals, RunEvent};
 use prony_measure::{
     Distribution, InvalidInterval, RecorderLayout, RoundTripTimes, SerializedRow, SerializedTimes,
     WorkerGaps,
@@ -59,6 +60,8 @@ pub(crate) enum FromAgent {
     Failed(AgentFailure),
     /// What the clients know of their commits, before each second.
     Ledger(Box<LedgerPart>),
+    /// The tool's side at the agent says something to that at the coordinator.
+    Tool(String),
     /// A second is complete.
     Row(Box<SerializedRow>),
     /// The answer to [`ToAgent::Examine`]; absent if that failed.
@@ -86,6 +89,8 @@ pub(crate) struct AgentDescription {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ServerLogin {
     pub url: String,
+    /// The server as a replaced tool names it, instead of by a URL.
+    pub of_tool: Option<ToolServer>,
     /// Variables of the coordinator's environment that name servers and passwords; those of the agent do not apply.
     pub variables: BTreeMap<String, String>,
     /// The default role.
@@ -99,10 +104,28 @@ pub(crate) struct ServerLogin {
     pub database: String,
 }
 
+/// The plan of a run.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum PartPlan {
+    /// As a TOML file, with the server's URL.
+    Toml(String),
+    /// That of a replaced tool.
+    Tool(Box<ToolPlan>),
+}
+
+impl PartPlan {
+    /// The plan as a text, which all machines write alike.
+    pub fn text(&self) -> Result<String, String> {
+        match self {
+            PartPlan::Toml(text) => Ok(text.clone()),
+            PartPlan::Tool(plan) => serde_json::to_string(plan).map_err(|error| error.to_string()),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunPart {
-    /// The plan as a TOML file, with the server's URL.
-    pub plan: String,
+    pub plan: PartPlan,
     pub login: ServerLogin,
     /// The server for reads, if there is one.
     pub read_login: Option<ServerLogin>,
@@ -218,7 +241,8 @@ pub(crate) fn add_counts(counts: &mut RowCounts, row: &SerializedRow) {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FinishedPart {
     pub drain: Option<SerializedRow>,
-    pub events: Vec<PartEvent>,
+    /// Their times count from the start of the load.
+    pub events: Vec<RunEvent>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,
     /// How long after the start of the load the last worker began it, nanoseconds.
@@ -238,11 +262,7 @@ pub(crate) struct FinishedPart {
 /// What happened at one host.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PartHost {
-    up_at_start: u32,
-    up_at_end: u32,
-    lost: u64,
-    arrived: u64,
-    returned: u64,
+    connections: HostConnections,
     failed: u64,
     response: SerializedTimes,
     /// Committed and failed transactions and connections, of each second.
@@ -252,11 +272,7 @@ pub(crate) struct PartHost {
 impl PartHost {
     pub fn new(totals: &HostTotals<u64>) -> PartHost {
         PartHost {
-            up_at_start: totals.up_at_start,
-            up_at_end: totals.up_at_end,
-            lost: totals.lost,
-            arrived: totals.arrived,
-            returned: totals.returned,
+            connections: totals.connections,
             failed: totals.failed,
             response: SerializedTimes::new(&totals.response),
             seconds: (totals.seconds.iter())
@@ -267,11 +283,7 @@ impl PartHost {
 
     pub fn into_totals(self) -> Result<HostTotals<u64>, InvalidInterval> {
         Ok(HostTotals {
-            up_at_start: self.up_at_start,
-            up_at_end: self.up_at_end,
-            lost: self.lost,
-            arrived: self.arrived,
-            returned: self.returned,
+            connections: self.connections,
             failed: self.failed,
             seconds: (self.seconds.into_iter())
                 .map(|(committed, failed, connections)| HostSecond {
@@ -322,61 +334,5 @@ impl PartRoundTrips {
             sum.add_times(first_statement, count, &times);
         }
         Ok(())
-    }
-}
-
-/// An event of an agent, from the start of the load.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PartEvent {
-    from_ns: u64,
-    until_ns: Option<u64>,
-    kind: PartEventKind,
-    #[serde(default)]
-    cause: Option<String>,
-    detail: String,
-    count: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-enum PartEventKind {
-    Outage,
-    FailedAttempts,
-    UserFailed,
-    QueueFull,
-}
-
-impl PartEvent {
-    pub fn new(event: &RunEvent, start_ns: u64) -> PartEvent {
-        let since_start = |ns: u64| ns.saturating_sub(start_ns);
-        PartEvent {
-            from_ns: since_start(event.from_ns),
-            until_ns: event.until_ns.map(since_start),
-            kind: match event.kind {
-                RunEventKind::Outage => PartEventKind::Outage,
-                RunEventKind::FailedAttempts => PartEventKind::FailedAttempts,
-                RunEventKind::UserFailed => PartEventKind::UserFailed,
-                RunEventKind::QueueFull => PartEventKind::QueueFull,
-            },
-            cause: event.cause.clone(),
-            detail: event.detail.clone(),
-            count: event.count,
-        }
-    }
-
-    pub fn into_event(self, start_ns: u64) -> RunEvent {
-        let on_clock = |ns: u64| start_ns.saturating_add(ns);
-        RunEvent {
-            from_ns: on_clock(self.from_ns),
-            until_ns: self.until_ns.map(on_clock),
-            kind: match self.kind {
-                PartEventKind::Outage => RunEventKind::Outage,
-                PartEventKind::FailedAttempts => RunEventKind::FailedAttempts,
-                PartEventKind::UserFailed => RunEventKind::UserFailed,
-                PartEventKind::QueueFull => RunEventKind::QueueFull,
-            },
-            cause: self.cause,
-            detail: self.detail,
-            count: self.count,
-        }
     }
 }

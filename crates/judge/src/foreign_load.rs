@@ -37,11 +37,11 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
             .iter()
             .map(|group| f64::from(group.busy))
             .sum::<f64>();
-        for (name, busy) in row
+        let others = row
             .sessions
             .iter()
-            .filter_map(|group| foreign_busy(run, group))
-        {
+            .filter(|group| !is_of_pool(run, row, group));
+        for (name, busy) in others.filter_map(|group| foreign_busy(run, group)) {
             let load = groups.entry(name).or_default();
             load.busy += busy;
             load.samples += 1;
@@ -202,6 +202,15 @@ pub(crate) fn describe_rival(run: &Run, is_slow: impl Fn(f64) -> bool) -> String
     sentences
 }
 
+/// Whether these may be sessions of the pool through which the run's clients work: some poolers take the name of the program
+/// from a session between two transactions.
+fn is_of_pool(run: &Run, row: &ServerSecond, group: &SessionGroup) -> bool {
+    let is_like = |own: &SessionGroup| {
+        own.own && (&own.database, &own.user) == (&group.database, &group.user)
+    };
+    run.server.pooler.is_some() && !group.own && row.sessions.iter().any(is_like)
+}
+
 /// The name of a group and how many of its busy sessions are not the run's; `None` if there are none. If there are more
 /// sessions like the run's than it has clients, another run uses the same database; busy sessions are then divided
 /// in proportion.
@@ -294,6 +303,26 @@ mod tests {
         let check = check_foreign_load(&run).unwrap();
         check.finding.assert_contains("50 %");
         check.finding.assert_contains("as this run");
+    }
+
+    /// Odyssey resets the name of the program of a session between two transactions.
+    #[test]
+    fn sessions_of_a_pool_are_the_run_s_whatever_program_they_name() {
+        let unnamed = SessionGroup {
+            own: false,
+            ..group("bench", "", 4, 4)
+        };
+        let shop = group("shop", "app", 9, 9);
+        let mut run = with_sessions(600, &[group("bench", "prony", 2, 2), unnamed, shop]);
+        let text = |run: &Run| check_foreign_load(run).map(|check| check.finding);
+        text(&run)
+            .unwrap()
+            .assert_contains("database bench, user u: 4.0");
+        run.server.pooler = Some(prony_store::FoundPooler::default());
+        let through_pooler = text(&run).unwrap();
+        through_pooler
+            .assert_lacks("database bench")
+            .assert_contains("database shop");
     }
 
     #[test]

@@ -52,7 +52,6 @@ fn check_imbalance(run: &Run) -> Option<Finding> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientProof {
     pub sentence: String,
-    /// Whether the client was a limit.
     pub was_client_limited: bool,
 }
 

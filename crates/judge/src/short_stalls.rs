@@ -71,7 +71,9 @@ pub(crate) fn check_short_stall(run: &Run) -> Option<Finding> {
 }
 
 pub(crate) fn check_client_stall(run: &Run) -> Option<Finding> {
-    let all = all_kinds(run)?;
+    // Of one client, or if nothing ended, no others went on: that is a stall of all.
+    let has_others = |all: &&KindFigures| run.drive.clients > 1 && all.response.samples > 0;
+    let all = all_kinds(run).filter(has_others)?;
     let (stalls, most_clients) = stalls_of_clients(run, all);
     let stalled_s: f64 = stalls.iter().map(|stall| stall.length_s).sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);

@@ -223,9 +223,13 @@ fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
     if -gap <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
         return None;
     }
-    let relative: Vec<f64> = series.iter().map(|rate| rate / steady_rate).collect();
-    let (head, remainder_shares) = relative.split_at(cut);
-    if -difference_in_std_errors(head, remainder_shares) <= WARM_UP_MIN_STD_ERRORS {
+    let relative = |rates: &[f64]| {
+        rates
+            .iter()
+            .map(|rate| rate / steady_rate)
+            .collect::<Vec<_>>()
+    };
+    if -difference_in_std_errors(&relative(head), &relative(remainder)) <= WARM_UP_MIN_STD_ERRORS {
         return None;
     }
     // If the remainder keeps changing, the cut has only removed a part of a slope: `drift` reports that.
@@ -243,20 +247,14 @@ fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
 fn mean_errors(series: &[f64]) -> Vec<f64> {
     let level = mean(series);
     let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
-    let mut errors: Vec<f64> = series
-        .iter()
-        .rev()
-        .map(|value| {
-            let deviation = value - level;
-            (sum, squares, count) = (
-                sum + deviation,
-                squares + deviation * deviation,
-                count + 1.0,
-            );
-            (squares - sum * sum / count) / (count * count)
-        })
-        .collect();
-    errors.reverse();
+    let mut errors = vec![0.0; series.len()];
+    for (error, value) in errors.iter_mut().zip(series).rev() {
+        let deviation = value - level;
+        sum += deviation;
+        squares += deviation * deviation;
+        count += 1.0;
+        *error = (squares - sum * sum / count) / (count * count);
+    }
     errors
 }
 

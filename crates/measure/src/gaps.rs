@@ -6,7 +6,6 @@
 //! A worker keeps its longest gaps, and the gaps of all workers are the intersections of these. A common gap is found
 //! if each worker keeps the gap that contains it: always, if it is longer than a ninth of the interval.
 
-/// Number of gaps that are kept.
 const KEPT_GAPS: usize = 8;
 /// Shortest gap that is kept, nanoseconds: keeping shorter ones would cost time for each of many transactions.
 const MIN_GAP_NS: u64 = 1_000_000;

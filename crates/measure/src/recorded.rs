@@ -14,9 +14,6 @@ pub struct RecordedTimes {
 
 impl RecordedTimes {
     /// Decodes a text of [`crate::encode_histogram`].
-    ///
-    /// # Errors
-    /// If the text is not such a histogram.
     pub fn decode(text: &str) -> Result<RecordedTimes, String> {
         let (buckets, counts) = decode_counts(text)?;
         let samples = counts.iter().map(|(_, count)| *count);

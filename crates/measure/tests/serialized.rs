@@ -160,7 +160,6 @@ fn read(text: &str) -> SerializedInterval {
     serde_json::from_str(text).expect("it was serialised")
 }
 
-/// The interval that was received.
 fn dense(received: &SparseInterval, layout: RecorderLayout) -> Interval {
     let mut interval = Interval::new(received.span(), layout);
     received.add_to(&mut interval);

@@ -31,9 +31,6 @@ impl UserError for DurationError {
 
 /// Reads a duration: whole numbers with the units `d`, `h`, `m`, `s`, `ms`, `us` or `ns`, the longest first
 /// and each at most once (`1m30s`), or a plain whole number of seconds.
-///
-/// # Errors
-/// If the text is not a duration; the error says why.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let text = text.trim();
     if text.is_empty() {

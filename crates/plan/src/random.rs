@@ -30,6 +30,11 @@ impl SplitMix {
         ((splitmix64(&mut self.0) >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
+    /// A number from all 64 bits, such as a seed.
+    pub fn number(&mut self) -> u64 {
+        splitmix64(&mut self.0)
+    }
+
     /// A number below `limit`, which is above 0. The high part of a product is biased by less than
     /// `limit` / 2^64 (Lemire 2019).
     pub fn below(&mut self, limit: usize) -> usize {

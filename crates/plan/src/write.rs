@@ -273,7 +273,6 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
     schema
 }
 
-/// The schema of settings of a server.
 fn server_settings_schema() -> Value {
     json!({
         "type": "object",

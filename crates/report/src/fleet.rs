@@ -8,7 +8,6 @@ use crate::text::plain;
 use crate::units::{count, time};
 use std::io::{self, Write};
 
-/// One machine.
 pub struct FleetMachine {
     pub name: String,
     pub cpus: u32,

@@ -12,7 +12,6 @@ use crate::units;
 use crate::visible::visible;
 use std::io::{self, Write};
 
-/// Progress of one step of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadStepProgress {
     /// The current step: `rows of pgbench_accounts`, `primary keys`.

@@ -59,8 +59,8 @@ pub fn write_list(
 fn write_availability(out: &mut Printer<'_>, tables: &[ScenarioTable]) -> io::Result<()> {
     let mut settings: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
     for scenario in tables.iter().flat_map(|table| &table.scenarios) {
-        if let Some(kind) = scenario.high_availability {
-            let setting = availability(kind, scenario.zones);
+        if let Some(kind) = scenario.setup.high_availability {
+            let setting = availability(kind, scenario.setup.zones);
             let ids = settings.entry((setting, scenario.source.name()));
             ids.or_default().push(&scenario.id);
         }
@@ -117,11 +117,12 @@ fn write_table<'a>(
 
 fn machine_size_text(scenario: &Scenario) -> String {
     let cpus = scenario
+        .setup
         .cpus
         .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
     let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
     let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
-    match (parts.as_slice(), &scenario.machine) {
+    match (parts.as_slice(), &scenario.setup.machine) {
         ([], Some(machine)) => machine.clone(),
         ([], None) => "not stated".to_owned(),
         _ => parts.join(", "),
@@ -237,6 +238,7 @@ pub fn write_details(
 fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static str, String)> {
     let not_stated = || "not stated".to_owned();
     let version = scenario
+        .setup
         .version
         .as_ref()
         .map_or(String::new(), |version| format!(" {version}"));
@@ -244,19 +246,20 @@ fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static st
         (
             "server",
             match scenario.dialect.name() {
-                name if name == scenario.product => format!("{name}{version}"),
-                name => format!("{name}{version}, {}", scenario.product),
+                name if name == scenario.setup.product => format!("{name}{version}"),
+                name => format!("{name}{version}, {}", scenario.setup.product),
             },
         ),
         (
             "machine",
-            scenario.machine.clone().unwrap_or_else(not_stated),
+            scenario.setup.machine.clone().unwrap_or_else(not_stated),
         ),
     ];
-    facts.extend(scenario.disk.clone().map(|disk| ("disks", disk)));
+    facts.extend(scenario.setup.disk.clone().map(|disk| ("disks", disk)));
     facts.extend(instance_limits(scenario).map(|limits| ("limits", limits)));
     facts.push(("workload", scenario.workload.clone()));
     let size = scenario
+        .setup
         .data_gb
         .map_or(String::new(), |size| format!(", about {size} GB"));
     facts.push(("data", data.map_or_else(not_stated, |data| data + &size)));
@@ -268,7 +271,10 @@ fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static st
         "clients",
         scenario.clients.map_or_else(not_stated, units::count),
     ));
-    let protocol = scenario.protocol.map(|protocol| protocol.name().to_owned());
+    let protocol = scenario
+        .setup
+        .protocol
+        .map(|protocol| protocol.name().to_owned());
     facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
     let warmup = scenario.warmup.map_or(String::new(), |warmup| {
         format!(" after {} of warm-up", format_duration(warmup))
@@ -279,7 +285,7 @@ fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static st
             .duration
             .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
     ));
-    let settings = scenario.settings.iter();
+    let settings = scenario.setup.settings.iter();
     let settings: Vec<String> = settings
         .map(|(name, value)| format!("{name} {value}"))
         .collect();
@@ -288,16 +294,17 @@ fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static st
             "settings",
             &(!settings.is_empty()).then(|| settings.join(", ")),
         ),
-        ("durability", &scenario.durability),
+        ("durability", &scenario.setup.durability),
         ("replication", &scenario.replication),
         (
             "availability",
             &scenario
+                .setup
                 .high_availability
-                .map(|kind| availability(kind, scenario.zones)),
+                .map(|kind| availability(kind, scenario.setup.zones)),
         ),
-        ("region", &scenario.region),
-        ("client", &scenario.client_machine),
+        ("region", &scenario.setup.region),
+        ("client", &scenario.setup.client_machine),
     ] {
         facts.extend(value.clone().map(|value| (name, value)));
     }
@@ -309,12 +316,12 @@ fn instance_limits(scenario: &Scenario) -> Option<String> {
     let counted = |limit: Option<u64>, noun: &str| {
         limit.map(|limit| format!("{} {noun}", units::count(limit)))
     };
-    let storage = scenario.storage_size.as_ref();
+    let storage = scenario.setup.storage_size.as_ref();
     let limits = [
-        counted(scenario.max_connections, "connections"),
-        counted(scenario.iops, "IOPS"),
+        counted(scenario.setup.max_connections, "connections"),
+        counted(scenario.setup.iops, "IOPS"),
         storage.map(|size| format!("{size} of storage")),
-        counted(scenario.max_rows, "rows"),
+        counted(scenario.setup.max_rows, "rows"),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();
     (!limits.is_empty()).then(|| limits.join(", "))

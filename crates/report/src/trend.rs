@@ -40,7 +40,6 @@ pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()
     out.paragraph(&method(trend))
 }
 
-/// Writes the trend as JSON.
 pub fn json(out: &mut dyn Write, trend: &Trend, answer: Option<&Answer>) -> io::Result<()> {
     let mut document = serde_json::to_value(trend)?;
     if let Some(answer) = answer {

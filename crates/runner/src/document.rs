@@ -73,7 +73,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         plan: to_json(job.plan, &job.server.display_name),
         answer: unanswered(&job.plan.require.0),
         server: Server {
-            product: Some(connection.product),
+            product: Some(job.facts.product(connection.product)),
             service: job.facts.service,
             pooler: job.facts.pooler.clone(),
             version: job.facts.version.clone(),

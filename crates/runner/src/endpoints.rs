@@ -128,11 +128,11 @@ pub(crate) fn add_load(
     // What ends after the window is no second of it.
     let seconds = (warmup_s + window_s - 0.01).ceil() as usize;
     for (endpoint, totals) in endpoints.iter_mut().zip(totals) {
-        endpoint.connections_at_start = totals.up_at_start;
-        endpoint.connections_at_end = totals.up_at_end;
-        endpoint.lost = totals.lost;
-        endpoint.arrived = totals.arrived;
-        endpoint.returned = totals.returned;
+        endpoint.connections_at_start = totals.connections.up_at_start;
+        endpoint.connections_at_end = totals.connections.up;
+        endpoint.lost = totals.connections.lost;
+        endpoint.arrived = totals.connections.arrived;
+        endpoint.returned = totals.connections.returned;
         endpoint.seconds = (totals.seconds.iter().take(seconds))
             .map(|second| EndpointSecond {
                 committed: second.committed,

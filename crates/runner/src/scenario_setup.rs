@@ -67,9 +67,6 @@ pub fn was_restarted(control: &mut Control, before_unix_s: Option<f64>) -> bool 
 }
 
 /// Creates the index `TABLE_COLUMN_idx` on a column, unless it exists.
-///
-/// # Errors
-/// If the server refuses the statement.
 pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<(), Error> {
     let dialect = control.dialect();
     control
@@ -96,9 +93,6 @@ fn create_index_statement(dialect: SqlDialect, table: &str, column: &str) -> Str
 }
 
 /// Runs VACUUM ANALYZE on a table, for servers that have it.
-///
-/// # Errors
-/// If the server refuses the statement.
 pub fn vacuum_analyze(control: &mut Control, table: &str) -> Result<(), Error> {
     let table = control.dialect().quote_identifier(table);
     control
@@ -134,9 +128,6 @@ impl Prewarm {
     }
 
     /// Reads a table into the server's cache, as far as it fits.
-    ///
-    /// # Errors
-    /// If the server refuses the statement.
     pub fn read_table(self, control: &mut Control, table: &str) -> Result<(), Error> {
         let dialect = control.dialect();
         let name = dialect.quote_identifier(table);

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 /// Length of a series of readings. Averaged over this time, the lag of the server's count is constant.
 const SERIES_NS: u64 = 1_000_000_000;
-/// Number of readings in a series.
 const SERIES_READINGS: u32 = 10;
 /// Time between the last reading and the end of the window; it keeps the reading inside the load.
 const END_MARGIN_NS: u64 = 100_000_000;

@@ -39,9 +39,6 @@ fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
 }
 
 /// Whether there is a database of this name.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     let (catalog, column) = match control.dialect() {
         SqlDialect::PostgreSql => ("pg_database", "datname"),
@@ -52,9 +49,6 @@ pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, Databa
 }
 
 /// Whether PostgreSQL has a role of this name.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn role_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     exists(control, "pg_roles", "rolname", name)
 }
@@ -74,9 +68,6 @@ fn exists(
 }
 
 /// Names of the user's tables and views in this connection's database, sorted.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> {
     let sql = match control.dialect() {
         SqlDialect::PostgreSql => {
@@ -105,9 +96,6 @@ pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> 
 const DATABASE_IN_USE: u32 = 3702;
 
 /// Drops a database. SQL Server refuses while sessions are connected to it: they are then disconnected first.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
     let dialect = control.dialect();
     let name = dialect.quote_identifier(name);
@@ -134,9 +122,6 @@ pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
 }
 
 /// Drops a PostgreSQL role.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn drop_role(control: &mut Control, name: &str) -> Result<(), Error> {
     let name = POSTGRES.quote_identifier(name);
     control.execute(&format!("drop role {name}")).map(drop)
@@ -170,9 +155,6 @@ pub fn create_or_alter_role(
 }
 
 /// Makes the PostgreSQL role `member` a member of `role`, unless it already is one.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn grant_role(control: &mut Control, role: &str, member: &str) -> Result<(), DatabaseError> {
     // Grants only if needed: for a user with CREATEROLE who is not a superuser, a repeated grant fails. Since version 16
     // such a user is a member of the roles that it creates, but only to administer them.
@@ -201,9 +183,6 @@ pub fn grant_role(control: &mut Control, role: &str, member: &str) -> Result<(),
 }
 
 /// Lets a PostgreSQL role create tables in the schema `public` of this connection's database.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn grant_create_on_schema_public(
     control: &mut Control,
     role: &str,
@@ -216,9 +195,6 @@ pub fn grant_create_on_schema_public(
 }
 
 /// Creates a PostgreSQL database, in `tablespace` if given.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn create_owned_database(
     control: &mut Control,
     name: &str,
@@ -237,18 +213,12 @@ pub fn create_owned_database(
 }
 
 /// Creates a SQL Server database with the server's defaults.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn create_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
     let name = control.dialect().quote_identifier(name);
     execute(control, &format!("create database {name}"))
 }
 
 /// Creates a MySQL or MariaDB database with the single-byte character set latin1.
-///
-/// # Errors
-/// The server refuses the statement.
 pub fn create_latin1_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
     let name = control.dialect().quote_identifier(name);
     let sql = format!("create database {name} character set latin1 collate latin1_swedish_ci");

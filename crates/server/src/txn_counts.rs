@@ -180,9 +180,6 @@ const RESET_QUERY: &str = "select concat_ws(' ', (select stats_reset from pg_sta
 
 /// When the counters last started from zero. If the server does not report it, every call returns
 /// the same value, as if they were never reset.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_counter_start(control: &mut Control) -> Result<CounterStart, Error> {
     let start = match control.dialect() {
         SqlDialect::PostgreSql => control

@@ -113,7 +113,6 @@ fn serve_postgres(canned: Postgres, mut stream: TcpStream, number: u32) -> Optio
     }
 }
 
-/// What is found at a URL.
 fn found(url: &str) -> Option<FoundPooler> {
     let target = resolve(url, &Environment::without_home("ann")).unwrap();
     let mut control = Control::connect(&target).unwrap();

@@ -34,9 +34,6 @@ impl Annotation {
 const LABEL_MAX_CHARS: usize = 100;
 
 /// Checks that a run can be found by this label.
-///
-/// # Errors
-/// The reason why it cannot.
 pub fn check_label(label: &str) -> Result<(), String> {
     let problem = match label {
         "" => "a label has at least one character",

@@ -6,7 +6,7 @@
 use crate::error::{StoreError, io_error, printable};
 use crate::files;
 use crate::run::{Run, SCHEMA_VERSION};
-use serde_json::Value;
+use serde::Deserialize;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -68,41 +68,51 @@ impl DocumentError {
 }
 
 /// Parses a document of this version, or of an earlier minor one.
-///
-/// # Errors
-/// If it is not such a document.
 pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
-    let value = match serde_json::from_slice::<Run>(bytes) {
-        Ok(run) if is_readable(&run.schema_version.0) => return Ok(run),
-        Err(error) if error.is_eof() => Err("it ends in the middle".to_owned()),
-        Err(error) if error.is_syntax() => Err(format!("not JSON: {error}")),
-        // A document of another version, or not a document.
-        _ => serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}")),
-    };
-    parse_value(value.map_err(DocumentError::Invalid)?)
+    check_version(serde_json::from_slice(bytes), || {
+        serde_json::from_slice(bytes)
+    })
 }
 
-/// Parses a document of this version, or of an earlier minor one.
-pub(crate) fn parse_value(document: Value) -> Result<Run, DocumentError> {
-    let Some(version) = document["schema_version"].as_str().map(str::to_owned) else {
-        return Err(DocumentError::Invalid(
-            "it has no schema_version".to_owned(),
-        ));
+/// The run of a document whose version this program reads. `version` reads nothing but the version, which says why a
+/// run could not be read.
+pub(crate) fn check_version(
+    run: serde_json::Result<Run>,
+    version: impl FnOnce() -> serde_json::Result<VersionOnly>,
+) -> Result<Run, DocumentError> {
+    let invalid = |reason: String| Err(DocumentError::Invalid(reason));
+    let not_json = |error| invalid(format!("not JSON: {error}"));
+    let run = match run {
+        Ok(run) if is_readable(&run.schema_version.0) => return Ok(run),
+        Err(error) if error.is_eof() => return invalid("it ends in the middle".to_owned()),
+        Err(error) if error.is_syntax() => return not_json(error),
+        run => run,
+    };
+    // A document of another version, or not a document.
+    let version = match version() {
+        Ok(document) => document.schema_version,
+        Err(error) if error.is_data() => return invalid("it has no schema_version".to_owned()),
+        Err(error) => return not_json(error),
     };
     let Some(numbers) = version_numbers(&version) else {
-        let reason = format!("its schema_version `{version}` is not of the form MAJOR.MINOR");
-        return Err(DocumentError::Invalid(reason));
+        return invalid(format!(
+            "its schema_version `{version}` is not of the form MAJOR.MINOR"
+        ));
     };
-    let is_newer = Some(numbers) > version_numbers(SCHEMA_VERSION);
-    match serde_json::from_value(document) {
-        Ok(run) if is_readable(&version) => Ok(run),
-        // A later minor version may have values that this one does not know.
-        _ if is_newer => Err(DocumentError::Newer(version)),
-        Ok(_) => Err(DocumentError::Invalid(format!(
-            "its schema_version `{version}` is unknown"
-        ))),
-        Err(error) => Err(DocumentError::Invalid(error.to_string())),
+    // A later minor version may have values that this one does not know.
+    if Some(numbers) > version_numbers(SCHEMA_VERSION) {
+        return Err(DocumentError::Newer(version));
     }
+    match run {
+        Ok(_) => invalid(format!("its schema_version `{version}` is unknown")),
+        Err(error) => invalid(error.to_string()),
+    }
+}
+
+/// What a document of any version has.
+#[derive(Deserialize)]
+pub(crate) struct VersionOnly {
+    schema_version: String,
 }
 
 fn version_numbers(version: &str) -> Option<(u32, u32)> {

@@ -50,43 +50,44 @@ pub(crate) fn is_judged(run: &Run) -> bool {
     run.rules_version.is_some() || !run.checks.is_empty()
 }
 
-/// How far a run's figures can be used.
+/// How far a run's figures can be used; [`RunVerdict::meaning`] says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunVerdict {
-    /// In progress.
-    Running,
-    /// Ended early.
-    Partial,
-    /// Complete, and its document contains no verdict of this version's rules.
-    NotJudged,
-    /// Complete, without doubts; its scope may be limited.
     Valid,
-    /// Complete, with findings that cast doubt on the figures.
     Doubts,
-    /// Complete, and its figures must not be used.
     Invalid,
+    NotJudged,
+    Partial,
+    Running,
 }
 
 impl RunVerdict {
-    pub const ALL: [RunVerdict; 6] = [
-        RunVerdict::Valid,
-        RunVerdict::Doubts,
-        RunVerdict::Invalid,
-        RunVerdict::NotJudged,
-        RunVerdict::Partial,
-        RunVerdict::Running,
+    /// Each verdict with its name and its meaning, in the order of their declaration.
+    #[rustfmt::skip]
+    const TABLE: [(RunVerdict, &str, &str); 6] = [
+        (Self::Valid, "valid", "Complete, without doubts"),
+        (Self::Doubts, "doubts", "Complete, with findings that cast doubt on the figures"),
+        (Self::Invalid, "invalid", "Complete, but the figures must not be used"),
+        (Self::NotJudged, "not-judged", "Complete, but without a verdict"),
+        (Self::Partial, "partial", "Ended early"),
+        (Self::Running, "running", "Still running"),
     ];
 
     /// The name, as listed and in filters.
     pub fn name(self) -> &'static str {
-        match self {
-            RunVerdict::Running => "running",
-            RunVerdict::Partial => "partial",
-            RunVerdict::NotJudged => "not judged",
-            RunVerdict::Valid => "valid",
-            RunVerdict::Doubts => "doubts",
-            RunVerdict::Invalid => "invalid",
-        }
+        Self::TABLE[self as usize].1
+    }
+
+    pub fn meaning(self) -> &'static str {
+        Self::TABLE[self as usize].2
+    }
+
+    pub fn from_name(name: &str) -> Option<RunVerdict> {
+        Self::all().find(|verdict| verdict.name() == name)
+    }
+
+    pub fn all() -> impl Iterator<Item = RunVerdict> {
+        Self::TABLE.into_iter().map(|(verdict, ..)| verdict)
     }
 
     /// The verdict on a stored run.

@@ -3,7 +3,7 @@
 //!
 //! Reads its bytes, complete or not, as a run. A broken line never makes the reader lose a complete one.
 
-use crate::document::parse_value;
+use crate::document::check_version;
 use crate::error::StoreError;
 use crate::figures::{client_health_over, figures_over, timing};
 use crate::histogram_recorder::HistogramRecorder;
@@ -38,7 +38,6 @@ impl PhaseSum {
     }
 }
 
-/// The content of a journal.
 pub(crate) struct JournalContent {
     pub(crate) run: Run,
     /// Lines that could not be read.
@@ -75,8 +74,15 @@ pub(crate) fn read_journal(
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
             Ok(JournalLine::Ledger(account)) => {
                 let before = ledger.replace(*account).and_then(|it| it.client_state);
-                if let Some((at_s, last)) = before.and_then(|it| Some((it.at_s?, it.last))) {
-                    LedgerMark { at_s, last }.add_to(&mut marks);
+                let mark = before.and_then(|it| {
+                    Some(LedgerMark {
+                        at_s: it.at_s?,
+                        complete_s: it.complete_s,
+                        last: it.last,
+                    })
+                });
+                if let Some(mark) = mark {
+                    mark.add_to(&mut marks);
                 }
             }
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
@@ -159,10 +165,10 @@ fn is_within(span: Span, outer: Span) -> bool {
 /// The run of a header line, parsed like a document, so that a newer version is reported as such.
 fn parse_header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
     #[derive(Deserialize)]
-    struct HeaderLine {
-        run: serde_json::Value,
+    struct HeaderLine<T> {
+        run: T,
     }
-    let header: HeaderLine = serde_json::from_slice(line)
-        .map_err(|error| StoreError::not_a_run(path, format!("its first line: {error}")))?;
-    parse_value(header.run).map_err(|error| error.with_path(path))
+    let run = serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
+    let version = || serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
+    check_version(run, version).map_err(|error| error.with_path(path))
 }

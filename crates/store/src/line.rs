@@ -9,7 +9,6 @@ use prony_measure::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One line of a journal.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JournalLine {
@@ -21,7 +20,6 @@ pub(crate) enum JournalLine {
     Event(Event),
     /// What was observed of the server between two readings.
     Server(Box<ServerSecond>),
-    /// An event in the server.
     ServerEvent(Event),
     /// What the clients know of their commits; a later one replaces an earlier one.
     Ledger(Box<LedgerAccount>),

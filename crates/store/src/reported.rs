@@ -42,7 +42,6 @@ pub struct ReportedRun {
     pub requested_s: Option<f64>,
     /// The actual duration, seconds.
     pub actual_s: Option<f64>,
-    /// The requested number of transactions.
     pub requested_transactions: Option<u64>,
     /// Transactions that succeeded.
     pub transactions: Option<u64>,
@@ -52,7 +51,6 @@ pub struct ReportedRun {
     pub failed: u64,
     /// Never started.
     pub skipped: u64,
-    /// Over the latency limit.
     pub over_latency_limit: u64,
     /// Transactions that were retried.
     pub retried: u64,
@@ -98,7 +96,6 @@ pub struct ReportedKind {
     pub name: String,
     /// Number of transactions.
     pub count: u64,
-    /// Mean, ms.
     pub mean_ms: Option<f64>,
     /// Longest, ms.
     pub max_ms: Option<f64>,
@@ -115,9 +112,7 @@ pub struct Relation {
     pub figure: String,
     /// The figures that it is computed from, such as `read + write + other`.
     pub computed_from: String,
-    /// Its value as printed.
     pub printed: f64,
-    /// Its value as computed.
     pub computed: f64,
     /// Largest difference that rounding explains.
     pub tolerance: f64,
@@ -144,8 +139,6 @@ impl ReportedRun {
     pub fn to_run(&self) -> Run {
         let seconds = self.actual_s.or(self.requested_s).unwrap_or(0.0);
         let figures = self.figures(seconds);
-        let kinds = figures.kinds.iter().skip(1);
-        let kinds = kinds.filter_map(|kind| kind.kind.clone()).collect();
         Run {
             state: if self.missing_parts.is_empty() {
                 RunState::Complete
@@ -162,7 +155,7 @@ impl ReportedRun {
                 title: self.title.clone(),
                 scale: self.scale.unwrap_or(0),
                 settings: self.settings.clone(),
-                kinds,
+                kinds: self.kinds.iter().map(|kind| kind.name.clone()).collect(),
                 ..Workload::default()
             },
             drive: Drive {

@@ -17,7 +17,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The state of a journal.
 pub(crate) enum JournalState {
     /// Its run is in progress; the run was read from this file.
     Live(Box<Run>, PathBuf),
@@ -92,9 +91,6 @@ impl RunStore {
     }
 
     /// The ids of all documents and journals.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
     pub fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
         let journals = self.files_with_extension("jsonl")?.into_iter();

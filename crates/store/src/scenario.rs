@@ -1,8 +1,7 @@
 //! The published scenario that a run repeats. It never holds figures measured by Prony.
 
-use prony_document::{HighAvailability, Replication, SqlDialect};
-use prony_plan::QueryMode;
-pub use prony_plan::scenario::PublishedFigure;
+use prony_document::{Replication, SqlDialect};
+pub use prony_plan::scenario::{PublishedFigure, PublishedSetup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,31 +63,10 @@ pub struct ScenarioLoad {
 pub struct OriginalSetup {
     /// The SQL that the server understands; `mysql` also means MariaDB.
     pub dialect: Option<SqlDialect>,
-    /// The database product.
-    pub product: String,
-    /// Its version.
-    pub version: Option<String>,
-    /// A description of the server's machine.
-    pub machine: Option<String>,
-    /// Number of CPUs of that machine.
-    pub cpus: Option<u32>,
-    /// Memory of that machine, bytes.
+    #[serde(flatten)]
+    pub setup: PublishedSetup,
+    /// Memory of the server's machine, bytes.
     pub memory_bytes: Option<u64>,
-    /// The disks that held the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk: Option<String>,
-    /// Size of the storage, as the document writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub storage_size: Option<String>,
-    /// The storage's limit of operations per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iops: Option<u64>,
-    /// The server's limit of connections.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_connections: Option<u64>,
-    /// The number of the workload's rows that the instance can store.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rows: Option<u64>,
     /// The data: `4,000 branches`.
     pub data: Option<String>,
     /// A description of how much of the data was cached.
@@ -97,38 +75,12 @@ pub struct OriginalSetup {
     pub cached_share: Option<f64>,
     /// Number of clients.
     pub clients: Option<u32>,
-    /// The protocol mode.
-    pub protocol: Option<QueryMode>,
     /// Warm-up, seconds.
     pub warmup_s: Option<f64>,
     /// Measured window, seconds.
     pub duration_s: Option<f64>,
-    /// Settings of the server: a value as the server writes it, or a share of the machine's memory as
-    /// `20% of memory`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
-    /// The settings that decide whether a commit is durable.
-    pub durability: Option<String>,
     /// How it was replicated.
     pub replication: Option<Replication>,
-    /// Size of the data, GB as the document writes it, which may mean GiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_gb: Option<u64>,
-    /// What took over if its machine failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub high_availability: Option<HighAvailability>,
-    /// In how many zones its copies were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zones: Option<u32>,
-    /// Where it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// A description of the client's machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_machine: Option<String>,
-    /// CPUs of the client's machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_cpus: Option<u32>,
 }
 
 /// The requested share of the data in the cache.

@@ -95,9 +95,6 @@ impl RunWriter {
     }
 
     /// Writes one row of figures. `load_start_ns` is the start of the load on the run's clock.
-    ///
-    /// # Errors
-    /// Those of [`RunWriter::write_header`].
     pub fn write_second(
         &mut self,
         row: &IntervalRow,
@@ -140,16 +137,12 @@ impl RunWriter {
         self.append_line(&JournalLine::Server(Box::new(second.clone())))
     }
 
-    /// Writes an event in the server.
     pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
     }
 
     /// Writes what the clients know of their commits. It survives the client at once, and the machine after a second or so:
     /// another thread has the disk store it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_ledger(&mut self, account: &LedgerAccount) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Ledger(Box::new(account.clone())))?;
         self.journal.sync_behind();

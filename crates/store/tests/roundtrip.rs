@@ -327,7 +327,7 @@ fn the_folder_is_private() {
 
 #[test]
 fn a_scenario_survives_storing_and_other_runs_have_none() {
-    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
+    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, PublishedSetup};
     let without_scenario = serde_json::to_string(&Run::default()).unwrap();
     without_scenario.assert_contains("\"scenario\":null");
     let scenario = Scenario {
@@ -339,7 +339,10 @@ fn a_scenario_survives_storing_and_other_runs_have_none() {
             unit: "transactions/s".into(),
         }],
         original: OriginalSetup {
-            cpus: Some(16),
+            setup: PublishedSetup {
+                cpus: Some(16),
+                ..PublishedSetup::default()
+            },
             ..OriginalSetup::default()
         },
         size_share: 0.001,

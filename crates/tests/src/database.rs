@@ -59,7 +59,6 @@ impl TestDatabase {
         TestDatabase::on_existing_maria(server, name)
     }
 
-    /// An existing database of a MariaDB.
     pub fn on_existing_maria(server: &MariaDb, name: &str) -> TestDatabase {
         TestDatabase::at(&server.url_for("root", name))
     }

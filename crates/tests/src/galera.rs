@@ -30,9 +30,6 @@ pub struct Galera {
 impl Galera {
     /// Starts a cluster of this many nodes, and waits until each takes transactions; `None` if Galera's library is not
     /// installed.
-    ///
-    /// # Errors
-    /// As for [`MariaDb::start`].
     pub fn start(count: usize) -> Result<Option<Galera>, Error> {
         let Some(provider) = PROVIDERS.iter().find(|path| Path::new(path).exists()) else {
             return Ok(None);

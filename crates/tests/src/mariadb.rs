@@ -194,18 +194,12 @@ impl MariaDb {
     }
 
     /// Stops the server if it runs, then starts it with the same data and port.
-    ///
-    /// # Errors
-    /// As for [`MariaDb::start`].
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
         self.run_once(&mut self.state())
     }
 
     /// As [`MariaDb::restart`], with these arguments too, as if they were in its option file.
-    ///
-    /// # Errors
-    /// As for [`MariaDb::start`].
     pub fn restart_with(&self, arguments: &[&str]) -> Result<(), Error> {
         self.state().arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
         self.restart()

@@ -39,9 +39,6 @@ impl Parameters {
     }
 
     /// Adds the setting of a PostgreSQL ParameterStatus message: two zero-terminated texts.
-    ///
-    /// # Errors
-    /// The message is malformed.
     pub fn add(&mut self, body: &[u8]) -> Result<(), ConnectError> {
         let malformed = || ConnectError::Protocol("malformed ParameterStatus".into());
         let mut parts = body

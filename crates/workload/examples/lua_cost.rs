@@ -10,17 +10,14 @@
 #[path = "../../drive/examples/support/simulated.rs"]
 mod simulated;
 
-use prony_plan::{DrivePlan, QueryMode, Stop};
+use prony_plan::{DrivePlan, Stop};
 use prony_workload::lua::{
-    Listener, LuaScript, RandomSettings, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
-    search_path,
+    Listener, LuaScript, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
 };
-use prony_workload::oltp::distribution::Distribution;
-use prony_workload::sysbench::{Driver, IgnoredErrors};
+use prony_workload::sysbench::Driver;
 use simulated::{PgServer, simulate};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Prepared point selects by the bundled script.
 const PREPARED_SCRIPT: &str = "require('oltp_point_select')";
@@ -224,46 +221,13 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
         ("threads", ScriptOptionValue::Number(f64::from(threads))),
         ("db_driver", ScriptOptionValue::Text("pgsql".to_owned())),
     ];
+    let (path, listener) = ("./cost.lua", Arc::new(PrintingListener));
     ScriptSettings {
-        text: text.into_bytes(),
-        path: "./cost.lua".to_owned(),
-        name: "cost.lua".to_owned(),
-        is_v1_1: false,
-        version: "1.0.20".to_owned(),
-        version_string: "sysbench 1.0.20".to_owned(),
-        argv: ["sysbench", "./cost.lua", "run"]
-            .map(str::to_owned)
-            .to_vec(),
-        command: Some("run".to_owned()),
         general_options: general_options
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec(),
-        script_options: Vec::new(),
         threads,
-        driver: Driver::Pgsql,
-        server: None,
-        query_mode: QueryMode::Prepared,
-        missing_driver_message: None,
-        missing_server_message: None,
-        ignored_errors: IgnoredErrors::Codes(Vec::new()),
-        random: RandomSettings {
-            default_distribution: Distribution::Special {
-                iterations: 12,
-                spec_pct: 1,
-                spec_res: 75,
-            },
-            iterations: 12,
-            spec_pct: 1,
-            spec_res: 75,
-            pareto_h: 0.2,
-            zipfian_exponent: 0.8,
-        },
-        search_path: search_path(None, None),
-        c_search_path: None,
-        memory_limit_bytes: ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES,
-        max_query_gap_s: ScriptSettings::DEFAULT_MAX_QUERY_GAP_S,
-        scripts_must_end: Arc::new(AtomicBool::new(false)),
-        listener: Arc::new(PrintingListener),
+        ..ScriptSettings::new(path, text.into_bytes(), Driver::Pgsql, listener)
     }
 }
 

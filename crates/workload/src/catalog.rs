@@ -325,9 +325,6 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
 }
 
 /// Returns the valid indexes that a connection sees, by table and name, and whether each is a primary key.
-///
-/// # Errors
-/// The server refuses.
 pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
     let select = match control.dialect() {
         SqlDialect::PostgreSql => {

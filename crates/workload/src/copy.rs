@@ -31,9 +31,6 @@ pub trait RowSource {
 /// Sends the rows; returns their number. `should_continue` is called with the numbers of rows and bytes of
 /// each chunk. If it returns false, the copy ends early: the result is `None`, and the caller must drop the
 /// copy.
-///
-/// # Errors
-/// As for [`CopyIn::write`].
 pub fn send_rows(
     rows: &mut impl RowSource,
     copy: &mut CopyIn<'_>,

@@ -6,17 +6,11 @@ use prony_document::{Service, SqlDialect};
 use prony_server::Control;
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
-///
-/// # Errors
-/// The server is a different engine.
 pub fn require_postgres(control: &Control) -> Result<(), Error> {
     require_engine(control, &[SqlDialect::PostgreSql])
 }
 
 /// Checks that a workload that runs on these engines runs on this server.
-///
-/// # Errors
-/// The server is a different engine.
 pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), Error> {
     let product = control.product();
     if dialects.contains(&product.dialect) {

@@ -69,9 +69,6 @@ impl GrowthStart {
     }
 
     /// Counts after a run.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn read_again(&self, control: &mut Control) -> Result<u64, NotCounted> {
         let dialect = control.dialect();
         let count_all = dialect.count_all();

@@ -41,9 +41,6 @@ impl<'a> OptionReader<'a> {
     }
 
     /// Returns the options, or every problem.
-    ///
-    /// # Errors
-    /// The problems, if there are any.
     pub fn finish<T>(self, options: T) -> Result<T, Vec<Error>> {
         if self.problems.is_empty() {
             Ok(options)

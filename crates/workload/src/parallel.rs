@@ -43,9 +43,6 @@ impl<'a, W> WorkQueue<'a, W> {
 
 /// Runs `body` for each piece of work on a separate thread. If one fails, stops the others and returns its
 /// error.
-///
-/// # Errors
-/// The first error.
 pub fn run_concurrently<W: Send, E: Send>(
     watcher: &StopWatcher<'_>,
     work: Vec<W>,

@@ -38,7 +38,9 @@ pub trait Workload: Send + Sync {
 
     /// The statements of its transactions in order, with placeholders, for the Run document. Empty if
     /// they depend on the plan; the program then lists them.
-    fn statements(&self) -> Vec<String>;
+    fn statements(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     fn options(&self) -> &'static [OptionSpec] {
         &[]
@@ -50,7 +52,9 @@ pub trait Workload: Send + Sync {
     }
 
     /// The unit of its scale; `None` if its tables are the user's.
-    fn scale_unit(&self) -> Option<ScaleUnit>;
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        None
+    }
 
     /// The tables; empty if they are the user's.
     fn tables(&self) -> &'static [TableSpec] {
@@ -97,11 +101,17 @@ pub trait Workload: Send + Sync {
     }
 
     /// The plan with the texts of the files that it names, for a machine that does not have them.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
         Ok(plan.clone())
+    }
+
+    /// Why [`Workload::load`], [`Workload::check`] and [`Workload::clean`] are refused, which a workload with tables of its
+    /// own implements instead.
+    fn no_tables_error(&self) -> Error {
+        Error::InvalidRequest {
+            problem: format!("{} has no tables of its own", self.name()),
+            hint: String::new(),
+        }
     }
 
     /// Creates its tables and loads them, replacing older ones of the same names.
@@ -113,16 +123,20 @@ pub trait Workload: Send + Sync {
     /// The error states the cause, the state of the database, and the remedy.
     fn load(
         &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error>;
+        _request: &LoadRequest<'_>,
+        _progress: &dyn Progress,
+        _stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
+        Err(self.no_tables_error())
+    }
 
     /// Checks that the data is complete and its invariants hold.
     ///
     /// # Errors
     /// The check could not be completed. Wrong data is a finding, not an error.
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error>;
+    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
+        Err(self.no_tables_error())
+    }
 
     /// Sets every next order number that is already taken to the next free number; returns how many were
     /// changed.
@@ -140,12 +154,11 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// A table with one of these names belongs to another application, or the server refused.
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
+    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
+        Err(self.no_tables_error())
+    }
 
     /// Prepares statements that the user wrote once, without executing them.
-    ///
-    /// # Errors
-    /// The server refuses one of them.
     fn try_statements(
         &self,
         _control: &mut Control,

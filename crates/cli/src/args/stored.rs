@@ -95,35 +95,12 @@ pub enum RunsCommand {
     },
 }
 
-/// The names of the verdicts, with their meaning.
-const VERDICTS: [(&str, RunVerdict, &str); 6] = [
-    ("valid", RunVerdict::Valid, "Complete, without doubts"),
-    (
-        "doubts",
-        RunVerdict::Doubts,
-        "Complete, with findings that cast doubt on the figures",
-    ),
-    (
-        "invalid",
-        RunVerdict::Invalid,
-        "Complete, but the figures must not be used",
-    ),
-    (
-        "not-judged",
-        RunVerdict::NotJudged,
-        "Complete, but without a verdict",
-    ),
-    ("partial", RunVerdict::Partial, "Ended early"),
-    ("running", RunVerdict::Running, "Still running"),
-];
-
 fn verdict_parser() -> impl TypedValueParser<Value = RunVerdict> {
-    let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(names).map(|value| {
-        let entry = VERDICTS.iter().find(|(known, ..)| *known == value);
-        // The parser only accepts known names.
-        entry.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
-    })
+    let names =
+        RunVerdict::all().map(|verdict| PossibleValue::new(verdict.name()).help(verdict.meaning()));
+    // The parser only accepts known names.
+    PossibleValuesParser::new(names)
+        .map(|name| RunVerdict::from_name(&name).unwrap_or(RunVerdict::Valid))
 }
 
 /// The time from which runs are listed.

@@ -7,6 +7,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::aot::Shell;
+use prony_plan::scenario::{all_scenarios, suites};
 use prony_workload::describe::OptionKind;
 use prony_workload::registry;
 
@@ -25,25 +26,18 @@ pub fn with_values(command: Command) -> Command {
 
 /// The names that are valid for an argument; empty if the generator knows them, or if there are none.
 fn values_of(argument: &Arg) -> Vec<&'static str> {
-    let value_name = argument.get_value_names().and_then(|names| names.first());
-    match (
-        value_name.map(|name| name.as_str()),
-        argument.get_id().as_str(),
-    ) {
-        (Some("WORKLOAD" | WORKLOAD_OR_FILE), _) | (Some("NAME"), "name" | "workload") => {
-            registry::list()
-                .iter()
-                .map(|workload| workload.name())
-                .collect()
+    let value_names = argument.get_value_names().unwrap_or_default();
+    let value_name = value_names.first().map_or("", |name| name.as_str());
+    let workloads = registry::list().iter();
+    match (value_name, argument.get_id().as_str()) {
+        ("WORKLOAD" | WORKLOAD_OR_FILE, _) | ("NAME", "name" | "workload") => {
+            workloads.map(|workload| workload.name()).collect()
         }
-        (Some("ID" | "ID|FILTER"), _) => prony_plan::scenario::all_scenarios()
-            .map(|scenario| scenario.id.as_str())
-            .chain(
-                prony_plan::scenario::suites()
-                    .iter()
-                    .map(|suite| suite.id.as_str()),
-            )
-            .collect(),
+        ("ID" | "ID|FILTER", _) => {
+            let suites = suites().iter().map(|suite| suite.id.as_str());
+            let scenarios = all_scenarios().map(|scenario| scenario.id.as_str());
+            scenarios.chain(suites).collect()
+        }
         (_, id) => choices(id),
     }
 }

@@ -39,9 +39,6 @@ pub fn check_replaceable(
 }
 
 /// Refuses a file that exists, whatever is in it.
-///
-/// # Errors
-/// If something has this name.
 pub fn check_absent(path: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(());
@@ -111,7 +108,8 @@ fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) 
     replace(path, 0o666, |mut file| file.write_all(&content))
 }
 
-/// Writes a file under another name and renames it; writes to what is no file as it is. `mode`: of a new file.
+/// Writes a file under another name and renames it; writes directly to what is not a regular file, such as a pipe.
+/// `mode`: the permissions of a new file.
 fn replace(path: &Path, mode: u32, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
     let create = |path: &Path| {
         let mut options = File::options();

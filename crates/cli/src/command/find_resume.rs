@@ -46,21 +46,18 @@ pub fn earlier_runs(name: &str, plan: &Plan, over: &str) -> Result<Vec<Run>, Fai
 
 /// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
 /// run shows what differs.
-///
-/// # Errors
-/// Something differs.
 pub fn check_same(
     earlier: &[Run],
     own: &Run,
     is_embedded: bool,
     over: &str,
 ) -> Result<(), Failure> {
-    let is_elsewhere = |earlier: &Run| !is_embedded && earlier.server.address != own.server.address;
-    for earlier in earlier {
-        let (what, [there, here]) = match capacity::difference(earlier, own, over) {
+    for step in earlier {
+        let is_elsewhere = !is_embedded && step.server.address != own.server.address;
+        let (what, [there, here]) = match capacity::difference(step, own, over) {
             Some(found) => found,
-            None if is_elsewhere(earlier) => {
-                let addresses = [earlier, own].map(|run| {
+            None if is_elsewhere => {
+                let addresses = [step, own].map(|run| {
                     let address = run.server.address.as_ref();
                     address.map_or("not known".to_owned(), ToString::to_string)
                 });
@@ -70,7 +67,7 @@ pub fn check_same(
         };
         let message = format!(
             "{} is no step of this search: its {what} was {there}, and is {here} now",
-            earlier.id
+            step.id
         );
         let hint = "resume a search with the settings, the server and the data that it had";
         return Err(Failure::usage(message, hint).at("--resume"));

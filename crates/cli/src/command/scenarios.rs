@@ -17,29 +17,17 @@ use prony_report::units;
 
 /// Lists the scenarios, or shows one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
-    if let [id] = args.filter.as_slice()
-        && let Ok(scenario) = find_scenario(id)
-        && !args.json
-    {
-        return if args.script {
-            print_script(scenario)
-        } else {
-            let settings = ScenarioSettings::published(scenario);
-            let details = ScenarioDetails {
-                scenario,
-                data: data_size(scenario),
-                steps: scenario_steps(scenario),
-                commands: commands::all_commands(scenario, &settings),
-            };
-            output::show(|out, style| scenarios::write_details(out, style, &details))
-                .map(|()| Exit::Success)
-        };
-    }
-    if let [id] = args.filter.as_slice()
-        && let Some(suite) = find_suite(id)
-        && !args.script
-    {
-        return print_suite(suite, args.json);
+    if let [id] = args.filter.as_slice() {
+        match find_scenario(id) {
+            Ok(scenario) if args.script => return print_script(scenario),
+            Ok(scenario) if !args.json => return print_details(scenario),
+            _ => {}
+        }
+        if let Some(suite) = find_suite(id)
+            && !args.script
+        {
+            return print_suite(suite, args.json);
+        }
     }
     let is_selected =
         |scenario: &Scenario| args.filter.iter().all(|word| matches_word(scenario, word));
@@ -47,6 +35,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         let texts = [suite.id.as_str(), &suite.title, suite.source.name()];
         args.filter.iter().all(|word| any_contains(&texts, word))
     };
+    // A script is that of one scenario, and the filter names none.
     if !all_scenarios().any(is_selected) || args.script {
         let filter = args.filter.join(" ");
         let error = find_scenario(&filter).err();
@@ -68,6 +57,18 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
             scenarios::write_list(out, style, &tables, &suites, data_size)
         }
     })?;
+    Ok(Exit::Success)
+}
+
+fn print_details(scenario: &Scenario) -> Result<Exit, Failure> {
+    let settings = ScenarioSettings::published(scenario);
+    let details = ScenarioDetails {
+        scenario,
+        data: data_size(scenario),
+        steps: scenario_steps(scenario),
+        commands: commands::all_commands(scenario, &settings),
+    };
+    output::show(|out, style| scenarios::write_details(out, style, &details))?;
     Ok(Exit::Success)
 }
 
@@ -113,9 +114,9 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
     let texts = [
         Some(scenario.id.as_str()),
         Some(&scenario.title),
-        Some(&scenario.product),
-        scenario.version.as_deref(),
-        scenario.machine.as_deref(),
+        Some(&scenario.setup.product),
+        scenario.setup.version.as_deref(),
+        scenario.setup.machine.as_deref(),
         Some(&scenario.workload),
         Some(scenario.source.name()),
         Some(scenario.dialect.name()),

@@ -42,9 +42,6 @@ pub fn load_sheet(experiment: &Experiment) -> Result<Option<PriceSheet>, Failure
 }
 
 /// Adds the costs to a sweep; returns why runs have no price.
-///
-/// # Errors
-/// If the costs cannot be computed.
 pub fn add_prices(
     sweep: &mut Sweep,
     experiment: &Experiment,

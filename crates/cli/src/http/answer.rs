@@ -32,7 +32,6 @@ pub(super) enum AnswerBody {
 }
 
 impl Answer {
-    /// A body of this type.
     pub fn new(content_type: &str, body: Vec<u8>) -> Answer {
         Answer {
             status: 200,
@@ -42,7 +41,6 @@ impl Answer {
         .with_header(CONTENT_TYPE.as_str(), content_type)
     }
 
-    /// One line of text.
     pub fn text(status: u16, line: &str) -> Answer {
         Answer::new(PLAIN_TEXT, format!("{line}\n").into_bytes()).with_status(status)
     }

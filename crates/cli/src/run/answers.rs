@@ -12,7 +12,7 @@ use prony_store::{
 };
 use prony_workload::Workload;
 
-/// The newest runs of a label among which those are sought that can be compared.
+/// At most this many of a label's newest runs are read, to find those that can be compared.
 const MAX_CANDIDATES: usize = 100;
 
 /// The runs of a workload with which requirements compare.
@@ -49,11 +49,16 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     labelled.retain(|run| run.state == RunState::Complete);
     let ids = labelled.iter().take(MAX_CANDIDATES);
     let mut runs = ids
-        .map(|summary| store.load(&summary.id))
+        .map(|summary| store.load_judged(&summary.id))
         .collect::<Result<Vec<_>, _>>()?;
     if runs.is_empty() {
-        let sides = compare::load_sides(store, label, compare::NameScope::Variant)
-            .map_err(|failure| failure.at("--require"))?;
+        let sides = compare::load_sides(
+            store,
+            label,
+            compare::NameScope::Variant,
+            RunStore::load_judged,
+        )
+        .map_err(|failure| failure.at("--require"))?;
         runs = sides.into_iter().flat_map(|side| side.runs).collect();
     }
     stored::judge_by_same_rules(&mut runs);
@@ -63,10 +68,7 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     })
 }
 
-/// Refuses a requirement of a figure that the workload does not have. `kinds`: of its transactions.
-///
-/// # Errors
-/// There is one.
+/// Refuses a requirement of a figure that the workload does not have. `kinds`: the kinds of its transactions.
 pub fn check_figures(
     requirements: &[Requirement],
     workload: &dyn Workload,
@@ -118,8 +120,8 @@ pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), F
     Ok(())
 }
 
-/// The exit code of runs and their answers. A run that must not be used is undecided, or among repeats left out, or misses
-/// a limit by what it counted: the answer has all of that.
+/// The exit code of runs and their answers. An answer takes the place of the exit code for an invalid run, because it
+/// already depends on it.
 pub fn exit_with<'a>(runs: Exit, answers: impl Iterator<Item = &'a Answer>) -> Exit {
     let mut answers = answers.peekable();
     match runs {

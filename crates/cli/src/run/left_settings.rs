@@ -5,7 +5,7 @@
 //! because the file cannot be written, or put back what a run that still goes on has changed.
 
 use crate::command::{output, stored};
-use prony_server::settings::{self, Reach, SettingChange, SettingsLock, lock_settings};
+use prony_server::settings::{Reach, SettingChange, SettingsLock, lock_settings, undo};
 use prony_server::{Control, ProtocolOptions, Target};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -76,28 +76,23 @@ pub fn record(target: &Target, changes: &[SettingChange]) {
     }
 }
 
-/// Everything is put back.
+/// Removes the file, because everything is put back.
 pub fn forget(target: &Target) {
     if let Some(path) = path_of(target) {
-        // A file that stays is told of by the next run.
+        // If it stays, the next run tries again to put the settings back.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Puts back what a killed run has left on the server, and says so. `restart` stays with the user.
+/// Puts back what a killed run has left on the server, and says so, also if the user has to restart the server for it.
 pub fn put_back(target: &Target) {
     let Some(path) = path_of(target) else { return };
-    let left = fs::read(&path).ok();
-    let left: Option<LeftSettings> = left.and_then(|text| serde_json::from_slice(&text).ok());
-    let Some(LeftSettings {
-        pid,
-        settings: left,
-    }) = left
-    else {
+    let text = fs::read(&path).unwrap_or_default();
+    let Ok(LeftSettings { pid, settings }) = serde_json::from_slice(&text) else {
         return;
     };
     // The run goes on if its process does, or if it still holds the lock.
-    if left.is_empty() || Path::new(&format!("/proc/{pid}")).exists() {
+    if settings.is_empty() || Path::new(&format!("/proc/{pid}")).exists() {
         return;
     }
     let lock = match lock_settings(target) {
@@ -105,31 +100,29 @@ pub fn put_back(target: &Target) {
         Ok(SettingsLock::Absent) => None,
         Ok(SettingsLock::HeldByOther(_)) | Err(_) => return,
     };
-    let names: Vec<String> = left
-        .iter()
-        .map(|one| format!("{} = {}", one.name, one.before))
-        .collect();
-    let names = names.join(", ");
+    let values = settings.iter();
+    let values = values.map(|setting| format!("{} = {}", setting.name, setting.before));
+    let values = values.collect::<Vec<_>>().join(", ");
     let result = Control::connect(target).and_then(|mut control| {
-        let mut changes = left.iter().rev();
-        changes.try_for_each(|one| settings::undo(&mut control, &one.undo))
+        let mut latest_first = settings.iter().rev();
+        latest_first.try_for_each(|setting| undo(&mut control, &setting.undo))
     });
     drop(lock);
     match result {
         Ok(()) => {
             forget(target);
-            let restart = if left.iter().any(|one| one.needs_restart) {
+            let restart = if settings.iter().any(|setting| setting.needs_restart) {
                 "; restart it, so that it reads them"
             } else {
                 ""
             };
             output::notice(&format!(
-                "prony: an earlier run was killed before it put the server's settings back; they are put back now: {names}{restart}"
+                "prony: an earlier run was killed before it put the server's settings back; they are put back now: {values}{restart}"
             ));
         }
         Err(error) => output::notice(&format!(
             "prony: warning: an earlier run was killed and has left settings on the server, which could not be put back: {}; \
-             before, they were {names}",
+             before, they were {values}",
             prony_plan::UserError::parts(&error).sentence()
         )),
     }

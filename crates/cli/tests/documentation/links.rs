@@ -69,20 +69,19 @@ fn normalized(path: &Path) -> PathBuf {
     normalized
 }
 
-/// The problem with a link, if any.
 fn link_problem(page: &Page, target: &str, pages: &[Page]) -> Option<String> {
     let in_repository = target.strip_prefix(REPOSITORY_URL);
     if target.contains("://") && in_repository.is_none() {
         return None;
     }
-    let (file, anchor) = match in_repository.unwrap_or(target).split_once('#') {
-        Some((file, anchor)) => (file, Some(anchor)),
-        None => (in_repository.unwrap_or(target), None),
-    };
-    let path = match (in_repository, file) {
-        (Some(_), file) => PathBuf::from(file),
-        (None, "") => page.path.clone(),
-        (None, file) => normalized(&page.path.parent()?.join(file)),
+    let mut parts = in_repository.unwrap_or(target).splitn(2, '#');
+    let (file, anchor) = (parts.next()?, parts.next());
+    let path = if in_repository.is_some() {
+        PathBuf::from(file)
+    } else if file.is_empty() {
+        page.path.clone()
+    } else {
+        normalized(&page.path.parent()?.join(file))
     };
     if !repository_root().join(&path).exists() {
         return Some(format!("{} does not exist", path.display()));

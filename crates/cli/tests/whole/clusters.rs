@@ -84,7 +84,6 @@ fn wait_until_ready(node: &MariaDb) {
     }
 }
 
-/// A MariaDB with a binary log.
 fn with_binary_log(id: u32) -> MariaDb {
     let arguments = ["--log-bin=binlog", "--sync-binlog=1", "--gtid-domain-id=0"];
     let mut arguments: Vec<String> = arguments.map(str::to_owned).to_vec();

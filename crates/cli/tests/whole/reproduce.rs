@@ -76,7 +76,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
     let scenario = stored_scenario(&run);
     assert_eq!(
-        (scenario.size_share, scenario.original.cpus),
+        (scenario.size_share, scenario.original.setup.cpus),
         (0.0005, Some(16))
     );
     assert!(scenario.loaded && scenario.prewarmed && scenario.cold && !scenario.restarted);
@@ -131,7 +131,10 @@ fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
     let run = last_run(&bench);
     assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
     let original = &stored_scenario(&run).original;
-    assert_eq!((original.clients, original.settings.len()), (Some(100), 4));
+    assert_eq!(
+        (original.clients, original.setup.settings.len()),
+        (Some(100), 4)
+    );
 }
 
 #[test]

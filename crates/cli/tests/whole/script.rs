@@ -19,7 +19,6 @@ fn write_script(bench: &TestBench, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// Queries rows.
 fn query_rows(bench: &TestBench, sql: &str) -> Vec<Vec<Option<String>>> {
     bench.control().query(sql).expect(sql)
 }

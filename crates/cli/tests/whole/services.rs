@@ -5,7 +5,7 @@ use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
 };
 use prony_assertions::TextAssertions;
-use prony_store::{ObservedTopic, Run, Service};
+use prony_store::{ObservedTopic, Run, Service, SqlDialect};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const REFUSAL: &str = "this canned server does not answer that";
 
 /// A service's documented answers.
-struct Mock {
+pub struct Mock {
     service: Service,
     protocol: CannedProtocol,
     version: &'static str,
@@ -47,7 +47,7 @@ const fn with_conflict(mock: Mock, number: u16, sqlstate: &'static str) -> Mock 
 
 use CannedProtocol::{MySql, PostgreSql, Tds};
 
-const MOCKS: [Mock; 21] = [
+static MOCKS: [Mock; 26] = [
     with_conflict(
         mock(
             Service::Cockroach,
@@ -129,7 +129,12 @@ const MOCKS: [Mock; 21] = [
         &[("supautils.privileged_role", "postgres")],
     ),
     with_conflict(
-        mock(Service::TiDb, MySql, "8.0.11-TiDB-v8.1.0", &[]),
+        mock(
+            Service::TiDb,
+            MySql,
+            "8.0.11-TiDB-v8.1.0",
+            &[("version", "8.0.11-TiDB-v8.1.0")],
+        ),
         9007,
         "HY000",
     ),
@@ -156,7 +161,11 @@ const MOCKS: [Mock; 21] = [
         Service::Galera,
         MySql,
         "10.11.6-MariaDB",
-        &[("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")],
+        &[
+            ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so"),
+            ("wsrep_on", "ON"),
+            ("version", "10.11.6-MariaDB"),
+        ],
     ),
     mock(
         Service::SingleStore,
@@ -189,7 +198,35 @@ const MOCKS: [Mock; 21] = [
         "12.0.2000.8",
         &[("babelfish", "1")],
     ),
+    // Services of several products: their other products.
+    mock(
+        Service::Rds,
+        PostgreSql,
+        "15.4",
+        &[("rds.extensions", "address_standardizer")],
+    ),
+    mock(
+        Service::Rds,
+        Tds,
+        "15.0.4345.5",
+        &[("Edition", "Web Edition (64-bit)"), ("rdsadmin", "1")],
+    ),
+    mock(Service::CloudSql, MySql, "8.0.31-google", &[]),
+    mock(
+        Service::CloudSql,
+        Tds,
+        "16.0.4085.2",
+        &[("CustomerDbRootRole", "1")],
+    ),
+    mock(Service::AzureDatabase, MySql, "8.0.37-azure", &[]),
 ];
+
+/// The documented answers of this service.
+pub fn mock_of(service: Service) -> &'static Mock {
+    let mut mocks = MOCKS.iter();
+    let mock = mocks.find(|mock| mock.service == service);
+    mock.expect("its conversation")
+}
 
 fn rows(pairs: &[(&str, &str)]) -> Vec<Row> {
     let row =
@@ -208,7 +245,7 @@ fn refused(number: u16, sqlstate: &'static str) -> Answer {
 impl Mock {
     /// The answers, with settings that would lose commits on the product as which it answers where the service has a
     /// durability of its own.
-    fn conversation(&self) -> Conversation {
+    pub fn conversation(&self) -> Conversation {
         let error = self.conflict.map(|(number, sqlstate)| CannedError {
             number,
             sqlstate,
@@ -358,6 +395,7 @@ impl Mock {
         (database[3], database[11]) = (Some("CHECKSUM".to_owned()), Some(delayed.to_owned()));
         let mut properties = vec![Some(self.version.to_owned()), None, None, edition];
         properties.extend([None, None, None, None, None, value("babelfish")]);
+        properties.extend(["rdsadmin", "CustomerDbRootRole"].map(value));
         vec![
             (
                 "serverproperty('productversion')",
@@ -389,12 +427,11 @@ impl Drop for Home {
 }
 
 /// Runs a load on a canned server; returns the run, and its texts on the terminal and on the page.
-fn run_on(mock: &Mock) -> (Run, String, String) {
-    let name = mock.service.name();
+pub fn run_on(name: &str, mock: &Mock, conversation: Conversation) -> (Run, String, String) {
     let folder = name.replace(' ', "-");
     let home = Home(std::env::temp_dir().join(format!("prony-{folder}-{}", std::process::id())));
     std::fs::create_dir_all(&home.0).expect("a folder");
-    let port = start(mock.protocol, mock.conversation()).expect("a port");
+    let port = start(mock.protocol, conversation).expect("a port");
     let prony = |arguments: &str| {
         let output = prony_command(arguments, &home.0)
             .output()
@@ -425,7 +462,7 @@ fn run_on(mock: &Mock) -> (Run, String, String) {
 
 fn check(mock: &Mock) {
     let name = mock.service.name();
-    let (run, terminal, page) = run_on(mock);
+    let (run, terminal, page) = run_on(name, mock, mock.conversation());
     assert_eq!(run.server.service, Some(mock.service), "{name}");
     terminal.assert_contains(name);
     let observed = run.observed.as_ref().expect("an observation");
@@ -510,16 +547,24 @@ fn services_on_sql_servers_protocol_are_named_and_not_misjudged() {
 }
 
 #[test]
-fn every_service_has_a_mocked_conversation() {
-    let mocked: Vec<Service> = MOCKS.iter().map(|mock| mock.service).collect();
-    assert_eq!(mocked, Service::ALL);
+fn every_service_has_a_mocked_conversation_for_each_product_as_which_it_answers() {
+    for &service in Service::ALL {
+        for (dialect, sign) in service.quirks().signs {
+            let protocol = match dialect {
+                SqlDialect::PostgreSql => PostgreSql,
+                SqlDialect::MySql => MySql,
+                SqlDialect::TransactSql => Tds,
+            };
+            let mut mocks = MOCKS.iter();
+            let has = mocks.any(|mock| (mock.service, mock.protocol) == (service, protocol));
+            assert!(has, "{}: {sign:?}", service.name());
+        }
+    }
 }
 
 #[test]
 fn a_load_keeps_to_what_aurora_dsql_can_do_and_repeats_what_lost_a_conflict() {
-    let mut mocks = MOCKS.iter();
-    let mock = mocks.find(|mock| mock.service == Service::AuroraDsql);
-    let mock = mock.expect("its conversation");
+    let mock = mock_of(Service::AuroraDsql);
     let load = |workload: &str| {
         let mut conversation = mock.conversation();
         let conflict = CannedError {

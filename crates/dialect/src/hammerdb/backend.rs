@@ -20,34 +20,16 @@ pub trait Backend {
 
     fn system_mut(&mut self) -> &mut dyn System;
 
-    /// Builds the schema.
-    ///
-    /// # Errors
-    /// The reason why the schema could not be built.
     fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
 
-    /// Checks the schema.
-    ///
-    /// # Errors
-    /// The reason why the schema could not be checked, or the failed checks.
     fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Deletes the schema and its role.
-    ///
-    /// # Errors
-    /// The reason why the schema could not be deleted.
     fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
-    /// Runs the workload.
-    ///
-    /// # Errors
-    /// The reason why the workload could not run.
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
     /// Stores the settings for the next call of hammerdbcli.
-    ///
-    /// # Errors
-    /// The reason why the settings cannot be stored.
     fn store_settings(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.

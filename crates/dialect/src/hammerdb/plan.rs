@@ -57,10 +57,6 @@ pub fn run_workload_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
     workload_plan(None, options.into())
 }
 
-/// The workload of a build.
-///
-/// # Errors
-/// The schema cannot be built with these settings.
 pub fn build_workload_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(

@@ -205,7 +205,6 @@ pub struct RunRequest {
     pub time_profile_path: Option<String>,
     /// The time between the starts of two virtual users, in milliseconds.
     pub user_delay_ms: u64,
-    /// The transaction counter, if it is on.
     pub counter: Option<TransactionCounter>,
     /// Whether the result prints TPM before NOPM.
     pub tpm_first: bool,

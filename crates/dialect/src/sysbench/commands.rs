@@ -17,12 +17,8 @@ impl Commands for SysbenchCommands {
     }
 
     fn clean_command(&self, load: &LoadSpec) -> String {
-        let tables: Vec<LoadOption> = load
-            .options
-            .iter()
-            .filter(|size| size.0 == "scale")
-            .cloned()
-            .collect();
+        let mut tables = load.options.clone();
+        tables.retain(|(name, _)| *name == "scale");
         format!("sysbench {}{} cleanup", load.dataset, options(&tables))
     }
 
@@ -39,14 +35,14 @@ impl Commands for SysbenchCommands {
     }
 }
 
-/// The options for these sizes, each after a blank; sizes for which sysbench has no option are omitted.
-fn options(sizes: &[LoadOption]) -> String {
+/// sysbench's options for those of a load, each after a blank; those that sysbench does not have are omitted.
+fn options(load_options: &[LoadOption]) -> String {
     let option = |(name, value): &LoadOption| match *name {
         "scale" => format!(" --tables={value}"),
         "table_size" => format!(" --table-size={value}"),
         _ => String::new(),
     };
-    sizes.iter().map(option).collect()
+    load_options.iter().map(option).collect()
 }
 
 #[cfg(test)]

@@ -23,10 +23,6 @@ pub struct UnknownCompat(pub String);
 
 impl Compat {
     /// Parses the variable's value. No value or an empty value means 1.0.
-    ///
-    /// # Errors
-    ///
-    /// The version is unknown.
     pub fn read(value: Option<&str>) -> Result<Self, UnknownCompat> {
         let value = value.unwrap_or_default().trim();
         let is_version = |version: &str| {

@@ -11,7 +11,6 @@ use prony_workload::sysbench::Driver;
 pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass a script name or path on the command line without any options.";
 /// The error if more events of `--rate` wait than the queue holds; sysbench then exits with 1.
 pub const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
-/// The capacity of the queue, in events.
 pub const QUEUE_CAPACITY_EVENTS: u64 = 131_072;
 /// Printed at `--verbosity=4` when all events of `--events` have ended.
 pub const EVENT_LIMIT_REACHED: &str = "Event limit exceeded, exiting...\n";

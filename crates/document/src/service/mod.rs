@@ -112,6 +112,8 @@ pub enum Sign {
     Setting(&'static str),
     /// A part of a setting's value, in lower case.
     Value(&'static str, &'static str),
+    /// Parts of the values of several settings, in lower case.
+    Values(&'static [(&'static str, &'static str)]),
 }
 
 /// What a service does not have.
@@ -182,12 +184,16 @@ impl Service {
         settings: &[(String, String)],
     ) -> Option<Service> {
         let version = version.to_ascii_lowercase();
+        let has = |(setting, part): &(&str, &str)| {
+            let mut settings = settings.iter();
+            settings
+                .any(|(name, value)| name == setting && value.to_ascii_lowercase().contains(part))
+        };
         let shows = |sign: &Sign| match sign {
             Sign::Version(part) => version.contains(part),
             Sign::Setting(start) => settings.iter().any(|(name, _)| name.starts_with(start)),
-            Sign::Value(setting, part) => settings
-                .iter()
-                .any(|(name, value)| name == setting && value.to_ascii_lowercase().contains(part)),
+            Sign::Value(setting, part) => has(&(setting, part)),
+            Sign::Values(values) => values.iter().all(has),
         };
         let is_shown = |service: &&Service| {
             let mut signs = service.quirks().signs.iter();

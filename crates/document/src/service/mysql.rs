@@ -145,7 +145,12 @@ pub(super) const PERCONA: Quirks = Quirks {
 };
 
 pub(super) const GALERA: Quirks = Quirks {
-    signs: &[(MySql, Sign::Value("wsrep_provider", "galera"))],
+    // Packages set the provider of servers that are in no cluster, for which it is not loaded; on MySQL, wsrep_on is on
+    // without a provider.
+    signs: &[(
+        MySql,
+        Sign::Values(&[("wsrep_provider", "galera"), ("wsrep_on", "on")]),
+    )],
     source: "https://mariadb.com/kb/en/galera-cluster-system-variables/",
     unsuited: &[Unsuited {
         workload: "tpcb",

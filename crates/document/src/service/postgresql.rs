@@ -1,8 +1,9 @@
-//! Services and derived products that answer as PostgreSQL; those that also answer as MySQL or MariaDB, and differ in
+//! Services and derived products that answer as PostgreSQL; those that also answer as another product, and differ in
 //! nothing else, stand here too.
 
 use super::{
-    Absent, MySql, PLAIN, PostgreSql, Quirks, Retry, RetryCode, Sign, SmallTransactions, Unsuited,
+    Absent, MySql, PLAIN, PostgreSql, Quirks, Retry, RetryCode, Sign, SmallTransactions,
+    TransactSql, Unsuited,
 };
 use crate::topic::ObservedTopic::{
     Checkpoints, CommitsAndCache, DatabaseSize, Durability, Extensions, OtherSessions, Replicas,
@@ -126,6 +127,7 @@ pub(super) const CLOUD_SQL: Quirks = Quirks {
     signs: &[
         (PostgreSql, Sign::Setting("cloudsql.")),
         (MySql, Sign::Version("-google")),
+        (TransactSql, Sign::Setting("CustomerDbRootRole")),
     ],
     source: "https://cloud.google.com/sql/docs/postgres/flags",
     notes: &[
@@ -221,6 +223,7 @@ pub(super) const RDS: Quirks = Quirks {
     signs: &[
         (PostgreSql, Sign::Setting("rds.")),
         (MySql, Sign::Value("basedir", "/rdsdbbin")),
+        (TransactSql, Sign::Setting("rdsadmin")),
     ],
     source: "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.Parameters.html",
     notes: &[

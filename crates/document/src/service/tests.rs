@@ -77,19 +77,13 @@ fn services_are_recognized_and_plain_servers_are_none() {
             Some("Percona Server"),
         ),
         (MySql, "8.0.33", "version_comment", "Dolt", Some("Dolt")),
+        (MySql, "8.0.34-PlanetScale", "port", "3306", Some("Vitess")),
         (
             MySql,
             "10.11.19-MariaDB",
             "version_comment",
             "Debian 12",
             None,
-        ),
-        (
-            MySql,
-            "10.11.19-MariaDB",
-            "wsrep_provider",
-            "/usr/lib/galera/libgalera_smm.so",
-            Some("Galera Cluster"),
         ),
         (
             TransactSql,
@@ -116,6 +110,16 @@ fn services_are_recognized_and_plain_servers_are_none() {
         let found = recognize(dialect, version, name, value).map(Service::name);
         assert_eq!(found, service, "{version} {name}");
     }
+    // The library alone is no cluster, and neither is the switch.
+    let of_galera = |provider: &str, switch: &str| {
+        let settings = [("wsrep_provider", provider), ("wsrep_on", switch)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Service::recognize(MySql, "10.11.19-MariaDB", &settings)
+    };
+    let library = "/usr/lib/galera/libgalera_smm.so";
+    assert_eq!(of_galera(library, "ON"), Some(Service::Galera));
+    assert_eq!(of_galera(library, "OFF"), None);
+    assert_eq!(of_galera("none", "ON"), None);
     // A setting of RDS does not make a MySQL server of another kind one.
     assert_eq!(recognize(MySql, "8.0.33", "rds.x", ""), None);
 }

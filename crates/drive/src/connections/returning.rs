@@ -34,7 +34,7 @@ impl<I: Io> Connections<'_, I> {
             return;
         }
         // A connection that draws a host for each attempt belongs to the one that it drew.
-        let home = match self.job.target.spread {
+        let home = match self.routes.spread_of(connection.connection_use) {
             Spread::Random => *connection.home.insert(wanted),
             Spread::First | Spread::RoundRobin => *connection.home.get_or_insert(wanted),
         };

@@ -49,9 +49,6 @@ struct Connection {
 
 impl Epoll {
     /// Creates an engine for this many connections.
-    ///
-    /// # Errors
-    /// If the process or the system is out of file descriptors.
     pub fn new(connections: usize) -> io::Result<Self> {
         let epoll = rustix::event::epoll::create(CreateFlags::CLOEXEC)?;
         let mut slots = Vec::new();

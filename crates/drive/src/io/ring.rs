@@ -103,9 +103,6 @@ struct Connection {
 
 impl Ring {
     /// Creates an engine for this many connections. It must stay on the thread that created it.
-    ///
-    /// # Errors
-    /// If the kernel refuses a resource that the engine needs.
     pub fn new(connections: usize) -> io::Result<Self> {
         // The queues are locked memory, of which an ordinary user has a few megabytes for all rings together.
         // So they are no larger than these connections need: an iteration can complete a receive per

@@ -200,7 +200,7 @@ impl Users<'_> {
             return;
         }
         for (host, connections) in self.host_totals.iter_mut().zip(connections) {
-            host.set_connections(*connections);
+            host.connections = *connections;
         }
         let totals = std::mem::take(&mut self.host_totals);
         self.channel.send(WorkerMessage::Hosts(totals));

@@ -49,9 +49,6 @@ pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<Stri
 
 /// Parses a time to seconds since 1970: with a strptime format; or in RFC 3339, in HammerDB's format, as
 /// `2026-11-20 22:30:42`, as `2026-11-20`, or `now`.
-///
-/// # Errors
-/// The text does not match.
 pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
     let invalid = |_| format!("unable to convert date-time string \"{text}\"");
     let seconds = |time: civil::DateTime, utc: bool| {

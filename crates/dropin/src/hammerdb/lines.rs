@@ -30,9 +30,6 @@ struct LineState {
 
 impl VuserLines {
     /// Opens the log for appending.
-    ///
-    /// # Errors
-    /// The log cannot be written.
     pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
         let open = |path: &String| {
             open_log(path, &text::log_header(&clock::now_as_text())).map_err(|error| {

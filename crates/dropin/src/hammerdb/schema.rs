@@ -16,9 +16,6 @@ use prony_workload::FindingState;
 use prony_workload::stop::with_stop_watcher;
 
 /// Checks the schema.
-///
-/// # Errors
-/// The reason why the schema could not be checked, or the failed checks.
 pub fn check(
     request: &SchemaRequest,
     lines: &VuserLines,

@@ -46,9 +46,6 @@ impl Storage {
     }
 
     /// Reads the stored settings; the defaults if there are none.
-    ///
-    /// # Errors
-    /// The reason why the settings cannot be read.
     pub fn read_settings(&self) -> Result<Settings, String> {
         let Ok(folder) = &self.folder else {
             return Ok(Settings::default());
@@ -61,26 +58,15 @@ impl Storage {
         }
     }
 
-    /// Saves the settings.
-    ///
-    /// # Errors
-    /// The reason why the settings cannot be written.
     pub fn save_settings(&self, settings: &Settings) -> Result<(), String> {
         self.write("settings.json", settings)
     }
 
-    /// Saves a job.
-    ///
-    /// # Errors
-    /// The reason why the job cannot be written.
     pub fn save_job(&self, job: &Job) -> Result<(), String> {
         self.write(&format!("jobs/{}.json", job.id), job)
     }
 
     /// The identifiers of all jobs, the oldest first.
-    ///
-    /// # Errors
-    /// The reason why the jobs cannot be listed.
     pub fn job_ids(&self) -> Result<Vec<String>, String> {
         let jobs = self.folder.clone()?.join("jobs");
         let entries = match fs::read_dir(&jobs) {
@@ -97,9 +83,6 @@ impl Storage {
     }
 
     /// Reads a job; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// The reason why the job cannot be read.
     pub fn read_job(&self, id: &str) -> Result<Option<Job>, String> {
         let Some(path) = self.job_path(id)? else {
             return Ok(None);
@@ -114,9 +97,6 @@ impl Storage {
     }
 
     /// Deletes a job. Its run stays in the store.
-    ///
-    /// # Errors
-    /// The reason why the job cannot be deleted.
     pub fn delete_job(&self, id: &str) -> Result<(), String> {
         match self.job_path(id)? {
             Some(path) => fs::remove_file(&path).map_err(error_at(&path)),

@@ -45,7 +45,8 @@ pub fn set_advice(text: Option<&'static str>) {
     advice.pending = text.filter(|text| !advice.printed.contains(text));
 }
 
-fn print_advice() {
+/// Prints the advice that is pending, if there is any and it was not printed before.
+pub fn print_advice() {
     let mut advice = lock(&ADVICE);
     if let Some(text) = advice.pending.take() {
         eprint(&format!("prony: hint: {text}\n"));

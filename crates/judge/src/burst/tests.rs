@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 use prony_plan::SplitMix;
 use prony_store::{Event, MachineSecond, Observed, ServerSecond};
 
-/// Counts of the seconds whose shares of 1,000 a model gives, with noise that the next seconds remember.
+/// The counts of seconds: 1,000 times the model's value, with noise that decays over the following seconds.
 fn noisy(seconds: usize, noise: f64, seed: u64, model: impl Fn(usize) -> f64) -> Vec<u64> {
     let mut random = SplitMix::new(seed);
     let mut remembered = 0.0;

@@ -6,7 +6,6 @@ use super::{intended, property_differences};
 use prony_store::{Experiment, Run, Severity};
 use serde_json::Value;
 
-/// A variant that is planned.
 pub struct PlannedVariant {
     pub name: String,
     /// Its plan, as documents have it.

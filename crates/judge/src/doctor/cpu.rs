@@ -190,10 +190,12 @@ fn other_load(machine: &MachineFacts) -> DoctorFinding {
     let value = format!("CPUs {} busy for {:.0} s", percent(share), usage.seconds);
     let reason = "Other programs use the CPUs before any load is driven.";
     let advice = "Stop other programs (top shows them), or use a machine of its own.";
-    match share {
-        share if share > NEIGHBOURS_INVALID_SHARE => bad(value, reason).advised(advice),
-        share if share > NEIGHBOURS_MAX_SHARE => caution(value, reason).advised(advice),
-        _ => ok(value, "The machine is nearly idle."),
+    if share > NEIGHBOURS_INVALID_SHARE {
+        bad(value, reason).advised(advice)
+    } else if share > NEIGHBOURS_MAX_SHARE {
+        caution(value, reason).advised(advice)
+    } else {
+        ok(value, "The machine is nearly idle.")
     }
 }
 

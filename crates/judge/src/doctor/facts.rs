@@ -5,7 +5,6 @@ use prony_store::{ConnectionLimit, CpuFrequency, Product, SqlDialect};
 /// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
-    /// Number of clients.
     pub clients: u32,
     /// Number of threads that drive them.
     pub threads: u32,

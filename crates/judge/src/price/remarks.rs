@@ -205,7 +205,6 @@ pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
     notes.collect()
 }
 
-/// Remarks on the runs of one point.
 fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
     let planned = point.repeats_planned;
     let unrecorded = match point.durability {

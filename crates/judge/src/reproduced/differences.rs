@@ -79,16 +79,16 @@ fn difference(
 }
 
 fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = match &original.version {
-        Some(version) => format!("{} {version}", original.product),
-        None => format!("{}, version not stated", original.product),
+    let published = match &original.setup.version {
+        Some(version) => format!("{} {version}", original.setup.product),
+        None => format!("{}, version not stated", original.setup.product),
     };
     difference("server", published, run.server.name_and_version())
 }
 
 fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let measured = machine::server_cpus(run);
-    if original.cpus.is_some() && original.cpus == measured {
+    if original.setup.cpus.is_some() && original.setup.cpus == measured {
         return None;
     }
     let describe = |cpus: Option<u32>, if_absent: &str| match cpus {
@@ -97,7 +97,7 @@ fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     };
     difference(
         "CPUs",
-        describe(original.cpus, NOT_STATED),
+        describe(original.setup.cpus, NOT_STATED),
         describe(measured, UNKNOWN),
     )
 }
@@ -118,7 +118,7 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
 
 /// The limit of connections, by the server's setting of that name. It is a limit of the instance, not a load.
 fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.max_connections?;
+    let published = original.setup.max_connections?;
     let measured = run.server.settings.get("max_connections");
     let measured = measured.and_then(|value| match value.as_str() {
         Some(text) => text.parse().ok(),
@@ -164,7 +164,7 @@ fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
 
 /// The size of the data, judged by the published one. Documents write GB where tools print GiB: both are accepted.
 fn data_size_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
-    let published_gb = scenario.original.data_gb? as f64 * scenario.size_share;
+    let published_gb = scenario.original.setup.data_gb? as f64 * scenario.size_share;
     let size = size::data_size_before(run).filter(|size| !size.whole_database)?;
     let in_gb = size.bytes as f64 / 1e9;
     let in_gib = size.bytes as f64 / (1_u64 << 30) as f64;
@@ -181,7 +181,10 @@ fn data_size_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
             bytes((published_gb * 1e9) as u64)
         ),
     };
-    let published = format!("about {} GB{share}", thousands(scenario.original.data_gb?));
+    let published = format!(
+        "about {} GB{share}",
+        thousands(scenario.original.setup.data_gb?)
+    );
     difference("size of the data", published, bytes(size.bytes))
 }
 
@@ -269,7 +272,7 @@ fn mix_difference(run: &Run) -> Option<Difference> {
 }
 
 fn protocol_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.protocol?;
+    let published = original.setup.protocol?;
     if run.drive.protocol == Some(published) {
         return None;
     }
@@ -290,7 +293,7 @@ fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Differen
     });
     difference(
         "durability",
-        original.durability.as_deref().unwrap_or(NOT_STATED),
+        original.setup.durability.as_deref().unwrap_or(NOT_STATED),
         measured,
     )
 }
@@ -311,16 +314,17 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
 /// Published facts that only the user of this run can know.
 fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<Item = Difference> {
     let availability = original
+        .setup
         .high_availability
         .map(|kind| kind.name().to_owned());
-    let iops = original.iops.map(|limit| limit.to_string());
-    let zones = original.zones.map(|zones| zones.to_string());
+    let iops = original.setup.iops.map(|limit| limit.to_string());
+    let zones = original.setup.zones.map(|zones| zones.to_string());
     let facts = [
-        (DeclaredFact::Storage, "disks", original.disk.clone()),
+        (DeclaredFact::Storage, "disks", original.setup.disk.clone()),
         (
             DeclaredFact::StorageSize,
             "size of storage",
-            original.storage_size.clone(),
+            original.setup.storage_size.clone(),
         ),
         (DeclaredFact::Iops, "IOPS limit", iops),
         (
@@ -329,7 +333,11 @@ fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<It
             availability,
         ),
         (DeclaredFact::Zones, "zones", zones),
-        (DeclaredFact::Region, "region", original.region.clone()),
+        (
+            DeclaredFact::Region,
+            "region",
+            original.setup.region.clone(),
+        ),
     ];
     facts.into_iter().filter_map(|(fact, what, published)| {
         let (published, declared) = (published?, run.server.declared.get(fact));
@@ -343,12 +351,12 @@ fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<It
 
 /// The client's machine by its CPUs: a smaller one may have been the limit.
 fn client_cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.client_machine.as_ref()?;
+    let published = original.setup.client_machine.as_ref()?;
     let measured = run.machine().host.cpus;
-    if original.client_cpus == Some(measured) {
+    if original.setup.client_cpus == Some(measured) {
         return None;
     }
-    let cpus = original.client_cpus.map_or(String::new(), |cpus| {
+    let cpus = original.setup.client_cpus.map_or(String::new(), |cpus| {
         format!(", {}", count(cpus.into(), "CPU"))
     });
     difference(

@@ -19,7 +19,7 @@ const SIZE_UNITS: [(&str, u64); 5] = [
 ];
 
 pub(super) fn setting_differences(run: &Run, original: &OriginalSetup) -> Vec<Difference> {
-    let settings = original.settings.iter();
+    let settings = original.setup.settings.iter();
     let differences = settings.filter_map(|(name, published)| {
         let value = run.server.settings.get(name).and_then(Value::as_str);
         let measured = describe_if_different(run, published, value)?;

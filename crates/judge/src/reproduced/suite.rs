@@ -28,7 +28,6 @@ pub struct SuiteSummary {
     pub scaling: Option<Sweep>,
 }
 
-/// A row of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuiteRow {
     pub id: String,
@@ -91,7 +90,7 @@ pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
 }
 
 fn cpus_of_scenario(run: &Run) -> Option<u32> {
-    run.scenario.as_ref()?.original.cpus
+    run.scenario.as_ref()?.original.setup.cpus
 }
 
 fn scenario_of<'a>(run: &&'a Run) -> Option<&'a Scenario> {
@@ -209,7 +208,7 @@ pub(super) fn new_figure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::scenario::OriginalSetup;
+    use prony_store::scenario::{OriginalSetup, PublishedSetup};
     use prony_store::{Experiment, ExperimentKind, RunState, SuiteRequest};
 
     fn row(id: &str, tps: f64, cpus: u32) -> Run {
@@ -235,7 +234,10 @@ mod tests {
                 unit: "transactions/s".to_owned(),
             }],
             original: OriginalSetup {
-                cpus: Some(cpus),
+                setup: PublishedSetup {
+                    cpus: Some(cpus),
+                    ..PublishedSetup::default()
+                },
                 clients: Some(run.drive.clients),
                 duration_s: Some(run.measured.length_s),
                 ..OriginalSetup::default()

@@ -3,7 +3,9 @@
 use super::*;
 use crate::sample::healthy as run;
 use prony_assertions::TextAssertions;
-use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario, ScenarioLoad};
+use prony_store::scenario::{
+    CachedShare, OriginalSetup, PublishedFigure, PublishedSetup, Scenario, ScenarioLoad,
+};
 use prony_store::{
     Choice, DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
 };
@@ -28,8 +30,11 @@ fn run_with_figures(figures: &[(&str, f64)]) -> Run {
             .collect(),
         original: OriginalSetup {
             dialect: Some(prony_store::SqlDialect::PostgreSql),
-            product: "AlloyDB".to_owned(),
-            cpus: Some(16),
+            setup: PublishedSetup {
+                product: "AlloyDB".to_owned(),
+                cpus: Some(16),
+                ..PublishedSetup::default()
+            },
             clients: Some(run.drive.clients),
             duration_s: Some(run.measured.length_s),
             ..OriginalSetup::default()
@@ -171,7 +176,7 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
         ("work_mem", "32MB"),
         ("wal_level", "replica"),
     ];
-    run.scenario.as_mut().unwrap().original.settings = settings
+    run.scenario.as_mut().unwrap().original.setup.settings = settings
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
     run.observed.get_or_insert_default().machine.memory_bytes = Some(10 << 30);
@@ -204,7 +209,7 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
     run.server
         .settings
         .insert("shared_buffers".to_owned(), "256MB".into());
-    run.scenario.as_mut().unwrap().original.disk = Some("local".to_owned());
+    run.scenario.as_mut().unwrap().original.setup.disk = Some("local".to_owned());
     let rows = differences(&run);
     let measured = rows.iter().map(|row| row.measured.as_str());
     assert!(measured.clone().any(|text| text == "gp3"), "{rows:?}");
@@ -248,9 +253,10 @@ fn the_load_of_a_run_is_compared_with_the_published_one() {
 fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
     let mut run = run_with_figures(&[]);
     let original = &mut run.scenario.as_mut().unwrap().original;
-    original.high_availability = Some(prony_store::HighAvailability::MultiZone);
-    (original.zones, original.region) = (Some(2), Some("us-central1".to_owned()));
-    (original.client_machine, original.client_cpus) = (Some("E2".to_owned()), Some(4_096));
+    original.setup.high_availability = Some(prony_store::HighAvailability::MultiZone);
+    (original.setup.zones, original.setup.region) = (Some(2), Some("us-central1".to_owned()));
+    (original.setup.client_machine, original.setup.client_cpus) =
+        (Some("E2".to_owned()), Some(4_096));
     let differing = |run: &Run| {
         let rows = differences(run).into_iter();
         let names = ["high availability", "zones", "region", "client's machine"];
@@ -267,7 +273,7 @@ fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
     }
     assert_eq!(differing(&run)[0], "3");
     assert_eq!(differing(&run).len(), 2);
-    run.scenario.as_mut().unwrap().original.client_cpus = Some(run.machine().host.cpus);
+    run.scenario.as_mut().unwrap().original.setup.client_cpus = Some(run.machine().host.cpus);
     assert_eq!(differing(&run), ["3"]);
 }
 
@@ -275,8 +281,8 @@ fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
 fn limits_of_the_instance_are_compared_with_the_observed_and_the_declared_ones() {
     let mut run = run_with_figures(&[]);
     let original = &mut run.scenario.as_mut().unwrap().original;
-    (original.max_connections, original.iops) = (Some(4_000), Some(7_000));
-    original.storage_size = Some("2 TB".to_owned());
+    (original.setup.max_connections, original.setup.iops) = (Some(4_000), Some(7_000));
+    original.setup.storage_size = Some("2 TB".to_owned());
     let differing = |run: &Run| {
         let rows = differences(run).into_iter();
         let names = ["size of storage", "IOPS limit", "maximum connections"];
@@ -307,7 +313,7 @@ fn the_size_of_the_data_is_judged_by_the_published_one() {
     let mut run = run_with_figures(&[]);
     run.workload.name = "tpcb".to_owned();
     let scenario = run.scenario.as_mut().unwrap();
-    (scenario.original.data_gb, scenario.size_share) = (Some(60), 0.5);
+    (scenario.original.setup.data_gb, scenario.size_share) = (Some(60), 0.5);
     let mut differing = |bytes: u64| {
         let names = ["accounts", "branches", "history", "tellers"];
         let table = |name: &str| TableState {
@@ -361,7 +367,7 @@ fn only_different_and_unknown_values_are_listed() {
     let scenario = different.scenario.as_mut().unwrap();
     scenario.size_share = 0.001;
     scenario.cold = true;
-    scenario.original.protocol = Some(prony_store::QueryMode::Extended);
+    scenario.original.setup.protocol = Some(prony_store::QueryMode::Extended);
     scenario.original.duration_s = Some(3_900.0);
     let subjects: Vec<&str> = differences(&different)
         .iter()

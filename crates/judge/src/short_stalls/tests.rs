@@ -155,6 +155,14 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
     let expected = "One client of 64 waited 4.00 s, 21.0 s after the start of the load, while others went on: 99 % of the \
                     transactions took no longer than 9.00 ms.";
     assert_eq!(check.finding, expected);
+    let mut alone = run.clone();
+    alone.drive.clients = 1;
+    assert_eq!(check_client_stall(&alone), None);
+    let mut nothing_ended = run.clone();
+    for kind in &mut nothing_ended.measured.kinds {
+        kind.response.samples = 0;
+    }
+    assert_eq!(check_client_stall(&nothing_ended), None);
     // Regularly, each for less than a second.
     let mut regular = with_stalls(&[]);
     for at in [3, 8, 13, 18, 23] {

@@ -11,7 +11,6 @@
 
 use serde::Serialize;
 
-/// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
     /// The load, such as the number of clients.

@@ -26,9 +26,6 @@ impl SerializedRow {
     }
 
     /// Decodes a row of a run with this schedule and layout, at the time `now_ns`.
-    ///
-    /// # Errors
-    /// As [`SerializedInterval::into_interval_of_run`].
     pub fn into_row_of_run(
         self,
         schedule: &RunSchedule,

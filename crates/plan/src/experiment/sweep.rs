@@ -40,7 +40,6 @@ pub struct SweepAxis {
     pub values: Vec<toml::Value>,
 }
 
-/// A machine of a sweep.
 #[derive(Clone, PartialEq)]
 pub struct SweepMachine {
     /// The name of its table.
@@ -54,7 +53,6 @@ pub struct SweepMachine {
 /// What an axis varies.
 enum Target<'a> {
     Setting(&'static Setting),
-    /// A setting of the server.
     ServerSetting(&'a str),
     Option(&'a str),
 }
@@ -145,9 +143,6 @@ impl SweepAxis {
     }
 
     /// Reads the `KEY=VALUES` of `--vary`.
-    ///
-    /// # Errors
-    /// As [`SweepAxis::from_flag`].
     pub fn from_vary(text: &str) -> Result<SweepAxis, String> {
         Self::parse("--vary", "settings.synchronous_commit=on,off", text)
     }

@@ -19,11 +19,12 @@ pub use figure::{PublishedFigure, PublishedMetric};
 pub use size::{ScenarioSize, parse_fraction, parse_share, scale_for_memory};
 pub use suite::{Suite, find_suite, suites};
 
-use crate::choice::{by_name, choices};
+use crate::choice::choices;
 use crate::plan::QueryMode;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
 use prony_document::{HighAvailability, SqlDialect};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -49,32 +50,11 @@ pub struct Scenario {
     pub title: String,
     /// The SQL that the scenario's server understands; `mysql` also means MariaDB.
     pub dialect: SqlDialect,
-    pub product: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// A description of the server's machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<u32>,
+    #[serde(flatten)]
+    pub setup: PublishedSetup,
     /// Memory of the machine, in GB as the document writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_gb: Option<u64>,
-    /// The disks that held the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk: Option<String>,
-    /// Size of the storage, as the document writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub storage_size: Option<String>,
-    /// The storage's limit of operations per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iops: Option<u64>,
-    /// The server's limit of connections.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_connections: Option<u64>,
-    /// The number of the workload's rows that the instance can store.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rows: Option<u64>,
     /// Prony's workload for the scenario.
     pub workload: String,
     /// Options of that workload.
@@ -101,9 +81,6 @@ pub struct Scenario {
     /// Clients; the tools in the documents ran the same number of threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u64>,
-    /// How statements were sent.
-    #[serde(with = "by_name", default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<QueryMode>,
     /// Warm-up.
     #[serde(
         with = "duration_as_text",
@@ -121,40 +98,15 @@ pub struct Scenario {
     /// How much of the data was in the server's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached: Option<CachedPortion>,
-    /// Published size of the data, GB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_gb: Option<u64>,
     /// Whether the server is restarted before the run, so that its caches are cold.
     #[serde(default)]
     pub cold: bool,
     /// Whether the tables are vacuumed before the run.
     #[serde(default)]
     pub vacuum: bool,
-    /// Settings of the server: a value as the server writes it, or a share of the machine's memory as
-    /// `20% of memory`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
-    /// The server's settings for the durability of commits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub durability: Option<String>,
     /// How the server was replicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<String>,
-    /// What took over if the server's machine failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub high_availability: Option<HighAvailability>,
-    /// In how many zones the server's copies were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zones: Option<u32>,
-    /// Where the server was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// A description of the client's machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_machine: Option<String>,
-    /// CPUs of the client's machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_cpus: Option<u32>,
     #[serde(default, deserialize_with = "figure::from_lists")]
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.
@@ -165,6 +117,66 @@ pub struct Scenario {
     /// Remarks, such as errors in the document.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// What a document states of the server, its client and the load, in the table of scenarios and in the Run document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PublishedSetup {
+    /// The database product.
+    pub product: String,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// A description of the server's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Number of CPUs of that machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// The disks that held the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// Size of the storage, as the document writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_size: Option<String>,
+    /// The storage's limit of operations per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u64>,
+    /// The server's limit of connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u64>,
+    /// The number of the workload's rows that the instance can store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u64>,
+    /// The protocol mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<QueryMode>,
+    /// Settings of the server: a value as the server writes it, or a share of the machine's memory as
+    /// `20% of memory`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// The settings that decide whether a commit is durable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<String>,
+    /// Size of the data, GB as the document writes it, which may mean GiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_gb: Option<u64>,
+    /// What took over if the server's machine failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_availability: Option<HighAvailability>,
+    /// In how many zones the server's copies were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<u32>,
+    /// Where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// A description of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_machine: Option<String>,
+    /// CPUs of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpus: Option<u32>,
 }
 
 choices! {

@@ -5,7 +5,6 @@
 
 use super::Scenario;
 
-/// Number of accounts per branch.
 const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// Minimum number of rows of a table, equal to the length of a range: in a smaller table, ranges would end at
 /// the table's end.
@@ -18,7 +17,6 @@ pub struct ScenarioSize {
     pub scale: u64,
     /// Rows per table, if the workload has an option for it.
     pub table_size: Option<u64>,
-    /// Number of accounts in the hot set.
     pub hot_set_accounts: Option<u64>,
 }
 

@@ -50,7 +50,6 @@ pub fn suites() -> &'static [Suite] {
     SUITES.get_or_init(|| read_suites().unwrap_or_default())
 }
 
-/// The suite with this id.
 pub fn find_suite(id: &str) -> Option<&'static Suite> {
     suites().iter().find(|suite| suite.id == id)
 }

@@ -36,12 +36,13 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
         // Aiven are mostly in pictures.
         let has_size_only = (id.contains("-web-") || id.starts_with("select-only-"))
             && !matches!(id.as_str(), "select-only-64vcpu")
-            && !(id.contains("-web-") && scenario.cpus == Some(16))
+            && !(id.contains("-web-") && scenario.setup.cpus == Some(16))
             || id.starts_with("cloudsql-")
             || id == "insert-only-without-indexes";
         if scenario.source != ScenarioSource::Aiven2019 {
             assert_eq!(scenario.figures.is_empty(), has_size_only, "{id}");
         }
+        assert!(!scenario.setup.product.is_empty(), "{id}");
         assert_eq!(
             scenario.workload == "script",
             scenario.script.is_some(),
@@ -135,10 +136,10 @@ fn tps_is_a_sixtieth_of_tpm() {
 fn rows_inherit_the_values_of_their_group() {
     let row = find_scenario("mysql80-rw-4c16g-cached").expect("listed");
     assert_eq!(
-        (row.scale, row.clients, row.cpus),
+        (row.scale, row.clients, row.setup.cpus),
         (Some(128), Some(16), Some(4))
     );
-    assert_eq!(row.version.as_deref(), Some("8.0"));
+    assert_eq!(row.setup.version.as_deref(), Some("8.0"));
     assert_eq!(row.options["table_size"].as_integer(), Some(25_000));
     let row = find_scenario("tpcc-64vcpu-30pct").expect("listed");
     assert_eq!(row.notes.len(), 3);
@@ -152,15 +153,19 @@ fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
         .filter(|row| row.source == ScenarioSource::Aiven2019)
         .collect();
     for row in &rows {
-        let setup = (row.scale, row.clients, row.data_gb);
+        let setup = (row.scale, row.clients, row.setup.data_gb);
         if row.id.starts_with("aiven-450-") {
             assert_eq!(setup, (Some(25_000), Some(100), Some(450)), "{}", row.id)
         } else {
             assert_eq!(setup, (Some(50_000), Some(200), Some(900)), "{}", row.id)
         }
         assert_eq!(row.duration, Some(Duration::from_secs(3_600)), "{}", row.id);
-        assert_eq!(row.settings.len(), 4, "{}", row.id);
-        assert!(row.machine.is_some() && row.disk.is_some(), "{}", row.id);
+        assert_eq!(row.setup.settings.len(), 4, "{}", row.id);
+        assert!(
+            row.setup.machine.is_some() && row.setup.disk.is_some(),
+            "{}",
+            row.id
+        );
     }
     let ratios = rows.iter().filter_map(|row| {
         let mut figures = row.figures.iter();
@@ -275,13 +280,13 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
     assert_eq!(load("tpcb-partly-cached")[0], Some(21_600.0));
     let of_guide = all_scenarios().filter(|row| row.source == ScenarioSource::AlloyDb2023);
     for row in of_guide {
-        assert_eq!(row.version.as_deref(), Some("14.4"), "{}", row.id);
+        assert_eq!(row.setup.version.as_deref(), Some("14.4"), "{}", row.id);
         assert_eq!(
-            (row.high_availability, row.zones),
+            (row.setup.high_availability, row.setup.zones),
             (Some(HighAvailability::MultiZone), Some(2))
         );
     }
-    let client_cpus = |id: &str| find_scenario(id).expect("listed").client_cpus;
+    let client_cpus = |id: &str| find_scenario(id).expect("listed").setup.client_cpus;
     for (id, cpus) in [
         ("tpcc-16vcpu-cached", 32),
         ("tpcc-64vcpu-cached", 64),
@@ -292,7 +297,7 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
         assert_eq!(client_cpus(id), Some(cpus), "{id}");
     }
     let curve = find_suite("alloydb-select-only").expect("listed");
-    let cpus: Vec<Option<u32>> = curve.scenarios().map(|row| row.cpus).collect();
+    let cpus: Vec<Option<u32>> = curve.scenarios().map(|row| row.setup.cpus).collect();
     assert_eq!(cpus, [2, 4, 8, 16, 32, 64].map(Some));
     let scales: Vec<Option<u64>> = curve.scenarios().map(|row| row.scale).collect();
     assert_eq!(scales, [469, 938, 1_875, 3_750, 7_500, 15_000].map(Some));
@@ -308,7 +313,11 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
 fn rows_have_the_limits_of_their_instance_type() {
     let limits = |id: &str| {
         let scenario = find_scenario(id).expect("listed");
-        (scenario.max_connections, scenario.iops, scenario.max_rows)
+        (
+            scenario.setup.max_connections,
+            scenario.setup.iops,
+            scenario.setup.max_rows,
+        )
     };
     for version in ["80", "57", "56"] {
         for (size, connections, iops) in [
@@ -331,12 +340,18 @@ fn rows_have_the_limits_of_their_instance_type() {
     let hot_set = all_scenarios().filter(|row| row.id.starts_with("hotset-"));
     for row in hot_set {
         // An account takes about 200 bytes in the document's estimate.
-        let gb = match row.storage_size.as_deref().expect(&row.id).split_once(' ') {
+        let gb = match row
+            .setup
+            .storage_size
+            .as_deref()
+            .expect(&row.id)
+            .split_once(' ')
+        {
             Some((number, "TB")) => number.parse::<u64>().unwrap() * 1_000,
             Some((number, _)) => number.parse().unwrap(),
             None => panic!("{}", row.id),
         };
-        assert_eq!(row.max_rows, Some(gb * 5_000_000), "{}", row.id);
+        assert_eq!(row.setup.max_rows, Some(gb * 5_000_000), "{}", row.id);
     }
 }
 
@@ -412,4 +427,16 @@ fn a_scale_is_computed_from_the_memory() {
     // 30% of 52.3 GB fit into 15.7 GB.
     assert_eq!(scale_for_memory(15_700_000_000, 0.3, 15_700_000), 3_333);
     assert_eq!(scale_for_memory(1, 1.0, 15_000_000), 1);
+}
+
+#[test]
+fn a_key_that_no_scenario_has_is_refused() {
+    let text = "id = 'x'\ntitle = 't'\ndialect = 'mysql'\nproduct = 'p'\nworkload = 'tpcb'\n\
+                source = 'Aiven-2019'\nplace = 'a table'\n";
+    let known: toml::Table = toml::from_str(text).expect("TOML");
+    assert!(known.clone().try_into::<Scenario>().is_ok());
+    let mut misspelt = known;
+    misspelt.insert("prodct".to_owned(), "a".into());
+    let error = misspelt.try_into::<Scenario>().expect_err("unknown");
+    error.to_string().assert_contains("prodct");
 }

@@ -61,7 +61,6 @@ pub const VARIANT_TABLES: [&str; 3] = ["server", "workload", "run"];
 /// document's plan, and the prefix of their names in a sweep.
 pub const VARIANT_SETTINGS: &str = "settings";
 
-/// One setting.
 #[derive(Debug)]
 pub struct Setting {
     /// Table and key, such as `run.clients`.
@@ -91,9 +90,7 @@ pub enum Compared {
 pub enum SettingType {
     /// `true` or `false`.
     Bool,
-    /// A text.
     Text,
-    /// A whole number.
     WholeNumber {
         /// Smallest value.
         min: u64,
@@ -491,7 +488,6 @@ fn defaults() -> PlanInput {
     defaults
 }
 
-/// The settings of one table.
 pub fn settings_of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS
         .iter()

@@ -33,7 +33,6 @@ pub(crate) trait SettingValue {
     where
         Self: Sized;
 
-    /// Replaces the value by a later one.
     fn replace_by(&mut self, later: &Self)
     where
         Self: Clone,
@@ -350,10 +349,6 @@ impl SettingValue for Vec<Mark> {
     }
 }
 
-/// The fact of this name.
-///
-/// # Errors
-/// There is none.
 pub(crate) fn fact_of_name(name: &str) -> Result<DeclaredFact, String> {
     DeclaredFact::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = DeclaredFact::ALL.iter().map(|fact| fact.name()).collect();

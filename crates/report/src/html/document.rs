@@ -23,10 +23,6 @@ impl Document {
         Document::parse(json).map_err(io::Error::other)
     }
 
-    /// Parses a document from its JSON text.
-    ///
-    /// # Errors
-    /// If the text is not a Run.
     pub fn parse(json: EmbeddedText) -> Result<Document, DocumentError> {
         let mut run = parse_document(json.text.as_bytes())?;
         // Checks are added only to the Run, not to the text.

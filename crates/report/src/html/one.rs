@@ -73,7 +73,6 @@ pub fn title(run: &Run) -> String {
     format!("{}{scale}, on {server}", plain(run.workload.display_name()))
 }
 
-/// The sections that a run has.
 fn sections_of(run: &Run) -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = SECTIONS.into_iter();
     sections.filter(|(id, _)| *id != "drill" || run.is_drill())

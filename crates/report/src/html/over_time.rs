@@ -116,9 +116,6 @@ impl<'a> RunOverTime<'a> {
 
     /// The histograms of a time over the run, of one kind of transaction or, with `None`, of all; empty if the
     /// document has none.
-    ///
-    /// # Errors
-    /// If the histograms cannot be read.
     pub fn histograms(
         &self,
         time: TransactionTime,

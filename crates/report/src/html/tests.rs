@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::sample_run::{
-    coarse_histogram, formerly_judged as closed, open_partial, test_build, time_histograms,
-    with_tps, written,
+    coarse_histogram, formerly_judged, open_partial, test_build, time_histograms, with_tps, written,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond, TransactionTime};
@@ -15,7 +14,7 @@ fn page_of(runs: &[Run]) -> String {
 /// A run in which every text is hostile.
 fn hostile_run() -> Run {
     let bad = "\"'></td></script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
-    let mut run = closed();
+    let mut run = formerly_judged();
     let server = &mut run.server;
     for text in [&mut server.version, &mut server.database, &mut server.user] {
         *text = bad.into();
@@ -73,16 +72,16 @@ fn occurrences(page: &str, pattern: &str) -> usize {
 #[test]
 fn a_page_about_sql_server_has_a_notice_on_its_licence() {
     let notice = "may forbid publishing the results of benchmarks";
-    let mut run = closed();
+    let mut run = formerly_judged();
     assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 0);
     run.server.product = Some(prony_store::Product::SQL_SERVER);
     assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 1);
-    assert_eq!(occurrences(&page_of(&[closed(), run]), notice), 1);
+    assert_eq!(occurrences(&page_of(&[formerly_judged(), run]), notice), 1);
 }
 
 #[test]
 fn a_page_has_all_sections_and_starts_with_the_verdict() {
-    let mut run = closed();
+    let mut run = formerly_judged();
     prony_judge::judge_run(&mut run);
     let page = page_of(&[run]);
     page.assert_starts_with(PAGE_START);
@@ -133,7 +132,7 @@ fn ids_are_unique_and_every_reference_has_its_target() {
 
 #[test]
 fn text_from_documents_is_escaped() {
-    let (page, plain) = (page_of(&[hostile_run()]), page_of(&[closed()]));
+    let (page, plain) = (page_of(&[hostile_run()]), page_of(&[formerly_judged()]));
     // The page's own script and the embedded document.
     assert_eq!(occurrences(&page, "<script"), 2);
     assert_eq!(occurrences(&page, "</script"), 2);
@@ -142,7 +141,7 @@ fn text_from_documents_is_escaped() {
         page.assert_lacks(bad);
     }
     assert_eq!(occurrences(&page, "<body"), occurrences(&plain, "<body"));
-    let pair = page_of(&[hostile_run(), closed()]);
+    let pair = page_of(&[hostile_run(), formerly_judged()]);
     assert_eq!(occurrences(&pair, "<script"), 3);
     pair.assert_lacks("<img");
     let verified = verify(&page, &test_build()).unwrap();
@@ -155,17 +154,17 @@ fn text_from_documents_is_escaped() {
 
 #[test]
 fn a_page_of_several_runs_lists_the_differences() {
-    let mut other = with_tps(closed(), 30_470);
+    let mut other = with_tps(formerly_judged(), 30_470);
     other
         .server
         .settings
         .insert("shared_buffers".into(), "8GB".into());
-    let page = page_of(&[closed(), other]);
+    let page = page_of(&[formerly_judged(), other]);
     page.assert_contains("COMPARABLE, WITH CAVEATS");
     page.assert_contains("+10.0 %").assert_contains("8GB");
-    let mut incomparable = closed();
+    let mut incomparable = formerly_judged();
     incomparable.workload.scale += 1;
-    let page = page_of(&[closed(), incomparable]);
+    let page = page_of(&[formerly_judged(), incomparable]);
     page.assert_contains("NOT COMPARABLE");
     page.assert_contains("No ratio is given");
 }
@@ -181,7 +180,7 @@ fn a_run_without_figures_has_a_page() {
 
 #[test]
 fn verify_detects_every_change() {
-    let page = page_of(&[closed(), open_partial()]);
+    let page = page_of(&[formerly_judged(), open_partial()]);
     let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(verified.documents.len(), 2);
     assert_eq!(verified.generated_by_other_build, None);
@@ -292,7 +291,7 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
 }
 
 fn run_of_variant(variant: &str, repeat: u32, tps: u64) -> Run {
-    let mut run = with_tps(closed(), tps);
+    let mut run = with_tps(formerly_judged(), tps);
     run.id = format!("{variant}-{repeat}");
     run.experiment = Some(prony_store::Experiment {
         id: "x".to_owned(),
@@ -352,7 +351,7 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
     page.assert_contains("<td class=\"line-text\">base, repeat 2</td>");
     // With a run outside the experiment, runs are compared instead of variants, but repeats of one variant
     // are not compared with each other.
-    runs.push(closed());
+    runs.push(formerly_judged());
     let page = page_of(&runs);
     page.assert_lacks("The variants, by the medians");
     let sections = |page: &str| -> Vec<usize> {
@@ -373,7 +372,7 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
 /// Covers a killed run: its document was rebuilt from the journal without checks.
 #[test]
 fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
-    let mut run = closed();
+    let mut run = formerly_judged();
     run.state = prony_store::RunState::Partial;
     run.checks.clear();
     run.rules_version = None;
@@ -398,7 +397,7 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
 
 #[test]
 fn many_runs_have_one_section_of_comparisons() {
-    let page = page_of(&vec![closed(); 12]);
+    let page = page_of(&vec![formerly_judged(); 12]);
     assert_eq!(occurrences(&page, "<section id=\"pair-"), 0);
     assert_eq!(occurrences(&page, "<details id=\"pair-"), 11);
     assert_eq!(occurrences(&page, "<section id=\"comparisons\""), 1);
@@ -411,7 +410,7 @@ fn many_runs_have_one_section_of_comparisons() {
 
 /// A run of this many seconds, with readings of its server and histograms of five kinds of transaction.
 fn long_run(seconds: u32) -> Run {
-    let mut run = closed();
+    let mut run = formerly_judged();
     let second = run.series[1].clone();
     let second = |n: u32| prony_store::Second {
         at_s: f64::from(n),

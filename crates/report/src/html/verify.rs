@@ -110,29 +110,25 @@ pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
         return Err(VerifyError::NoDocument);
     }
     let page_prices = read_prices(text, &documents)?;
-    let generator = text.split_once(GENERATOR_START);
-    let generator = generator.and_then(|(_, tail)| tail.split_once('"'));
-    let generator = generator.map_or("", |(generator, _)| generator);
-    let mut generated_by_other_build = None;
-    if generator != Escaped(&generator_text(build)).to_string() {
-        generated_by_other_build = Some(cut(&plain(generator), 80));
-    } else {
+    let after = text
+        .split_once(GENERATOR_START)
+        .map_or("", |(_, after)| after);
+    let generator = after.split('"').next().unwrap_or_default();
+    let is_by_this_build = generator == Escaped(&generator_text(build)).to_string();
+    if is_by_this_build {
         let form = PageForm::of_page(text);
         let regenerated = generate_page(&documents, page_prices.as_ref(), form, build);
         let regenerated = regenerated.unwrap_or_default();
         if regenerated != text {
-            let equal_lines = regenerated
-                .lines()
-                .zip(text.lines())
-                .take_while(|(a, b)| a == b);
+            let lines = regenerated.lines().zip(text.lines());
             return Err(VerifyError::PageChanged {
-                line: equal_lines.count() + 1,
+                line: lines.take_while(|(a, b)| a == b).count() + 1,
             });
         }
     }
     Ok(VerifiedPage {
         documents,
-        generated_by_other_build,
+        generated_by_other_build: (!is_by_this_build).then(|| cut(&plain(generator), 80)),
     })
 }
 

@@ -143,11 +143,11 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
                 rate.title,
                 per_scale_text(run, rate),
             );
-            let lines = wrap(&plain(&text), out.style.width - 2);
-            let (first, later) = lines.split_at(1.min(lines.len()));
-            let first = first.iter().map(|line| out.style.bold(line));
-            for line in first.chain(later.iter().cloned()) {
-                out.line(format!("  {line}"))?;
+            for (row, line) in wrap(&plain(&text), out.style.width - 2).iter().enumerate() {
+                match row {
+                    0 => out.line(format!("  {}", out.style.bold(line)))?,
+                    _ => out.line(format!("  {line}"))?,
+                }
             }
         }
         let figure = throughput_text(run);
@@ -171,7 +171,10 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line(format!("  {bars}  {range}"))
 }
 
-fn write_section(out: &mut Printer<'_>, section: Option<TableSection>) -> io::Result<()> {
+pub(crate) fn write_section(
+    out: &mut Printer<'_>,
+    section: Option<TableSection>,
+) -> io::Result<()> {
     let Some(section) = section else {
         return Ok(());
     };

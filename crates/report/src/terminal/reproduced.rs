@@ -73,7 +73,7 @@ pub(crate) mod tests {
     use crate::sample_run::{closed, written};
     use prony_assertions::TextAssertions;
     use prony_judge::reproduced::{CacheObservation, ComparedFigure};
-    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
+    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, PublishedSetup};
 
     pub(crate) fn run_with_scenario() -> Run {
         let mut run = closed();
@@ -89,7 +89,10 @@ pub(crate) mod tests {
                 unit: "transactions/s".to_owned(),
             }],
             original: OriginalSetup {
-                product: "AlloyDB for PostgreSQL".to_owned(),
+                setup: PublishedSetup {
+                    product: "AlloyDB for PostgreSQL".to_owned(),
+                    ..PublishedSetup::default()
+                },
                 clients: Some(256),
                 data: Some("4,000 branches".to_owned()),
                 ..OriginalSetup::default()

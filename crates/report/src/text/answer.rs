@@ -11,7 +11,6 @@ use prony_store::{
     RequirementResult,
 };
 
-/// The lines of an answer.
 pub(crate) fn answer_lines(answer: &Answer) -> Vec<String> {
     let mut results: Vec<&RequirementResult> = answer.results.iter().collect();
     results.sort_by_key(|result| result.verdict);

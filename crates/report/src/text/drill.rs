@@ -90,29 +90,29 @@ fn waits(run: &Run) -> String {
     let lost = run.events.iter().filter(is_of(EventKind::Outage));
     let mut parts: Vec<String> = lost.take(1).map(|outage| plain(&outage.detail)).collect();
     let failed = run.events.iter().filter(is_of(EventKind::FailedAttempts));
-    // Each worker has counted its own.
-    let mut by_cause: BTreeMap<&str, (u64, f64, f64)> = BTreeMap::new();
+    // Each worker has counted its own. A sum is an event of the first attempt to the last.
+    let mut by_cause: BTreeMap<&str, Event> = BTreeMap::new();
     for attempts in failed {
         let cause = attempts.cause.as_deref().unwrap_or("for an unknown cause");
+        let sum = by_cause.entry(cause).or_insert(Event {
+            count: 0,
+            ..attempts.clone()
+        });
+        sum.count += attempts.count;
+        sum.at_s = sum.at_s.min(attempts.at_s);
         let until_s = attempts.until_s.unwrap_or(attempts.at_s);
-        let sum = by_cause.entry(cause).or_insert((0, f64::INFINITY, 0.0));
-        *sum = (
-            sum.0 + attempts.count,
-            sum.1.min(attempts.at_s),
-            sum.2.max(until_s),
+        sum.until_s = Some(
+            sum.until_s
+                .map_or(until_s, |latest_s| latest_s.max(until_s)),
         );
     }
     let mut by_cause: Vec<_> = by_cause.into_iter().collect();
-    by_cause.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-    parts.extend(
-        by_cause
-            .into_iter()
-            .map(|(cause, (count, from_s, until_s))| {
-                let attempts = count_with_noun(count, "attempt", "attempts");
-                let (from, until) = (span(from_s), span(until_s));
-                format!("{}: {attempts} from {from} to {until}", plain(cause))
-            }),
-    );
+    by_cause.sort_by(|(_, a), (_, b)| a.at_s.total_cmp(&b.at_s));
+    parts.extend(by_cause.into_iter().map(|(cause, sum)| {
+        let attempts = count_with_noun(sum.count, "attempt", "attempts");
+        let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
+        format!("{}: {attempts} from {from} to {until}", plain(cause))
+    }));
     parts.join("; ")
 }
 
@@ -214,6 +214,12 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     );
     if let Some(across) = staleness.went_back_across {
         text += &format!(", {across} against the reading before at another one");
+    }
+    if let Some(within_s) = staleness.told_within_s {
+        text += &format!(
+            "; other machines told of commits within {}, by which an age may be longer",
+            seconds(within_s)
+        );
     }
     if let Some(reason) = unread {
         text += &format!("; another one was not read: {reason}");

@@ -15,9 +15,6 @@ use prony_store::SqlDialect;
 const SQL_SERVER_MAX_CONNECTIONS: u64 = 32_767;
 
 /// Reads the facts.
-///
-/// # Errors
-/// The connection is lost, or the server refuses an empty statement.
 pub(super) fn read(
     control: &mut Control,
     target: &Target,

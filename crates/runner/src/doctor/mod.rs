@@ -57,9 +57,6 @@ impl ServerRoute {
 }
 
 /// Examines this machine, and the server of a connection to this target.
-///
-/// # Errors
-/// The connection to the server is lost.
 pub fn examine(
     mut server: Option<(&mut Control, &Target)>,
     options: DoctorOptions,
@@ -84,9 +81,6 @@ pub fn examine(
 }
 
 /// What a server says of itself, without a judgement.
-///
-/// # Errors
-/// The connection to the server is lost.
 pub fn read_database(control: &mut Control, target: &Target) -> Result<DatabaseFacts, Error> {
     let colocation = find_colocation(control);
     database::read(control, target, &colocation).map_err(Error::Server)

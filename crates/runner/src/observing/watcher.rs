@@ -46,7 +46,7 @@ pub(super) fn watch(
         schedule,
         messages,
         control: None,
-        first_connect_failed: false,
+        has_connected: false,
         reader: None,
         machines: MachineReader::new(input),
         event_detector: EventDetector::default(),
@@ -57,7 +57,6 @@ pub(super) fn watch(
         earlier_query_time_s: 0.0,
     };
     watcher.connect();
-    watcher.first_connect_failed = watcher.control.is_none();
     let mut before = watcher.sample();
     let stop_request = loop {
         match watcher.wait_for_second(stop_requests) {
@@ -95,9 +94,9 @@ struct Watcher<'a> {
     schedule: RunSchedule,
     messages: &'a Sender<ObserverMessage>,
     control: Option<Control>,
-    /// Whether the first attempt to connect failed. The watcher does not try again, because each attempt
-    /// costs the server a process and a line in its log.
-    first_connect_failed: bool,
+    /// Whether an attempt to connect has succeeded. If the first fails, the watcher does not try again, because each
+    /// attempt costs the server a process and a line in its log.
+    has_connected: bool,
     reader: Option<CounterReader>,
     machines: MachineReader<'a>,
     event_detector: EventDetector,
@@ -138,7 +137,7 @@ impl Watcher<'_> {
                     serving.and_then(|(process, thread)| task_cpu_s(process, thread));
                 self.machines.colocation = Some(colocation);
                 (self.control, self.reader) = (Some(control), Some(reader));
-                self.reconnected = true;
+                (self.has_connected, self.reconnected) = (true, true);
             }
             Err(error) => self.disconnect(&error, ObservedTopic::DuringLoad),
         }
@@ -233,7 +232,7 @@ impl Watcher<'_> {
 
     /// Takes a sample and reports the row since `before`.
     fn report_row(&mut self, before: ServerSample) -> ServerSample {
-        if self.control.is_none() && !self.first_connect_failed {
+        if self.control.is_none() && self.has_connected {
             self.connect();
         }
         let sample = self.sample();

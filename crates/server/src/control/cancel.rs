@@ -86,9 +86,6 @@ impl Canceller {
 
     /// Requests that the server end the session's current statement with an error, and waits until it has
     /// accepted the request; for an attention it does not wait. The statement may still end normally first.
-    ///
-    /// # Errors
-    /// The server could not be reached.
     pub fn cancel(&self) -> Result<(), Error> {
         let deadline = Deadline::after(Some(TIMEOUT));
         let result = match &self.method {

@@ -149,9 +149,6 @@ impl BlockingConnection {
     }
 
     /// Sends a request.
-    ///
-    /// # Errors
-    /// As for [`BlockingConnection::request`].
     pub(super) fn begin(&mut self, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         if self.dead {
             return Err(Error::Dead);
@@ -163,9 +160,6 @@ impl BlockingConnection {
     }
 
     /// Waits for the end of the reply.
-    ///
-    /// # Errors
-    /// As for [`BlockingConnection::request`].
     pub(super) fn complete(&mut self) -> Result<(), Error> {
         while self.wait()? != FeedStatus::Complete {
             self.send_outgoing()?;

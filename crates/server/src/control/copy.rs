@@ -59,9 +59,6 @@ impl<'a> CopyIn<'a> {
     }
 
     /// Sends the buffer if it holds [`CHUNK_BYTES`] or more.
-    ///
-    /// # Errors
-    /// As for [`CopyIn::write`].
     #[inline]
     pub fn flush_if_full(&mut self) -> Result<(), Error> {
         if self.buffer.len() < CHUNK_BYTES {
@@ -85,9 +82,6 @@ impl<'a> CopyIn<'a> {
     }
 
     /// Aborts the copy: no row remains. `reason` appears in the server's log.
-    ///
-    /// # Errors
-    /// The connection was lost.
     pub fn abort(mut self, reason: &str) -> Result<(), Error> {
         self.abort_with(reason)
     }

@@ -41,6 +41,7 @@ pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
 
+use crate::observe::is_mariadb;
 use crate::target::{Endpoint, Target};
 use prony_wire::mysql::SessionUse;
 use prony_wire::{
@@ -127,18 +128,12 @@ impl Control {
     }
 
     /// Runs one or more statements; returns the rows of the last one that has any.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>, Error> {
         self.request(sql, |exchange| exchange.query(sql))?;
         self.last_rows()
     }
 
     /// Like [`Control::query`], but `None` if there are more rows or bytes than these, which are dropped as they arrive.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_at_most(
         &mut self,
         sql: &str,
@@ -157,9 +152,6 @@ impl Control {
     }
 
     /// Runs a statement; returns the first column of its first row. `None`: NULL, or no row.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_value(&mut self, sql: &str) -> Result<Option<String>, Error> {
         let first_row = self.query(sql)?.into_iter().next();
         Ok(first_row.and_then(|row| row.into_iter().next()).flatten())
@@ -167,9 +159,6 @@ impl Control {
 
     /// Runs one statement with text values for its parameters `$1`, `$2`...; returns its rows. Values are
     /// sent separately, so they need no quoting.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<TextRow>, Error> {
         let statement = StatementIds::new().add(sql);
         let values: Vec<Value<'_>> = values.iter().copied().map(Value::Text).collect();
@@ -183,9 +172,6 @@ impl Control {
     }
 
     /// Lets the server prepare a statement, which is not executed.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn try_prepare(&mut self, statement: &Statement) -> Result<(), Error> {
         let result = self.request(statement.sql(), |exchange| exchange.prepare(statement));
         self.connection.close_statement(statement);
@@ -193,9 +179,6 @@ impl Control {
     }
 
     /// Executes a statement with these values.
-    ///
-    /// # Errors
-    /// As for [`Control::execute`].
     pub fn execute_statement(
         &mut self,
         statement: &Statement,
@@ -243,9 +226,7 @@ impl Control {
     pub fn product(&self) -> Product {
         match self.route.account {
             Account::Postgres(_) => Product::POSTGRESQL,
-            Account::Mysql(_) if self.version_text().to_ascii_lowercase().contains("mariadb") => {
-                Product::MARIADB
-            }
+            Account::Mysql(_) if is_mariadb(self.version_text()) => Product::MARIADB,
             Account::Mysql(_) => Product::MYSQL,
             Account::Tds(_) => Product::SQL_SERVER,
         }

@@ -42,9 +42,6 @@ pub(super) fn is_true(value: Option<&str>) -> bool {
 }
 
 /// Why a session does not match the attributes; `has` returns whether it has a property.
-///
-/// # Errors
-/// Those of `has`.
 pub fn mismatch<E>(
     wanted: SessionAttrs,
     mut has: impl FnMut(SessionProperty) -> Result<bool, E>,

@@ -80,9 +80,6 @@ pub fn find() -> Result<Installation, Error> {
 }
 
 /// All installations in the order of preference of [`find`]; never empty.
-///
-/// # Errors
-/// As for [`find`].
 pub fn find_all() -> Result<Vec<Installation>, Error> {
     let user = server_user()?;
     if let Some(folder) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {

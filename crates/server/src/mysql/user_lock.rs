@@ -18,9 +18,6 @@ pub enum UserLock {
 }
 
 /// Takes the lock with this name, an SQL expression, and waits up to `wait_s` seconds for it.
-///
-/// # Errors
-/// The connection is lost.
 pub fn take_user_lock(control: &mut Control, name: &str, wait_s: u32) -> Result<UserLock, Error> {
     let statement = format!("select get_lock({name}, {wait_s})");
     let answer = match control.query_value(&statement) {

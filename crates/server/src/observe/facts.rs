@@ -4,7 +4,7 @@
 
 use super::{cell, first_line, pooler, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
-use prony_document::{FoundPooler, Service, SqlDialect};
+use prony_document::{FoundPooler, Product, Service, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
@@ -52,12 +52,29 @@ impl ServerFacts {
         }
     }
 
+    /// The product, of which a log-in named this one: a pooler may name another one than the server's.
+    pub fn product(&self, named: Product) -> Product {
+        match named {
+            Product::MYSQL if is_mariadb(&self.version) => Product::MARIADB,
+            Product::MARIADB if !self.version.is_empty() && !is_mariadb(&self.version) => {
+                Product::MYSQL
+            }
+            named => named,
+        }
+    }
+
+    /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
         settings
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
     }
+}
+
+/// Whether this is the version of a MariaDB, which speaks MySQL's protocol.
+pub(crate) fn is_mariadb(version: &str) -> bool {
+    version.to_ascii_lowercase().contains("mariadb")
 }
 
 /// Reads the server's version and settings.
@@ -99,9 +116,18 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     // The server's order depends on its collation.
     settings.sort();
     settings.dedup_by(|a, b| a.0 == b.0);
-    let service = Service::recognize(control.dialect(), &version, &settings);
+    // A pooler may name a version of its own in the log-in, such as that of a MySQL before a MariaDB.
+    let own_version = settings.iter().find(|(name, _)| name == "version");
+    let own_version = own_version.map(|(_, value)| value.clone());
+    let versions = format!("{version} {}", own_version.as_deref().unwrap_or_default());
+    let service = Service::recognize(control.dialect(), &versions, &settings);
+    let pooler = pooler::find_pooler(control, service)?;
+    let version = match own_version {
+        Some(own) if pooler.is_some() => own,
+        _ => version,
+    };
     Ok(ServerFacts {
-        pooler: pooler::find_pooler(control, service)?,
+        pooler,
         service,
         version,
         settings,

@@ -22,7 +22,8 @@ const UNKNOWN_NAME: &str = "prony.probe";
 /// How many times two connections ask for their session.
 const SHARING_ROUNDS: usize = 4;
 
-/// Finds the pooler; the ids of a service with another engine have another meaning.
+/// Finds the pooler. On a service with another engine only one that names itself is found, because the ids of its sessions
+/// may have another meaning.
 ///
 /// # Errors
 /// The connection is lost.
@@ -32,15 +33,14 @@ pub(super) fn find_pooler(
 ) -> Result<Option<FoundPooler>, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    if service.is_some_and(|service| service.quirks().is_other_engine) {
-        return Ok(None);
-    }
     let in_version = named_by(&version);
     let found = match control.dialect() {
         SqlDialect::PostgreSql => in_version.or(find_postgres_pooler(control)?),
         SqlDialect::MySql => in_version.or(find_mysql_pooler(control)?),
         SqlDialect::TransactSql => None,
     };
+    let has_other_ids = service.is_some_and(|service| service.quirks().is_other_engine);
+    let found = found.filter(|found| found.product.is_some() || !has_other_ids);
     Ok(match found {
         Some(found) => Some(FoundPooler {
             shares_sessions: shares_sessions(control)?,
@@ -128,8 +128,21 @@ fn find_mysql_pooler(control: &mut Control) -> Result<Option<FoundPooler>, Error
     if let Some(named) = comment.as_deref().and_then(named_by) {
         return Ok(Some(named));
     }
-    let session = other_session(control)?;
-    Ok(session.map(|session| unnamed(control.backend_pid(), session)))
+    let Some(session) = other_session(control)? else {
+        return Ok(None);
+    };
+    // MaxScale sets these variables itself and refuses what it does not know; to a server it is a name like others. By
+    // default its log-in names the server's version.
+    let named = match control.execute("set @maxscale.prony = 1") {
+        Err(Error::Statement(refused)) => named_by(&refused.message),
+        result => {
+            result?;
+            None
+        }
+    };
+    Ok(Some(named.unwrap_or_else(|| {
+        unnamed(control.backend_pid(), session)
+    })))
 }
 
 /// The error of a further log-in that `change` alters; `None` if it is accepted, or not answered.

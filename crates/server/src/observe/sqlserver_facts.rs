@@ -19,6 +19,10 @@ const PROPERTIES: [&str; 10] = [
     "babelfish",
 ];
 
+/// What only the servers of a service have, and the function that finds it: a database of RDS, and a server role of Cloud
+/// SQL. 1 if it is there. Sources: the services' guides.
+const OF_SERVICES: [(&str, &str); 2] = [("rdsadmin", "db_id"), ("CustomerDbRootRole", "suser_id")];
+
 /// Columns of sys.databases that change how the database behaves, by the version that introduced them.
 const DATABASE_COLUMNS: [(&str, u32); 14] = [
     ("compatibility_level", 0),
@@ -59,7 +63,11 @@ pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
         .collect();
     let mut rows = Vec::new();
     let properties = control.query(&properties_query());
-    let properties = properties.map(|found| named_columns("", &PROPERTIES, found));
+    let names: Vec<&str> = PROPERTIES
+        .into_iter()
+        .chain(OF_SERVICES.map(|(name, _)| name))
+        .collect();
+    let properties = properties.map(|found| named_columns("", &names, found));
     extend_or_explain(&mut rows, "serverproperty", properties)?;
     extend_or_explain(
         &mut rows,
@@ -86,7 +94,13 @@ fn named_columns(prefix: &str, names: &[&str], found: Vec<TextRow>) -> Vec<TextR
 }
 
 fn properties_query() -> String {
-    let columns = PROPERTIES.map(|name| format!("cast(serverproperty('{name}') as nvarchar(400))"));
+    let properties = PROPERTIES.map(|name| format!("serverproperty('{name}')"));
+    let of_services = OF_SERVICES
+        .map(|(name, function)| format!("case when {function}('{name}') is not null then 1 end"));
+    let values = properties.into_iter().chain(of_services);
+    let columns: Vec<_> = values
+        .map(|value| format!("cast({value} as nvarchar(400))"))
+        .collect();
     format!("select {}", columns.join(", "))
 }
 

@@ -141,10 +141,6 @@ fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
 ///
 /// A name that does not resolve is only a warning if a different host resolves, because libpq tries the next
 /// host.
-///
-/// # Errors
-///
-/// No host could be resolved.
 pub(crate) fn resolve(
     specs: Vec<HostSpec>,
     warnings: &mut Vec<String>,

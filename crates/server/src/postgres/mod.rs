@@ -31,7 +31,7 @@ pub use redact::redact;
 use crate::control::WaitOptions;
 use crate::error::Error;
 use crate::option_values::Origin;
-use crate::target::{PostgresOptions, ProtocolOptions, Target};
+use crate::target::{PostgresOptions, ProtocolOptions, Target, limited};
 use options::Options;
 use prony_wire::Secret;
 
@@ -53,10 +53,6 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
 /// As [`resolve`], with additional options, which the options in `url` override, like the parameters before
 /// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin` says in
 /// messages where `options` were set.
-///
-/// # Errors
-///
-/// As for [`resolve`].
 pub fn resolve_with_options(
     options: &[(&str, &str)],
     origin: &'static str,
@@ -98,7 +94,7 @@ pub fn resolve_with_options(
             (None, None) => None,
         };
     }
-    let endpoints = hosts::resolve(specs, &mut warnings)?;
+    let endpoints = limited(hosts::resolve(specs, &mut warnings)?)?;
     let has_password = endpoints.iter().any(|endpoint| endpoint.password.is_some());
 
     Ok(Target {

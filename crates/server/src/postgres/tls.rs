@@ -101,10 +101,6 @@ pub(crate) fn build(
 }
 
 /// Whether `sslnegotiation=direct` is set.
-///
-/// # Errors
-///
-/// The value is unknown.
 pub(crate) fn requires_direct_tls(options: &Options) -> Result<bool, Error> {
     let negotiation = [("postgres", false), ("direct", true)];
     parse_choice(options, "sslnegotiation", false, &negotiation)

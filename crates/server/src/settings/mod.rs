@@ -212,17 +212,11 @@ fn shown(name: &str, value: String) -> String {
 }
 
 /// Undoes a change; a setting that the server reads when it starts has its old value after a restart.
-///
-/// # Errors
-/// The server refuses.
 pub fn put_back(control: &mut Control, change: &SettingChange) -> Result<(), ControlError> {
     undo(control, &change.undo)
 }
 
 /// Executes the statements that put a setting back ([`SettingChange::undo`]).
-///
-/// # Errors
-/// The server refuses one.
 pub fn undo(control: &mut Control, statements: &[String]) -> Result<(), ControlError> {
     statements
         .iter()

@@ -118,9 +118,6 @@ pub(super) fn resolve(
 }
 
 /// All addresses of a host, in the resolver's order; at least one.
-///
-/// # Errors
-/// The name cannot be resolved.
 fn look_up_addresses(host: &str) -> Result<Vec<IpAddr>, Error> {
     let failure = |reason: &dyn std::fmt::Display| Error::NoAddress {
         problem: format!("could not translate host name \"{host}\" to address: {reason}"),

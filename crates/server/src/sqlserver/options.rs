@@ -180,9 +180,6 @@ impl Options {
     }
 
     /// Whether a boolean option is true.
-    ///
-    /// # Errors
-    /// If the value is neither true nor false.
     pub(super) fn is_on(&self, option: &'static str) -> Result<bool, Error> {
         match self.get(option).map(str::to_ascii_lowercase).as_deref() {
             None | Some("false" | "no" | "0" | "off") => Ok(false),
@@ -192,9 +189,6 @@ impl Options {
     }
 
     /// The value as a number.
-    ///
-    /// # Errors
-    /// If the value is not a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         option: &'static str,

@@ -37,9 +37,6 @@ pub(super) enum Encrypt {
 
 impl Encrypt {
     /// The value of the option; mandatory by default, as in Microsoft's clients of today.
-    ///
-    /// # Errors
-    /// If the value is unknown.
     pub(super) fn from_options(options: &Options) -> Result<Encrypt, Error> {
         let value = options.get("encrypt").map(str::to_ascii_lowercase);
         Ok(match value.as_deref() {

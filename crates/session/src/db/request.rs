@@ -125,15 +125,17 @@ impl Db {
         self.conn.close_statement(statement);
     }
 
+    /// Forgets which statements are prepared, after a text that made the session drop them: each is prepared again.
+    pub fn forget_prepared(&mut self) {
+        self.conn.forget_prepared();
+    }
+
     /// The protocol mode of this connection's statements.
     pub fn protocol_mode(&self) -> QueryMode {
         self.conn.exchange().mode()
     }
 
     /// Executes text unchanged, as a simple query.
-    ///
-    /// # Errors
-    /// [`DbError`], as [`Db::exec`].
     pub async fn query(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.query(sql.as_bytes());

@@ -91,9 +91,6 @@ impl Db {
     }
 
     /// Opens a new connection in place of this one; tries once.
-    ///
-    /// # Errors
-    /// The reason why there is no new connection.
     pub async fn open_connection(&mut self) -> Result<(), DbError> {
         self.settle(Settlement::RolledBack);
         self.wait(UserPhase::OpenConnection).await;
@@ -137,9 +134,6 @@ impl Db {
     }
 
     /// Executes text unchanged, as [`Db::query`] does, and measures its latency as that of `statement`.
-    ///
-    /// # Errors
-    /// [`DbError`], as [`Db::exec`].
     pub async fn query_as(
         &mut self,
         statement: &Statement,
@@ -172,9 +166,6 @@ impl Db {
     }
 
     /// Sends the request that has been encoded, and waits for its reply.
-    ///
-    /// # Errors
-    /// [`DbError`], as [`Db::exec`].
     pub fn finish_request(&mut self) -> impl Future<Output = Result<DbReply<'_>, DbError>> {
         self.wait_for_reply()
     }

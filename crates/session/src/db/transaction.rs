@@ -24,18 +24,12 @@ impl Db {
     /// Like [`Db::start`], for a transaction that was due at `due_ns` of the run's clock while the
     /// connection was busy with another one of this user: its response time counts from `due_ns`. With a
     /// rate, the pace alone decides when a transaction is due.
-    ///
-    /// # Errors
-    /// See [`Db::start`].
     pub async fn start_due_at(&mut self, kind: TxnKind, due_ns: u64) -> Result<(), UserExit> {
         self.begin(kind, Some(due_ns)).await
     }
 
     /// Like [`Db::start`], for a user with times of its own of starts: waits until `due_ns` of the run's
     /// clock. Response time counts from `due_ns`, however late the start is.
-    ///
-    /// # Errors
-    /// See [`Db::start`].
     pub async fn start_at(&mut self, kind: TxnKind, due_ns: u64) -> Result<(), UserExit> {
         self.sleep_until(due_ns).await;
         self.begin(kind, Some(due_ns)).await

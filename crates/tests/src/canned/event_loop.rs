@@ -18,9 +18,6 @@ pub trait Session: Send {
 
     /// Handles the complete messages at the start of `input`, appends their replies to `out`, and returns the
     /// length of these messages in bytes.
-    ///
-    /// # Errors
-    /// The reason why the connection ends.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, SessionEnd>;
 }
 
@@ -118,9 +115,6 @@ pub struct EventLoop {
 
 impl EventLoop {
     /// Creates a loop without listeners.
-    ///
-    /// # Errors
-    /// When the kernel is out of file descriptors.
     pub fn new(new_session: NewSession, on_problem: fn(&str)) -> io::Result<Self> {
         Ok(EventLoop {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -134,9 +128,6 @@ impl EventLoop {
 
     /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`; returns the port, 0 for a
     /// unix socket. All calls come before [`run`](Self::run).
-    ///
-    /// # Errors
-    /// When the address is invalid or in use.
     pub fn listen(&mut self, address: &str) -> io::Result<u16> {
         let listener = if address.starts_with('/') {
             Listener::Unix(UnixListener::bind(address)?)
@@ -169,9 +160,6 @@ impl EventLoop {
     }
 
     /// Serves clients until the process is killed.
-    ///
-    /// # Errors
-    /// When waiting fails.
     pub fn run(mut self) -> io::Result<()> {
         let mut buffer = vec![0; READ_BYTES];
         let mut out = Vec::with_capacity(READ_BYTES);

@@ -48,7 +48,6 @@ pub enum Answer {
     UnixTime,
     /// One row of counters, which grow by these steps with each such statement.
     Counters(Vec<u64>),
-    /// An error.
     Error(CannedError),
     /// The error for every n-th of these statements, and the usual answer for the others.
     ErrorEvery(u64, CannedError),
@@ -59,9 +58,7 @@ pub enum Answer {
 pub struct CannedError {
     /// Its number, in protocols that have numbers.
     pub number: u16,
-    /// Its SQLSTATE.
     pub sqlstate: &'static str,
-    /// Its message.
     pub message: String,
 }
 
@@ -70,7 +67,8 @@ pub struct CannedError {
 pub struct Conversation {
     /// The version that it reports at the log-in; empty: that of a canned server.
     pub version: String,
-    /// Parts of statements, in lower case, and their answers: the first that a statement contains counts.
+    /// Parts of statements, and of PostgreSQL's startup packets, in lower case, and their answers: the first that one
+    /// contains counts. An error is the only answer to a startup packet.
     pub answers: Vec<(String, Answer)>,
     /// Statements so far with [`Answer::ErrorEvery`] or [`Answer::Counters`].
     counted: AtomicU64,
@@ -142,9 +140,6 @@ fn column_count(rows: &[Row]) -> usize {
 
 /// A loop whose sessions speak this protocol and answer as the conversation says. `on_problem` is called with what is
 /// wrong with a client.
-///
-/// # Errors
-/// When the kernel is out of file descriptors.
 pub fn event_loop(
     protocol: CannedProtocol,
     conversation: Arc<Conversation>,
@@ -163,9 +158,6 @@ pub fn event_loop(
 
 /// Starts a server on a free port of 127.0.0.1, which it returns; it ends with the process, or when a client sends what it
 /// does not know.
-///
-/// # Errors
-/// When the server cannot listen.
 pub fn start(protocol: CannedProtocol, conversation: Conversation) -> io::Result<u16> {
     let on_problem = |problem: &str| panic!("{problem}");
     let mut server = event_loop(protocol, Arc::new(conversation), on_problem)?;

@@ -209,6 +209,11 @@ impl PgSession {
             Some(CANCEL_REQUEST) => return Err(SessionEnd::ClosedByClient),
             Some(code) if code >> 16 == 3 => {
                 self.has_started = true;
+                // A pooler may refuse a parameter or a database.
+                if let Some(super::Reply::Error(error)) = self.conversation.reply(body) {
+                    put_error(out, error);
+                    return Ok(());
+                }
                 message(out, b'R', &[0; 4]);
                 let version = ("server_version", self.conversation.version_or(VERSION));
                 for (name, value) in [version].iter().chain(PARAMETERS) {

@@ -55,9 +55,6 @@ impl Exchange {
 
     /// Adds the parameters that the server reported with the reply. MySQL and SQL Server
     /// report none.
-    ///
-    /// # Errors
-    /// A report is malformed.
     pub fn add_parameters(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => {

@@ -57,9 +57,9 @@ pub(crate) fn lengthen(out: &mut [u8], at: usize) -> bool {
     fits
 }
 
-fn put_header(at: &mut [u8], length: usize, sequence: u8) {
-    at[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
-    at[3] = sequence;
+fn put_header(packet: &mut [u8], length: usize, sequence: u8) {
+    packet[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+    packet[3] = sequence;
 }
 
 /// Appends a length-encoded number: 1, 3, 4 or 9 bytes.

@@ -169,9 +169,6 @@ impl Reply {
     }
 
     /// Feeds bytes that arrived. Returns true if the reply to the command is now complete, or waits for data.
-    ///
-    /// # Errors
-    /// The server violates the protocol; the connection can no longer be used.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         let dropped = self.dropped_missing.min(bytes.len());
         self.dropped_missing -= dropped;

@@ -39,9 +39,10 @@ const OWN_STATEMENTS: &Settings = &[
             ", @@sql_mode, 'STRICT_ALL_TABLES')"
         ),
     ),
+    // Dolt's default is the first number; it takes one of 64 bits, which is MySQL's default, for a negative one.
     (
-        "@@sql_select_limit = 18446744073709551615",
-        "sql_select_limit = 18446744073709551615",
+        "@@sql_select_limit >= 2147483647",
+        "sql_select_limit = 9223372036854775807",
     ),
 ];
 
@@ -112,7 +113,6 @@ pub struct Login {
     pub user: String,
     /// Default database; empty for none.
     pub database: String,
-    /// Password, if there is one.
     pub password: Option<Secret>,
     /// Names and values that the server shows in its table of connection attributes.
     pub attributes: Vec<(String, String)>,
@@ -128,7 +128,6 @@ pub struct Login {
     pub local_infile: bool,
     /// Whether rows that an UPDATE matched but did not change count as affected.
     pub found_rows: bool,
-    /// What the session is for.
     pub session_use: SessionUse,
     /// Whether [`SessionUse::set`] follows each login, because sessions begin in another state. Shared by all logins to
     /// a server: its first session finds that out, with [`SessionUse::check`].
@@ -147,5 +146,26 @@ impl Login {
             database: database.into(),
             ..Login::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dolt takes a larger limit for a negative one, and then refuses each SELECT; its default hides no row.
+    #[test]
+    fn a_session_s_limit_of_rows_is_one_that_each_product_takes_for_positive() {
+        let assignment = SessionUse::Own.set();
+        let (_, limit) = assignment
+            .split_once("sql_select_limit = ")
+            .expect("it is set");
+        let limit: i64 = limit.trim().parse().expect("63 bits");
+        let check = SessionUse::Own.check();
+        let (_, least) = check
+            .split_once("@@sql_select_limit >= ")
+            .expect("it is checked");
+        let least = least.split(',').next().and_then(|least| least.parse().ok());
+        assert!(least.is_some_and(|least: i64| least <= i32::MAX.into() && least < limit));
     }
 }

@@ -116,9 +116,6 @@ impl Handshake {
 
     /// Continues after TLS is established; from here on bytes are received and sent through TLS.
     /// `server_end_point` is the hash of the server's certificate for channel binding.
-    ///
-    /// # Errors
-    /// As for [`Handshake::start`].
     pub fn tls_established(
         &mut self,
         server_end_point: Option<Vec<u8>>,
@@ -134,9 +131,6 @@ impl Handshake {
     }
 
     /// Feeds bytes of the server, split anywhere.
-    ///
-    /// # Errors
-    /// The login has failed; the connection can no longer be used.
     pub fn receive(
         &mut self,
         input: &[u8],

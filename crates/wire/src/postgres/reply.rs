@@ -90,9 +90,6 @@ impl Reply {
     }
 
     /// Feeds bytes that arrived. Returns true when the reply is now complete.
-    ///
-    /// # Errors
-    /// The server violates the protocol; the connection can no longer be used.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         let dropped = self.dropped_missing.min(bytes.len());
         self.dropped_missing -= dropped;

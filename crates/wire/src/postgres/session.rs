@@ -12,7 +12,6 @@ pub struct Login {
     pub database: String,
     /// Startup parameters besides user and database.
     pub parameters: Vec<(String, String)>,
-    /// Password, if there is one.
     pub password: Option<Secret>,
     /// How channel binding is used.
     pub channel_binding: ChannelBinding,

@@ -227,25 +227,21 @@ impl Codec {
                 }
             };
         }
-        let is_first = self
-            .messages
-            .last()
-            .is_none_or(|last| last.calls.start == self.calls.len());
-        let is_first = self.put_unprepares(is_first);
-        (is_first, call)
+        (self.put_unprepares(), call)
     }
 
-    /// Adds calls that drop handles, if the message is empty; returns whether it is still empty.
-    fn put_unprepares(&mut self, is_empty: bool) -> bool {
-        if !is_empty || self.handles_to_drop.is_empty() {
-            return is_empty;
+    /// Adds calls that drop handles, if the message has no call yet; returns whether it still has none.
+    fn put_unprepares(&mut self) -> bool {
+        let last = self.messages.last();
+        if last.is_some_and(|last| last.calls.start < self.calls.len()) {
+            return false;
         }
         for (index, handle) in self.handles_to_drop.drain(..).enumerate() {
             put_call(Procedure::Unprepare, index == 0, &mut self.bytes);
             put_int_parameter(Some(handle), &mut self.bytes);
             self.calls.push(Call::Unprepare);
         }
-        false
+        last.is_none_or(|last| last.calls.start == self.calls.len())
     }
 
     /// Queues a request that prepares a statement without executing it.
@@ -254,7 +250,7 @@ impl Codec {
         self.set_types(statement, &[], &mut types);
         self.open_message(packet_type::RPC);
         put_headers(&mut self.bytes);
-        let is_first = self.put_unprepares(true);
+        let is_first = self.put_unprepares();
         put_call(Procedure::Prepare, is_first, &mut self.bytes);
         put_int_parameter(None, &mut self.bytes);
         self.put_declarations(&types);

@@ -34,9 +34,6 @@ const EXTENSION_UTF8_SUPPORT: u8 = 0x0a;
 const EXTENSIONS_END: u8 = 0xff;
 
 /// Appends the message. `strict`: as TDS 8.0, otherwise as TDS 7.4.
-///
-/// # Errors
-/// A name is too long.
 pub(super) fn put_login(
     login: &Login,
     strict: bool,

@@ -108,9 +108,6 @@ pub(crate) struct Piece<'a> {
 impl Unframer {
     /// Takes the next piece of payload from the front of `input`; `None`: `input` is used up. `packet_types`
     /// are the allowed types of packets.
-    ///
-    /// # Errors
-    /// The packet has another type or an impossible length.
     pub(crate) fn next<'a>(
         &mut self,
         input: &mut &'a [u8],

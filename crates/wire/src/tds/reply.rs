@@ -173,9 +173,6 @@ impl Reply {
     }
 
     /// Feeds bytes that arrived. Returns whether the reply to the message is now complete.
-    ///
-    /// # Errors
-    /// The server violates the protocol; the connection can no longer be used.
     pub(crate) fn feed(&mut self, mut input: &[u8]) -> Result<bool, Violation> {
         if let Some(violation) = self.violation.take() {
             return Err(violation);

@@ -80,9 +80,6 @@ fn is_numbered(name: &str, prefix: &str) -> bool {
 }
 
 /// Adds the sizes of tables and indexes, or the reason why the server does not show them.
-///
-/// # Errors
-/// The connection is lost.
 fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<(), Error> {
     // The inner query is only compiled if the view exists, because an error would end the transaction of a
     // check.

@@ -34,9 +34,6 @@ impl LoadPart {
 
 /// Returns the parts whose first rows are missing. `query` selects the first unit of each loaded part, and -1
 /// if the part that begins with the first table is loaded.
-///
-/// # Errors
-/// The server refused.
 pub fn missing_parts(
     control: &mut Control,
     all: &[LoadPart],
@@ -165,9 +162,6 @@ pub trait Dataset: Sync {
 
     /// Returns the parts of `all` that are not stored yet. A part is one transaction, so its first row proves
     /// that the whole part is stored.
-    ///
-    /// # Errors
-    /// The server refused.
     fn missing_parts(
         &self,
         control: &mut Control,
@@ -203,17 +197,11 @@ pub trait Dataset: Sync {
     }
 
     /// Runs after everything is loaded; returns a text for the report.
-    ///
-    /// # Errors
-    /// The server refused.
     fn after_load(&self, _control: &mut Control) -> Result<String, Error> {
         Ok(String::new())
     }
 
     /// The loaded tables, with exact row counts.
-    ///
-    /// # Errors
-    /// The server refused.
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
 }
 

@@ -32,9 +32,6 @@ pub struct SmallTransactionService {
 
 impl SmallTransactionService {
     /// The service of a connection, if its transactions are small.
-    ///
-    /// # Errors
-    /// The settings cannot be read.
     pub fn of(control: &mut Control) -> Result<Option<SmallTransactionService>, Error> {
         let facts = prony_server::read_server_facts(control);
         let facts = facts.map_err(|source| sql::server_error("reading the settings", source))?;

@@ -28,9 +28,6 @@ pub struct BulkStream {
 
 impl BulkStream {
     /// Reads the settings of the database that determine how it logs a load.
-    ///
-    /// # Errors
-    /// The server refused.
     pub fn of(control: &mut Control) -> Result<Self, Error> {
         let select = "select recovery_model_desc from sys.databases where database_id = db_id()";
         let row = sql::query_row(control, "reading the recovery model", select)?;

@@ -20,9 +20,6 @@ pub enum RowTransfer {
 impl RowTransfer {
     /// Chooses by the server's engine and settings. `loaders` is the argument of [`BulkStatement::choose`];
     /// `target` is used by the connections that will send the rows, and is changed to allow `LOAD DATA`.
-    ///
-    /// # Errors
-    /// The server refused.
     pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self, Error> {
         Ok(match control.dialect() {
             SqlDialect::PostgreSql => RowTransfer::Copy,

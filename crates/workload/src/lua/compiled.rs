@@ -14,9 +14,6 @@ pub struct ChunkCache {
 impl ChunkCache {
     /// Loads a chunk as a function of this state. `name` is Lua's chunk name: `@` and a file, or `=` and a
     /// word.
-    ///
-    /// # Errors
-    /// The text is not valid Lua.
     pub fn load(&self, lua: &Lua, name: &str, text: &[u8]) -> Result<Function> {
         let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = chunks.get(name).cloned();

@@ -73,9 +73,6 @@ impl Connections {
     }
 
     /// Opens a connection, which becomes the current one, and returns its number.
-    ///
-    /// # Errors
-    /// The server refused, or could not be reached.
     pub async fn connect(&mut self) -> Result<usize, DbError> {
         let number = match self.free_numbers.pop() {
             Some(number) => number,

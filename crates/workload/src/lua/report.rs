@@ -46,42 +46,26 @@ impl Reporter {
     }
 
     /// Whether the script prints the intermediate reports.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn has_intermediate_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, INTERMEDIATE_HOOK)
     }
 
     /// Whether the script prints the checkpoint reports.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn has_checkpoint_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, CUMULATIVE_HOOK)
     }
 
     /// Prints the report of an interval.
-    ///
-    /// # Errors
-    /// The script's function failed.
     pub fn print_intermediate_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         call_hook(&self.state, INTERMEDIATE_HOOK, figures)
     }
 
-    /// Prints the report of a checkpoint.
-    ///
-    /// # Errors
-    /// The script's function failed.
     pub fn print_checkpoint_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         call_hook(&self.state, CUMULATIVE_HOOK, figures)
     }
 
     /// Prints the end of the reports: the closing bracket, if they are a JSON list. Call it after the last
     /// report.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn end_reports(&self) -> Result<(), LuaScriptError> {
         end_reports(&self.state)
     }

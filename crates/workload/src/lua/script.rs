@@ -151,34 +151,22 @@ impl LuaScript {
     }
 
     /// Prints the script's help through the listener.
-    ///
-    /// # Errors
-    /// The script's `help()` failed.
     pub fn print_help(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("print_help", mlua::Nil).map(drop)
     }
 
     /// Runs the script's `init()`, before the threads of a run begin.
-    ///
-    /// # Errors
-    /// The function failed.
     pub fn run_init(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("call_global", "init").map(drop)
     }
 
     /// Runs the script's `done()`, after its threads have ended.
-    ///
-    /// # Errors
-    /// The function failed.
     pub fn run_done(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("call_global", "done").map(drop)
     }
 
     /// Runs a command that is not parallel in the state in which `init()` runs, as sysbench does. Returns whether the
     /// command succeeded.
-    ///
-    /// # Errors
-    /// The command's function failed.
     pub fn run_command_once(&self, word: &str) -> Result<bool, LuaScriptError> {
         let result = self.main_state.call("run_command_once", word)?;
         Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
@@ -186,9 +174,6 @@ impl LuaScript {
 
     /// Whether the script may block its OS thread, because it or a module that it loads communicates with other
     /// processes, is a C module, or declares C functions.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn may_block(&self) -> Result<bool, LuaScriptError> {
         let lua = &self.main_state.state.lua;
         let text = lua.create_string(&self.main_state.context.settings.text);
@@ -220,9 +205,6 @@ impl LuaScript {
     }
 
     /// Creates a separate state for the script's intermediate reports or its checkpoints, as sysbench does.
-    ///
-    /// # Errors
-    /// The script cannot be read again.
     pub fn create_reporter(&self) -> Result<Reporter, LuaScriptError> {
         let context = Arc::clone(&self.main_state.context);
         let tid = context.settings.threads;
@@ -234,26 +216,17 @@ impl LuaScript {
     }
 
     /// Whether the script prints the final report.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn has_final_report(&self) -> Result<bool, LuaScriptError> {
         report::has_hook(&self.main_state, report::CUMULATIVE_HOOK)
     }
 
     /// Prints the final report, in the state in which `init()` runs.
-    ///
-    /// # Errors
-    /// The script's function failed.
     pub fn print_final_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         report::call_hook(&self.main_state, report::CUMULATIVE_HOOK, figures)
     }
 
     /// Prints the end of the final report: the closing bracket, if it is a JSON list. Call it after the
     /// report.
-    ///
-    /// # Errors
-    /// The script's state is no longer usable.
     pub fn end_reports(&self) -> Result<(), LuaScriptError> {
         report::end_reports(&self.main_state)
     }

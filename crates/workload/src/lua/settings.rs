@@ -58,6 +58,25 @@ pub struct RandomSettings {
     pub zipfian_exponent: f64,
 }
 
+impl Default for RandomSettings {
+    /// sysbench's.
+    fn default() -> RandomSettings {
+        let (iterations, spec_pct, spec_res) = (12, 1, 75);
+        RandomSettings {
+            default_distribution: Distribution::Special {
+                iterations,
+                spec_pct,
+                spec_res,
+            },
+            iterations,
+            spec_pct,
+            spec_res,
+            pareto_h: 0.2,
+            zipfian_exponent: 0.8,
+        }
+    }
+}
+
 /// The settings of a script. Do not print them: the general options include passwords.
 #[derive(Clone)]
 pub struct ScriptSettings {
@@ -113,6 +132,42 @@ pub struct ScriptSettings {
 }
 
 impl ScriptSettings {
+    /// The command `run` of a script by sysbench 1.0.20, in one thread, without an option and without a server for queries
+    /// outside of threads.
+    pub fn new(
+        path: &str,
+        text: Vec<u8>,
+        driver: Driver,
+        listener: Arc<dyn Listener>,
+    ) -> ScriptSettings {
+        ScriptSettings {
+            text,
+            path: path.to_owned(),
+            name: path.rsplit('/').next().unwrap_or_default().to_owned(),
+            is_v1_1: false,
+            version: "1.0.20".to_owned(),
+            version_string: "sysbench 1.0.20".to_owned(),
+            argv: ["sysbench", path, "run"].map(str::to_owned).to_vec(),
+            command: Some("run".to_owned()),
+            general_options: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
+            script_options: Vec::new(),
+            threads: 1,
+            driver,
+            server: None,
+            query_mode: QueryMode::Prepared,
+            missing_driver_message: None,
+            missing_server_message: None,
+            ignored_errors: IgnoredErrors::Codes(Vec::new()),
+            random: RandomSettings::default(),
+            search_path: super::search_path(None, None),
+            c_search_path: None,
+            memory_limit_bytes: DEFAULT_MEMORY_LIMIT_BYTES,
+            max_query_gap_s: DEFAULT_MAX_QUERY_GAP_S,
+            scripts_must_end: Arc::default(),
+            listener,
+        }
+    }
+
     /// Whether all scripts must end now.
     pub(super) fn must_scripts_end(&self) -> bool {
         self.scripts_must_end.load(Ordering::Relaxed)

@@ -136,9 +136,6 @@ impl ScriptState {
     }
 
     /// Compiles the script; calling the returned function reads it.
-    ///
-    /// # Errors
-    /// The script is not valid Lua.
     pub fn compile_script(&self, context: &ScriptContext) -> Result<Function> {
         let settings = &context.settings;
         let text = &settings.text;
@@ -277,6 +274,7 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         })?;
         host.set(name, function)
     };
+    // Output may be any bytes; messages are text.
     let output_context = Arc::clone(context);
     let output = lua.create_function(move |_, text: LuaString| {
         output_context.settings.listener.output(&text.as_bytes());

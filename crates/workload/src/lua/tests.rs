@@ -2,10 +2,10 @@
 
 use super::listener::{Listener, SqlFailure};
 use super::script::LuaScript;
-use super::settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
-use super::{Command, LuaScriptError, bundled, search_path};
+use super::settings::{RandomSettings, ScriptOption, ScriptSettings};
+use super::{Command, LuaScriptError, bundled};
 use crate::oltp::distribution::Distribution;
-use crate::sysbench::{Driver, IgnoredErrors};
+use crate::sysbench::Driver;
 use prony_assertions::TextAssertions;
 use std::sync::{Arc, Mutex};
 
@@ -60,38 +60,14 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         display_text: format!("--{name}={value}"),
         is_from_file: false,
     });
+    let listener = Arc::clone(recorder) as Arc<dyn Listener>;
     ScriptSettings {
-        text: text.as_bytes().to_vec(),
-        path: "./unit.lua".to_owned(),
-        name: "unit.lua".to_owned(),
-        is_v1_1: false,
-        version: "1.0.20".to_owned(),
-        version_string: "sysbench 1.0.20".to_owned(),
-        argv: vec!["sysbench".to_owned(), "./unit.lua".to_owned()],
-        command: Some("run".to_owned()),
-        general_options: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
         script_options: script_options.collect(),
-        threads: 1,
-        driver: Driver::Mysql,
-        server: None,
-        query_mode: prony_plan::QueryMode::Prepared,
-        missing_driver_message: None,
-        missing_server_message: None,
-        ignored_errors: IgnoredErrors::Codes(Vec::new()),
         random: RandomSettings {
             default_distribution: Distribution::Uniform,
-            iterations: 12,
-            spec_pct: 1,
-            spec_res: 75,
-            pareto_h: 0.2,
-            zipfian_exponent: 0.8,
+            ..RandomSettings::default()
         },
-        search_path: search_path(None, None),
-        c_search_path: None,
-        memory_limit_bytes: ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES,
-        max_query_gap_s: ScriptSettings::DEFAULT_MAX_QUERY_GAP_S,
-        scripts_must_end: Arc::default(),
-        listener: Arc::clone(recorder) as Arc<dyn Listener>,
+        ..ScriptSettings::new("./unit.lua", text.into(), Driver::Mysql, listener)
     }
 }
 

@@ -140,7 +140,8 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
         let Some(watchdog) = watchdog.upgrade() else {
             return;
         };
-        let (limit_polls, pause_polls) = if settings.must_scripts_end() {
+        let must_end = settings.must_scripts_end();
+        let (limit_polls, pause_polls) = if must_end {
             (
                 run_limit_polls.min(POLLS_BETWEEN_ATTEMPTS_AT_END),
                 POLLS_BETWEEN_ATTEMPTS_AT_END,
@@ -154,9 +155,9 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             .unwrap_or_else(PoisonError::into_inner);
         for (heartbeat, observation) in heartbeats.iter_mut() {
             let epoch = heartbeat.epoch.load(Ordering::Acquire);
-            let is_waiting_for_server = heartbeat.is_waiting_for_server.load(Ordering::Relaxed)
-                && !settings.must_scripts_end();
-            if epoch % 2 == 0 || epoch != observation.epoch || is_waiting_for_server {
+            let is_waiting = heartbeat.is_waiting_for_server.load(Ordering::Relaxed);
+            let is_running = epoch % 2 == 1;
+            if !is_running || epoch != observation.epoch || (is_waiting && !must_end) {
                 *observation = ThreadObservation {
                     epoch,
                     ..ThreadObservation::default()
@@ -164,7 +165,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
                 continue;
             }
             // The state has run since the previous poll. Ignore a single such poll, which a busy machine may cause.
-            if heartbeat.other_users_wait.load(Ordering::Relaxed) && !settings.must_scripts_end() {
+            if heartbeat.other_users_wait.load(Ordering::Relaxed) && !must_end {
                 blocked_polls += 1;
                 if blocked_polls == 2 {
                     settings.listener.thread_blocked();
@@ -172,9 +173,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             }
             match observation.count_poll(limit_polls, pause_polls) {
                 // A hook would have no effect, because LuaJIT calls none while the state waits for the server.
-                Some(_) if heartbeat.is_waiting_for_server.load(Ordering::Relaxed) => {
-                    settings.listener.script_stuck(WAITING_MESSAGE)
-                }
+                Some(_) if is_waiting => settings.listener.script_stuck(WAITING_MESSAGE),
                 Some(1) => interrupt(heartbeat, epoch, raise_error_once),
                 Some(2) => interrupt(heartbeat, epoch, raise_error_always),
                 Some(3) => settings.listener.script_stuck(STUCK_MESSAGE),

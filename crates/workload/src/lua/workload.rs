@@ -2,11 +2,10 @@
 //! commands do.
 
 use crate::describe::OptionKind::Text;
-use crate::describe::{Growth, OptionSpec, ScaleUnit, option};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::describe::{Growth, OptionSpec, option};
+use crate::{Error, ReadyWorkload, Workload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use std::sync::atomic::AtomicBool;
 
 /// The workload of any Lua script.
 pub static LUA: LuaWorkload = LuaWorkload;
@@ -23,17 +22,9 @@ impl Workload for LuaWorkload {
         "a Lua script, run as in sysbench"
     }
 
-    fn statements(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         const OPTIONS: &[OptionSpec] = &[option("script", Text, None, "The script's name")];
         OPTIONS
-    }
-
-    fn scale_unit(&self) -> Option<ScaleUnit> {
-        None
     }
 
     fn workload_to_load(&self, _: &WorkloadPlan) -> Option<&'static str> {
@@ -44,31 +35,14 @@ impl Workload for LuaWorkload {
         Growth::Uncounted("it is not known what the script writes")
     }
 
-    fn load(
-        &self,
-        _: &LoadRequest<'_>,
-        _: &dyn Progress,
-        _: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        Err(unsupported_error())
-    }
-
-    fn check(&self, _: &mut Control) -> Result<CheckReport, Error> {
-        Err(unsupported_error())
-    }
-
-    fn clean(&self, _: &mut Control) -> Result<Vec<String>, Error> {
-        Err(unsupported_error())
+    fn no_tables_error(&self) -> Error {
+        Error::InvalidRequest {
+            problem: "Lua scripts have their own commands".to_owned(),
+            hint: "prony sysbench SCRIPT COMMAND".to_owned(),
+        }
     }
 
     fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        Err(unsupported_error())
-    }
-}
-
-fn unsupported_error() -> Error {
-    Error::InvalidRequest {
-        problem: "Lua scripts have their own commands".to_owned(),
-        hint: "prony sysbench SCRIPT COMMAND".to_owned(),
+        Err(self.no_tables_error())
     }
 }

@@ -89,7 +89,6 @@ impl OltpOptions {
         }
     }
 
-    /// The number of repetitions of a part.
     pub fn repetitions(&self, part: EventPart) -> u32 {
         let if_ranges = |count| if self.range_selects { count } else { 0 };
         match part {
@@ -190,10 +189,6 @@ impl OltpOptions {
     }
 }
 
-/// Reads all options.
-///
-/// # Errors
-/// Every problem.
 pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let mut options = OltpOptions::read_all(&mut reader);

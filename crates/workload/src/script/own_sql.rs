@@ -9,13 +9,12 @@ use super::server_types::infer_types;
 use super::transactions::{self, OwnSql};
 use super::trial::prepare_once;
 use super::unset_variables::unset_variable_problem;
-use crate::describe::{ALL_DIALECTS, Growth, OptionSpec, ScaleUnit};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::describe::{ALL_DIALECTS, Growth, OptionSpec};
+use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The user's own transactions.
 pub static SQL: OwnSqlWorkload = OwnSqlWorkload;
@@ -35,16 +34,8 @@ impl Workload for OwnSqlWorkload {
         true
     }
 
-    fn statements(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         transactions::OPTIONS
-    }
-
-    fn scale_unit(&self) -> Option<ScaleUnit> {
-        None
     }
 
     fn workload_to_load(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
@@ -74,21 +65,11 @@ impl Workload for OwnSqlWorkload {
         options::with_texts_of_files(plan)
     }
 
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        Err(no_tables_error())
-    }
-
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(no_tables_error())
-    }
-
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(no_tables_error())
+    fn no_tables_error(&self) -> Error {
+        option_error(
+            "the sql workload has no tables of its own",
+            "create and fill the tables that its transactions use as your application does",
+        )
     }
 
     fn try_statements(
@@ -121,6 +102,7 @@ pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> Sc
     let policy = ScriptPolicy {
         dialect: Some(dialect),
         max_tries: own_sql.max_tries,
+        records_command_stats: own_sql.is_captured,
         ..ScriptPolicy::default()
     };
     ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings)
@@ -144,11 +126,4 @@ fn problems_of(own_sql: &OwnSql, protocol: QueryMode) -> Vec<Error> {
         option_error(&problem, hint)
     });
     problems.chain(unset).collect()
-}
-
-fn no_tables_error() -> Error {
-    option_error(
-        "the sql workload has no tables of its own",
-        "create and fill the tables that its transactions use as your application does",
-    )
 }

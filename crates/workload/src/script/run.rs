@@ -82,11 +82,11 @@ impl ScriptClient {
                 // Do not draw a script: that would change the scripts of the worker's other users.
                 return Err(UserExit::Finished);
             }
-            let number = shared.next_script(self.worker);
-            let script = &shared.scripts[number];
+            let script_number = shared.next_script(self.worker);
+            let script = &shared.scripts[script_number];
             policy.debug(|| format!("client {id} executing script \"{}\"", script.name));
             // There are at most 128 scripts.
-            if let Err(exit) = db.start(number as u16).await {
+            if let Err(exit) = db.start(script_number as u16).await {
                 if let UserExit::Failed(reason) = &exit {
                     policy.error(reason);
                     policy.error(&format!(
@@ -95,7 +95,7 @@ impl ScriptClient {
                 }
                 return Err(exit);
             }
-            let result = self.run_with_retries(shared, number, db).await?;
+            let result = self.run_with_retries(shared, script_number, db).await?;
             let is_block_open = result.is_ok() && db.is_in_block();
             let result = db.end(result).await;
             if is_block_open {
@@ -112,15 +112,15 @@ impl ScriptClient {
     async fn run_with_retries(
         &mut self,
         shared: &ScriptRun,
-        number: usize,
+        script_number: usize,
         db: &mut Db,
     ) -> Result<Result<Outcome, DbError>, UserExit> {
-        let (policy, script) = (&shared.policy, &shared.scripts[number]);
+        let (policy, script) = (&shared.policy, &shared.scripts[script_number]);
         let random = self.evaluator.random.clone();
         let mut tries = 1;
         loop {
             let mut next = 0;
-            let mut error = match self.run_script(shared, number, &mut next, db).await {
+            let mut error = match self.run_script(shared, script_number, &mut next, db).await {
                 Ok(()) => return Ok(Ok(Outcome::Committed)),
                 Err(Halt::Abort(reason)) => return Err(UserExit::Failed(reason)),
                 Err(Halt::Failed(error)) => error,
@@ -131,7 +131,7 @@ impl ScriptClient {
                 client: self.number,
                 script,
                 index: CommandIndex {
-                    script: number as u32,
+                    script: script_number as u32,
                     command: command as u32,
                 },
                 command: &script.commands[command],
@@ -145,7 +145,7 @@ impl ScriptClient {
             if policy.verbose_errors {
                 let message = context.server_message(&self.text, &error, db);
                 policy.info(&format!(
-                    "client {} got an error in command {command} (SQL) of script {number}; {message}",
+                    "client {} got an error in command {command} (SQL) of script {script_number}; {message}",
                     self.number
                 ));
             }
@@ -165,13 +165,13 @@ impl ScriptClient {
                 policy.info(&context.retry_message(will_retry, tries, db.response_ns()));
             }
             if !will_retry {
-                self.stats.record_failure(number, command);
+                self.stats.record_failure(script_number, command);
                 if !policy.emulate_pgbench {
                     error.message = context.prony_message(&error.message, "statement failed");
                 }
                 return Ok(Err(error));
             }
-            self.stats.record_retry(number, command);
+            self.stats.record_retry(script_number, command);
             db.retry().await?;
             // Restart from the same random numbers; variables keep their new values, as in pgbench.
             self.evaluator.random = random.clone();
@@ -183,15 +183,15 @@ impl ScriptClient {
     async fn run_script(
         &mut self,
         shared: &ScriptRun,
-        number: usize,
+        script_number: usize,
         next: &mut usize,
         db: &mut Db,
     ) -> Result<(), Halt> {
-        let (policy, script) = (&shared.policy, &shared.scripts[number]);
+        let (policy, script) = (&shared.policy, &shared.scripts[script_number]);
         let mut in_pipeline = false;
         while let Some(command) = script.commands.get(*next) {
             let index = CommandIndex {
-                script: number as u32,
+                script: script_number as u32,
                 command: *next as u32,
             };
             let context = CommandContext {
@@ -205,7 +205,7 @@ impl ScriptClient {
             let start_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statement(number, context.command_number());
+                    let statement = shared.statement(script_number, context.command_number());
                     self.run_sql(context, sql, statement, in_pipeline, db)
                         .await?;
                 }
@@ -246,7 +246,7 @@ impl ScriptClient {
                 }
             }
             self.stats
-                .record_execution(number, context.command_number(), start_ns, db);
+                .record_execution(script_number, context.command_number(), start_ns, db);
         }
         if in_pipeline {
             let reason = "end of script reached with pipeline open";
@@ -390,6 +390,8 @@ impl ScriptClient {
         policy.debug(|| format!("client {client} receiving"));
         let reply = reply.map_err(Halt::Failed)?;
         reply.notices(|notice| policy.notice(&notice));
+        let (script, command) = (context.index.script as usize, context.command_number());
+        self.stats.record_rows(script, command, &reply);
         match &sql.store_command {
             None => Ok(()),
             Some(store_command) => self.store_columns(context, store_command, &reply),

@@ -6,7 +6,7 @@ use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
 use super::unset_variables::unset_variable_problem;
-use crate::describe::{Growth, OptionSpec, ScaleUnit};
+use crate::describe::{Growth, OptionSpec};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::{HISTORY, scale_for_run};
 use crate::{
@@ -32,20 +32,12 @@ impl Workload for ScriptWorkload {
         "scripts in pgbench's language: --file a.sql@3 --file b.sql@1, or --builtin tpcb-like"
     }
 
-    fn statements(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
     }
 
     fn dialects(&self) -> &'static [SqlDialect] {
         &[SqlDialect::PostgreSql]
-    }
-
-    fn scale_unit(&self) -> Option<ScaleUnit> {
-        None
     }
 
     fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {

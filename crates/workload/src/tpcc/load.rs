@@ -82,10 +82,11 @@ pub fn load(
 /// # Errors
 /// The server does not answer, or has no invisible columns.
 fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Error> {
-    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key') \
-         and value = 'ON'";
+    // Dolt cannot compare the value there.
+    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key')";
     let activity = "asking whether tables need primary keys";
-    let is_required = !sql::query_rows(control, activity, variables)?.is_empty();
+    let variables = sql::query_rows(control, activity, variables)?;
+    let is_required = variables.iter().any(|row| row.text(1) == Some("ON"));
     let can_hide_key = control.has_since(control.product().invisible_key_since);
     if (requested || is_required) && !can_hide_key {
         return Err(Error::InvalidRequest {

@@ -133,9 +133,6 @@ static TABLES: [TableSpec; 9] = [
 ];
 
 /// Whether the connection's database has an unfinished tpcc load.
-///
-/// # Errors
-/// The server refused.
 pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
     Ok(unfinished_load::find(control)?.is_some())
 }

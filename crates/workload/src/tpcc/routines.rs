@@ -238,9 +238,6 @@ fn find_missing<'a>(
 }
 
 /// Drops all routines that Prony has created, for every profile, even if a run is using them.
-///
-/// # Errors
-/// The server refuses to drop one.
 pub fn drop_all(control: &mut Control) -> Result<(), Error> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(control.dialect());

@@ -31,7 +31,6 @@ pub struct TpccRows<'a, F: RowFormat = CopyBinary> {
     next: u64,
     /// Number of the unit after the last.
     end: u64,
-    /// Number of units in a block.
     block_units: u32,
     /// The permutation of the current block, which selects the tenth of its units that are marked, or the
     /// customers of its orders.

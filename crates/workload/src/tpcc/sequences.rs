@@ -53,9 +53,6 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
 }
 
 /// Sets every taken `d_next_o_id` to the next free number; returns how many were changed.
-///
-/// # Errors
-/// The server refuses the update.
 pub fn repair(control: &mut Control) -> Result<u64, Error> {
     let action = "setting d_next_o_id to the next free number";
     let highest_o_id = highest_o_id(control);
@@ -69,9 +66,6 @@ pub fn repair(control: &mut Control) -> Result<u64, Error> {
 }
 
 /// The sum of the next order numbers of all districts: its growth is the number of new orders.
-///
-/// # Errors
-/// The server refuses the query, or the connection is lost.
 pub fn next_order_number_sum(control: &mut Control) -> Result<u64, prony_server::control::Error> {
     let sum = control.dialect().sum_of("d_next_o_id");
     let sum = control.query_value(&format!("select {sum} from district"))?;

@@ -19,9 +19,6 @@ pub struct UnfinishedLoad {
 }
 
 /// Returns the load that has not finished; `None` if there is none.
-///
-/// # Errors
-/// The query failed.
 pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
     let tables = catalog::find::<Table>(control)?;
     Ok(find_among(&tables))

@@ -22,9 +22,6 @@ pub struct InsertedRecords {
 }
 
 /// Counts the inserted records in a table that was loaded with this many records.
-///
-/// # Errors
-/// The server refused.
 pub fn count_inserted(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
     let mut total = InsertedRecords::default();
     for first_series in (0..).step_by(SERIES_STEP as usize) {
@@ -68,9 +65,6 @@ fn add_series(
 }
 
 /// Returns those of the numbers whose records exist.
-///
-/// # Errors
-/// The server refused.
 pub fn find_existing(
     control: &mut Control,
     numbers: impl Iterator<Item = u64> + Clone,

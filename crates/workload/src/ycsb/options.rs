@@ -60,10 +60,6 @@ impl YcsbOptions {
     }
 }
 
-/// Reads all options.
-///
-/// # Errors
-/// Every problem.
 pub fn read(plan: &WorkloadPlan) -> Result<YcsbOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let options = YcsbOptions::read_all(&mut reader);

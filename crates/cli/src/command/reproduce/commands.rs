@@ -118,7 +118,7 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
     PlanInput {
         clients: value_from_flag("--clients", Some(settings.clients)),
         threads: value_from_flag("--threads", Some(settings.threads)),
-        protocol: value_from_flag("--protocol", scenario.protocol),
+        protocol: value_from_flag("--protocol", scenario.setup.protocol),
         // Also if it is none: a run without this flag has a warm-up of its own.
         warmup: value_from_flag("--warmup", Some(settings.warmup)),
         duration: value_from_flag("--duration", Some(settings.duration)),
@@ -274,7 +274,7 @@ mod tests {
                     scenario.id
                 );
                 assert_eq!(plan.workload.name, scenario.workload);
-                if let Some(protocol) = scenario.protocol {
+                if let Some(protocol) = scenario.setup.protocol {
                     assert_eq!(plan.drive.protocol, protocol, "{}", scenario.id);
                 }
                 assert_eq!(plan.drive.warmup, settings.warmup, "{}", scenario.id);

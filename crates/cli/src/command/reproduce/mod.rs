@@ -177,7 +177,7 @@ fn scale_scenario(
         output::notice(&format!(
             "prony: warning: {} was published for {}: its figures are not compared with those of {}",
             scenario.id,
-            scenario.product,
+            scenario.setup.product,
             control.product().name
         ));
     }

@@ -63,17 +63,9 @@ pub fn scenario_load(report: &LoadReport) -> ScenarioLoad {
 fn original_setup(scenario: &Scenario) -> OriginalSetup {
     OriginalSetup {
         dialect: Some(scenario.dialect),
-        product: scenario.product.clone(),
-        version: scenario.version.clone(),
-        machine: scenario.machine.clone(),
-        cpus: scenario.cpus,
+        setup: scenario.setup.clone(),
         // Published memory sizes in GB mean GiB.
         memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
-        disk: scenario.disk.clone(),
-        storage_size: scenario.storage_size.clone(),
-        iops: scenario.iops,
-        max_connections: scenario.max_connections,
-        max_rows: scenario.max_rows,
         data: scenarios::data_size(scenario),
         cached: scenario
             .cached
@@ -86,17 +78,8 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         clients: scenario
             .clients
             .and_then(|clients| u32::try_from(clients).ok()),
-        protocol: scenario.protocol,
         warmup_s: scenario.warmup.map(|time| time.as_secs_f64()),
         duration_s: scenario.duration.map(|time| time.as_secs_f64()),
-        settings: scenario.settings.clone(),
-        durability: scenario.durability.clone(),
         replication: (scenario.replication.as_deref()).and_then(Replication::from_name),
-        data_gb: scenario.data_gb,
-        high_availability: scenario.high_availability,
-        zones: scenario.zones,
-        region: scenario.region.clone(),
-        client_machine: scenario.client_machine.clone(),
-        client_cpus: scenario.client_cpus,
     }
 }

@@ -10,11 +10,18 @@ fn product(dialect: SqlDialect) -> &'static str {
     product.map_or("", |product| product.name)
 }
 
-fn sign(dialect: SqlDialect, sign: Sign) -> String {
+fn sign_text(dialect: SqlDialect, sign: Sign) -> String {
+    let has = |(setting, part): &(&str, &str)| format!("{} has {}", code(setting), code(part));
     let shown = match sign {
         Sign::Version(part) => format!("the version has {}", code(part)),
-        Sign::Setting(start) => format!("a setting or relation begins with {}", code(start)),
-        Sign::Value(setting, part) => format!("{} has {}", code(setting), code(part)),
+        Sign::Setting(start) => {
+            format!(
+                "a setting, relation, database or role begins with {}",
+                code(start)
+            )
+        }
+        Sign::Value(setting, part) => has(&(setting, part)),
+        Sign::Values(values) => values.iter().map(has).collect::<Vec<_>>().join(", and "),
     };
     format!("{}: {shown}", product(dialect))
 }
@@ -40,7 +47,8 @@ fn list(introduction: &str, elements: Vec<String>) -> String {
 
 fn section(service: Service) -> String {
     let quirks: &Quirks = service.quirks();
-    let signs = quirks.signs.iter().map(|(dialect, of)| sign(*dialect, *of));
+    let signs = quirks.signs.iter();
+    let signs = signs.map(|(dialect, sign)| sign_text(*dialect, *sign));
     let absent = quirks.absent.iter().map(|absent| {
         let topics: Vec<&str> = absent.topics.iter().map(|topic| topic.text()).collect();
         format!("{}: {}.", topics.join(", "), absent.why)
@@ -109,12 +117,12 @@ pub(super) fn page() -> String {
             .map(|(dialect, _)| product(*dialect))
             .collect();
         products.dedup();
-        let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
+        let yes_or_no = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
         [
             service.name().to_owned(),
             products.join(", "),
-            word(quirks.is_other_engine),
-            word(quirks.was_at_hand),
+            yes_or_no(quirks.is_other_engine),
+            yes_or_no(quirks.was_at_hand),
         ]
     });
     let overview = table(["name", "answers as", "another engine", "at hand"], rows);

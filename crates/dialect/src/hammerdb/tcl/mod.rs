@@ -119,61 +119,35 @@ pub trait System {
 
     /// Formats a time in seconds since 1970. `utc`: in UTC instead of the local time zone; `format`: a
     /// strftime format, or `None` for Tcl's default (`Fri Nov 20 22:21:44 UTC 2026`).
-    ///
-    /// # Errors
-    ///
-    /// The time cannot be formatted.
     fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String>;
 
     /// Parses a time to seconds since 1970, by a strptime format or in a common form.
-    ///
-    /// # Errors
-    ///
-    /// The text is not a time.
     fn parse_date(&self, text: &str, _format: Option<&str>, _utc: bool) -> Result<i64, String> {
         Err(format!("unable to convert date-time string \"{text}\""))
     }
 
     /// Reads a text file.
-    ///
-    /// # Errors
-    /// The reason.
     fn read_file(&mut self, path: &str) -> Result<String, String>;
 
     /// Writes text to a file: appends, or replaces the contents.
-    ///
-    /// # Errors
-    /// The reason.
     fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String>;
 
     /// The kind of file at a path.
     fn path_kind(&self, path: &str) -> PathKind;
 
     /// The names in a directory.
-    ///
-    /// # Errors
-    /// The reason.
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String>;
 
     /// Creates a directory and its parents; an existing directory is not an error.
-    ///
-    /// # Errors
-    /// The reason.
     fn create_directory(&mut self, path: &str) -> Result<(), String>;
 
     /// Deletes a file or an empty directory; with `force`, a directory and its contents. A path that does not
     /// exist is not an error.
-    ///
-    /// # Errors
-    /// The reason.
     fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String>;
 
     fn working_directory(&self) -> String;
 
     /// Changes the working directory.
-    ///
-    /// # Errors
-    /// The reason.
     fn change_directory(&mut self, path: &str) -> Result<(), String>;
 
     fn process_id(&self) -> u32;

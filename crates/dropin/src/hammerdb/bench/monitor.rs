@@ -101,10 +101,6 @@ impl<'a> Monitor<'a> {
     }
 
     /// Executes the events of the timeline, whose times are relative to the start of the load.
-    ///
-    /// # Errors
-    ///
-    /// The counters could not be read.
     pub fn run(
         mut self,
         started: &Receiver<RunSchedule>,

@@ -13,9 +13,6 @@ use prony_dialect::hammerdb::{ProcTiming, RunLine, TimeProfile, TimingSection, U
 use prony_measure::{Counter, Distribution};
 
 /// Appends the profile to a file.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn write(
     path: &str,
     context: &RunContext<'_>,

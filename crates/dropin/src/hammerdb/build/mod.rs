@@ -23,9 +23,6 @@ use prony_workload::{Error, LoadDivision, LoadRequest, Workload};
 const LOAD_SEED: u64 = 0;
 
 /// Builds the schema.
-///
-/// # Errors
-/// The reason why it could not be built, and how to continue.
 pub fn build(
     request: &BuildRequest,
     lines: &VuserLines,

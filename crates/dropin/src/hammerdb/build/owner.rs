@@ -21,9 +21,6 @@ pub enum DatabaseState {
 }
 
 /// Creates the role, or sets the password of an existing one, and makes the superuser a member of it.
-///
-/// # Errors
-/// The server rejects a statement.
 pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
     match owner.product.dialect {
         SqlDialect::PostgreSql => {}
@@ -83,9 +80,6 @@ pub struct DatabaseTables {
 }
 
 /// Lists the tables in the database of this connection.
-///
-/// # Errors
-/// The server rejects a statement.
 pub fn list_tables(control: &mut Control) -> Result<DatabaseTables, String> {
     let names = database::table_names(control).map_err(error_text)?;
     let is_tprocc_table =
@@ -118,9 +112,6 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Creates the database, or grants the role the privileges to fill an existing one.
-///
-/// # Errors
-/// The server rejects a statement.
 pub fn create_or_grant_database(
     control: &mut Control,
     request: &BuildRequest,

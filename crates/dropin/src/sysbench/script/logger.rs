@@ -3,7 +3,7 @@
 //! In: calls from all workers. Out: sysbench's lines on stdout; the end of the run. Must never: print the
 //! same error once per thread.
 
-use super::super::call::{SysbenchCall, eprint, print_output_bytes, set_advice};
+use super::super::call::{SysbenchCall, eprint, print_advice, print_output_bytes, set_advice};
 use super::super::connection;
 use super::failure_line;
 use prony_dialect::sysbench::{
@@ -85,10 +85,10 @@ impl ScriptLogger {
             let api_errors = ["() failed", "SQL API error"];
             reason.contains(message) || api_errors.iter().any(|error| reason.ends_with(error))
         };
-        set_advice(
-            last.filter(|(_, message)| is_reason(message))
-                .map(|(text, _)| text),
-        );
+        // Another thread that failed at the same time may have taken the advice: it is left alone.
+        if let Some((text, _)) = last.filter(|(_, message)| is_reason(message)) {
+            set_advice(Some(text));
+        }
     }
 
     /// Whether a function has failed and its error is printed.
@@ -223,6 +223,8 @@ impl Listener for ScriptLogger {
             );
         }
         self.end_run();
+        // If another thread's error has ended the run already, nothing was logged here.
+        print_advice();
     }
 
     fn thread_done_failed(&self, reason: &str) {

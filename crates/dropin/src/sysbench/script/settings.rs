@@ -26,9 +26,6 @@ const QUERY_GAP_VARIABLE: &str = "PRONY_LUA_PATIENCE";
 const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 
 /// The settings of a script. `scripts_must_end`: the flag that ends the run when it is set.
-///
-/// # Errors
-/// The script cannot be read.
 pub fn script_settings(
     call: &SysbenchCall,
     command: &ScriptCommand,

@@ -90,12 +90,12 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
     published(
         "region",
         |run| declared(run, DeclaredFact::Region),
-        |original| original.region.clone(),
+        |original| original.setup.region.clone(),
     ),
     published(
         "zones",
         |run| declared(run, DeclaredFact::Zones),
-        |original| original.zones.map(|zones| zones.to_string()),
+        |original| original.setup.zones.map(|zones| zones.to_string()),
     ),
     fact("place of the client", |run| {
         let shared = run
@@ -134,13 +134,13 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
 
 pub(super) const INSTANCE: [Fact; 16] = [
     published("server", server, |original| {
-        let version = original.version.as_deref().unwrap_or_default();
-        text(&format!("{} {version}", original.product))
+        let version = original.setup.version.as_deref().unwrap_or_default();
+        text(&format!("{} {version}", original.setup.product))
     }),
     published(
         "instance type",
         |run| declared(run, DeclaredFact::Machine),
-        |original| original.machine.clone(),
+        |original| original.setup.machine.clone(),
     ),
     published(
         "CPUs",
@@ -152,7 +152,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
             let observed = observed.map(|cpus| cpus.to_string());
             observed.or_else(|| declared(run, DeclaredFact::Cpus))
         },
-        |original| original.cpus.map(|cpus| cpus.to_string()),
+        |original| original.setup.cpus.map(|cpus| cpus.to_string()),
     ),
     published(
         "memory",
@@ -171,27 +171,27 @@ pub(super) const INSTANCE: [Fact; 16] = [
             let declared = declared(run, DeclaredFact::Storage);
             declared.or_else(|| text(machine?.storage.as_deref()?))
         },
-        |original| original.disk.clone(),
+        |original| original.setup.disk.clone(),
     ),
     published(
         "size of storage",
         |run| declared(run, DeclaredFact::StorageSize),
-        |original| original.storage_size.clone(),
+        |original| original.setup.storage_size.clone(),
     ),
     published(
         "IOPS limit",
         |run| declared(run, DeclaredFact::Iops),
-        |original| original.iops.map(units::count),
+        |original| original.setup.iops.map(units::count),
     ),
     published(
         "maximum connections",
         |run| super::setting(run, "max_connections"),
-        |original| original.max_connections.map(units::count),
+        |original| original.setup.max_connections.map(units::count),
     ),
     Fact {
         label: "rows that it can store",
         read: Read::PublishedOnly,
-        published: |original| original.max_rows.map(units::count),
+        published: |original| original.setup.max_rows.map(units::count),
     },
     published(
         "replication",
@@ -214,6 +214,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
         |run| declared(run, DeclaredFact::HighAvailability),
         |original| {
             original
+                .setup
                 .high_availability
                 .map(|kind| kind.name().to_owned())
         },
@@ -226,7 +227,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
             let because = text(&because).map_or(String::new(), |text| format!(": {text}"));
             Some(format!("class {}{because}", durability.description()))
         },
-        |original| original.durability.clone(),
+        |original| original.setup.durability.clone(),
     ),
     fact("backups", |run| declared(run, DeclaredFact::Backups)),
     fact("encryption of the data", |run| {
@@ -241,13 +242,13 @@ pub(super) const CLIENT: [Fact; 6] = [
     published(
         "machine",
         |run| text(&host(run).name),
-        |original| original.client_machine.clone(),
+        |original| original.setup.client_machine.clone(),
     ),
     fact("CPU", |run| text(&host(run).cpu)),
     published(
         "CPUs",
         |run| positive(host(run).cpus.into()).map(units::count),
-        |original| original.client_cpus.map(|cpus| cpus.to_string()),
+        |original| original.setup.client_cpus.map(|cpus| cpus.to_string()),
     ),
     fact("memory", |run| {
         positive(host(run).memory_bytes).map(units::bytes)
@@ -285,7 +286,12 @@ pub(super) const DATA: [Fact; 8] = [
             |run| Some(before(run)?.database_bytes? as f64),
             |bytes| units::bytes(bytes as u64),
         ),
-        published: |original| original.data_gb.map(|size| format!("about {size} GB")),
+        published: |original| {
+            original
+                .setup
+                .data_gb
+                .map(|size| format!("about {size} GB"))
+        },
     },
     fact("server's cache", |run| {
         before(run)?.cache_bytes.map(units::bytes)
@@ -328,6 +334,7 @@ pub(super) const METHOD: [Fact; 5] = [
                 .clients
                 .map(|clients| units::count_with_noun(clients.into(), "client", "clients"));
             let protocol = original
+                .setup
                 .protocol
                 .map(|mode| format!("{} protocol", mode.name()));
             let parts: Vec<String> = clients.into_iter().chain(protocol).collect();
@@ -435,7 +442,6 @@ pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<Stri
     values.collect::<Vec<_>>().join("; ")
 }
 
-/// The published values of a fact.
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
     let published = |run: &Run| {
         let value = (fact.published)(&run.scenario.as_ref()?.original)?;

@@ -25,7 +25,6 @@ use results::ResultRow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The form of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageForm {
     /// All that is known of the runs.
@@ -197,13 +196,13 @@ fn setting(run: &Run, name: &str) -> Option<String> {
 /// Writes the settings of the server that matter to its speed and durability, beside the published ones.
 fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let published = |run: &Run, name: &str| -> Option<String> {
-        let settings = &run.scenario.as_ref()?.original.settings;
+        let settings = &run.scenario.as_ref()?.original.setup.settings;
         settings.get(name).map(|value| plain(value))
     };
     let mut names: BTreeSet<&str> = reported_server_settings().collect();
     let scenarios = runs.iter().filter_map(|run| run.scenario.as_ref());
     names.extend(
-        scenarios.flat_map(|scenario| scenario.original.settings.keys().map(String::as_str)),
+        scenarios.flat_map(|scenario| scenario.original.setup.settings.keys().map(String::as_str)),
     );
     names.retain(|name| {
         let is_known = |run: &&Run| setting(run, name).or(published(run, name)).is_some();

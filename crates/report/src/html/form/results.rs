@@ -145,7 +145,6 @@ fn metric(run: &Run, name: &str) -> Option<f64> {
     Some(rate.value)
 }
 
-/// Writes the table of the results.
 pub(super) fn write_table(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result {
     let metrics = metrics(rows);
     let names: Vec<String> = metrics.iter().map(|name| plain(name)).collect();

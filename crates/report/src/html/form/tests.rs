@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::html::{PageContents, verify, write, write_contents};
-use crate::sample_run::{formerly_judged as closed, test_build, with_tps, written};
+use crate::sample_run::{formerly_judged, test_build, with_tps, written};
 use prony_assertions::TextAssertions;
 use prony_store::{
     Check, DeclaredFact, PublishedMetric, QueryCounts, RunState, Severity, scenario,
@@ -25,7 +25,10 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
 
 #[test]
 fn a_test_report_has_each_section_and_is_verified_in_its_form() {
-    for runs in [vec![closed()], vec![closed(), with_tps(closed(), 900)]] {
+    for runs in [
+        vec![formerly_judged()],
+        vec![formerly_judged(), with_tps(formerly_judged(), 900)],
+    ] {
         let page = page_of(&runs);
         for (id, title) in SECTIONS {
             section(&page, id).assert_contains(title);
@@ -42,7 +45,7 @@ fn a_test_report_has_each_section_and_is_verified_in_its_form() {
 
 #[test]
 fn what_nobody_knows_is_called_not_observed() {
-    let mut run = closed();
+    let mut run = formerly_judged();
     run.observed = None;
     run.server.settings.clear();
     run.measured.queries = None;
@@ -79,7 +82,7 @@ fn results_are_medians_by_clients_and_invalid_runs_do_not_count() {
         advice: String::new(),
     };
     let run = |clients, tps| {
-        let mut run = with_tps(closed(), tps);
+        let mut run = with_tps(formerly_judged(), tps);
         run.state = RunState::Complete;
         // A run without any check would be judged again.
         run.checks = vec![finding(Severity::Note)];
@@ -129,7 +132,7 @@ fn results_are_medians_by_clients_and_invalid_runs_do_not_count() {
 
 #[test]
 fn published_facts_and_figures_stand_beside_those_of_the_test() {
-    let mut run = closed();
+    let mut run = formerly_judged();
     let settings = &mut run.server.settings;
     settings.insert("max_connections".to_owned(), 151.into());
     run.scenario = Some(Scenario {
@@ -142,9 +145,12 @@ fn published_facts_and_figures_stand_beside_those_of_the_test() {
             unit: "statements in 60 s".to_owned(),
         }],
         original: scenario::OriginalSetup {
-            machine: Some("rds.mysql.m1.medium".to_owned()),
-            max_connections: Some(4_000),
-            iops: Some(7_000),
+            setup: scenario::PublishedSetup {
+                machine: Some("rds.mysql.m1.medium".to_owned()),
+                max_connections: Some(4_000),
+                iops: Some(7_000),
+                ..scenario::PublishedSetup::default()
+            },
             ..scenario::OriginalSetup::default()
         },
         size_share: 1.0,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::html::embedded::Content;
 use crate::html::{VerifyError, verify, write};
-use crate::sample_run::{formerly_judged as closed, price_sheet, test_build, with_tps, written};
+use crate::sample_run::{formerly_judged, price_sheet, test_build, with_tps, written};
 use prony_assertions::TextAssertions;
 
 /// A price sheet with these configurations, each with its price per month.
@@ -33,7 +33,7 @@ fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
 /// Runs with these throughputs, in transactions per second.
 fn runs(tps: &[u64]) -> Vec<Run> {
     let run = |(index, tps): (usize, &u64)| {
-        let mut run = with_tps(closed(), *tps);
+        let mut run = with_tps(formerly_judged(), *tps);
         run.id = format!("run-{index}");
         run
     };
@@ -207,6 +207,8 @@ fn every_page_with_prices_links_to_them() {
         let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), number);
         let page = page_with_prices(&runs(&[100, 300][..number]), &inputs);
         assert!(page.contains("<li><a href=\"#prices\">"), "{number} runs");
+        let asks = page.contains("<h1>tpcb: what it costs on a, b</h1>");
+        assert_eq!(asks, number == 2, "{number} runs");
     }
 }
 

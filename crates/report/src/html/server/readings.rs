@@ -64,7 +64,6 @@ impl Readings<'_> {
         self.line("CPUs of the server's processes", |rows| mean(rows, cpus))
     }
 
-    /// A number of sessions.
     pub fn sessions(&self, name: &str, count: fn(&ServerSecond) -> Option<u32>) -> ChartLine {
         self.line(name, |rows| mean(rows, |row| count(row).map(f64::from)))
     }

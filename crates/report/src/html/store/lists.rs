@@ -72,7 +72,7 @@ fn write_filters(out: &mut Html, list: &RunList<'_>) -> fmt::Result {
     out.push_str("<form class=\"filters\" action=\"/\" method=\"get\" role=\"search\">\n");
     let workloads = list.workloads.iter().map(String::as_str);
     write_select(out, "workload", workloads, filter.workload.as_deref())?;
-    let verdicts = RunVerdict::ALL.into_iter().map(RunVerdict::name);
+    let verdicts = RunVerdict::all().map(RunVerdict::name);
     write_select(
         out,
         "verdict",

@@ -45,9 +45,6 @@ pub fn write_live(
 }
 
 /// The event of a run in progress: its page's changing part.
-///
-/// # Errors
-/// If a figure cannot be written.
 pub fn events_of(run: &Run) -> Result<String, fmt::Error> {
     let mut event = "event: seconds\n".to_owned();
     for line in content(run)?.into_string().lines() {

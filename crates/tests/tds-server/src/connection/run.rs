@@ -266,7 +266,6 @@ impl Connection {
     }
 }
 
-/// How a statement ended.
 enum StatementEnd {
     /// The next statement runs.
     Next,

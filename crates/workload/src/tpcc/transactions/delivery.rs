@@ -5,7 +5,7 @@
 //! All districts are processed in one database transaction. `pacing` decides whether the terminal waits for
 //! the delivery to end.
 
-use super::{Transactions, steps};
+use super::{Transactions, named_steps};
 use crate::tpcc::execution::{
     Execution, RowReader, call_for_int, int_value, missing_row, money_value,
 };
@@ -47,10 +47,7 @@ impl Transactions {
             }
             Execution::Steps(steps) => steps,
         };
-        steps!(
-            steps,
-            [begin, oldest, dequeue, order, lines, sum, customer, commit]
-        );
+        let [begin, oldest, dequeue, order, lines, sum, customer, commit] = named_steps(steps);
         let (mut orders, mut delivered) = (DistrictOrders::default(), 0);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;

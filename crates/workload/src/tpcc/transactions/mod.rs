@@ -14,7 +14,7 @@ use super::execution::{Execution, Mode, StepRunner};
 use super::input::TpccTransaction;
 use super::profile::Profile;
 use super::routines;
-use super::statements::StatementSet;
+use super::statements::{StatementSet, TransactionStep};
 pub use new_order::OrderResult;
 use prony_document::SqlDialect;
 use prony_session::Db;
@@ -89,12 +89,8 @@ impl Transactions {
     }
 }
 
-/// Names the steps of a transaction, in the order of the engines' `statements.sql`.
-macro_rules! steps {
-    ($steps:expr, $pattern:pat) => {
-        let $pattern = &$steps[..] else {
-            unreachable!("each statements.sql has these steps");
-        };
-    };
+/// The steps of a transaction, to be named in the order of the engines' `statements.sql`.
+fn named_steps<const N: usize>(steps: &[TransactionStep]) -> &[TransactionStep; N] {
+    let steps = steps.try_into();
+    steps.expect("each statements.sql has these steps")
 }
-use steps;

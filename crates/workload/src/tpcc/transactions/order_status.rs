@@ -1,7 +1,7 @@
 //! The order-status transaction [2.6]: a customer's newest order and its lines. Must never change a
 //! row, or combine an order from one state of the database with lines from another.
 
-use super::{Transactions, steps};
+use super::{Transactions, named_steps};
 use crate::tpcc::customers::middle_customer;
 use crate::tpcc::execution::{Execution, RowReader, call_for_int, int_value, missing_row};
 use crate::tpcc::input::{CustomerKey, OrderStatus, TpccTransaction};
@@ -52,7 +52,7 @@ impl Transactions {
             }
             Execution::Steps(steps) => steps,
         };
-        steps!(steps, [begin, names, customer, order, lines, commit]);
+        let [begin, names, customer, order, lines, commit] = named_steps(steps);
         let mut status = StatusReader::default();
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;

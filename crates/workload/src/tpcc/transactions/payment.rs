@@ -3,7 +3,7 @@
 //! Every mode updates the customer's row first, then the district's, and last the warehouse's, for which all
 //! payments of the warehouse contend.
 
-use super::{Transactions, steps};
+use super::{Transactions, named_steps};
 use crate::tpcc::customers::middle_customer;
 use crate::tpcc::execution::{
     Execution, RowReader, call_for_int, int_value, missing_row, money_value,
@@ -54,10 +54,7 @@ impl Transactions {
             }
             Execution::Steps(steps) => steps,
         };
-        steps!(
-            steps,
-            [begin, names, customer, district, warehouse, history, commit]
-        );
+        let [begin, names, customer, district, warehouse, history, commit] = named_steps(steps);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
         let c_id = match input.customer {

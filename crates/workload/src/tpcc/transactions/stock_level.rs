@@ -1,7 +1,7 @@
 //! The stock-level transaction [2.8]: counts the items in a district's last 20 orders that run low. It
 //! changes no row, and needs no isolation above read committed.
 
-use super::{Transactions, steps};
+use super::{Transactions, named_steps};
 use crate::tpcc::execution::{Execution, call_for_int, int_value, missing_row};
 use crate::tpcc::input::{StockLevel, TpccTransaction};
 use prony_session::{Db, DbError};
@@ -26,7 +26,7 @@ impl Transactions {
             }
             Execution::Steps(steps) => steps,
         };
-        steps!(steps, [begin, district, low, commit]);
+        let [begin, district, low, commit] = named_steps(steps);
         let mut numbers = [None; 2];
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;

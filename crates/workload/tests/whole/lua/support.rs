@@ -7,7 +7,7 @@ use prony_server::{Control, Environment, Target};
 use prony_test_servers::TestControl;
 use prony_workload::lua::{
     Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
-    ScriptSettings, SqlFailure, ThreadTask, search_path,
+    ScriptSettings, SqlFailure, ThreadTask,
 };
 use prony_workload::oltp::distribution::Distribution;
 use prony_workload::sysbench::{Driver, IgnoredErrors};
@@ -239,18 +239,11 @@ fn settings(
             display_text: format!("--{name}={value}"),
             is_from_file: false,
         });
+    let listener = Arc::clone(recorder) as Arc<dyn Listener>;
+    let text = script.as_bytes().to_vec();
     ScriptSettings {
-        text: script.as_bytes().to_vec(),
-        path: options.path.clone(),
-        name: options
-            .path
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
         is_v1_1: options.is_v1_1,
         version: if options.is_v1_1 { "1.1.0" } else { "1.0.20" }.to_owned(),
-        version_string: "sysbench 1.0.20".to_owned(),
         argv: ["sysbench", "./t.lua", command].map(str::to_owned).to_vec(),
         command: Some(command.to_owned()),
         general_options: general_options
@@ -258,26 +251,17 @@ fn settings(
             .to_vec(),
         script_options: script_options.collect(),
         threads: options.threads,
-        driver: database.driver,
         server: Some(database.target.clone()),
         query_mode: options.query_mode,
-        missing_driver_message: None,
-        missing_server_message: None,
         ignored_errors: options.ignored_errors.clone(),
         random: RandomSettings {
             default_distribution: Distribution::Uniform,
-            iterations: 12,
-            spec_pct: 1,
-            spec_res: 75,
-            pareto_h: 0.2,
-            zipfian_exponent: 0.8,
+            ..RandomSettings::default()
         },
-        search_path: search_path(None, None),
-        c_search_path: None,
         memory_limit_bytes: options.memory_limit_bytes,
         max_query_gap_s: options.max_query_gap_s,
         scripts_must_end: Arc::clone(&recorder.scripts_must_end),
-        listener: Arc::clone(recorder) as Arc<dyn Listener>,
+        ..ScriptSettings::new(&options.path, text, database.driver, listener)
     }
 }
 

@@ -22,7 +22,6 @@ pub struct TpccOutcome {
     pub retries: u64,
     /// The distinct codes under which the failures are counted.
     pub error_codes: Vec<String>,
-    /// Number of outages.
     pub outages: usize,
 }
 

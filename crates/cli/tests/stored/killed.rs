@@ -1,21 +1,9 @@
 //! How each command reports runs whose Prony process was killed.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use document::new_run;
-use home::Home;
+use crate::document::{new_run, set_figures};
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::json;
-
-impl Home {
-    fn write_file(&self, file: &str, text: &str) -> String {
-        let path = self.0.join(file);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
-    }
-}
 
 #[test]
 fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
@@ -45,20 +33,13 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
 #[test]
 fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let home = Home::new("cut-off");
-    let latency = json!({
-        "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
-    });
     for (id, state) in [("20261121-1001", "partial"), ("20261121-1002", "complete")] {
         let mut run = new_run();
         run["id"] = json!(id);
         run["state"] = json!(state);
         run["ended_because"] = json!("interrupted: Prony was killed or the machine went down");
-        run["measured"]["length_s"] = json!(60.0);
-        run["measured"]["kinds"] = json!([{
-            "kind": null, "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-            "tps": 1600.0, "response": latency, "service": latency, "busy_s": 480.0,
-        }]);
-        home.write_file(&format!("runs/{id}.json"), &run.to_string());
+        set_figures(&mut run, 60.0, 1600.0, [5e6, 9e6], 480.0);
+        home.store(&run);
     }
     let path = home.0.join("runs/20261121-1001.json");
     let document = std::fs::read(&path).expect("it is there");

@@ -1,5 +1,6 @@
 //! A separate store for one test, on which it runs `prony`.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -12,6 +13,19 @@ impl Home {
         let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("runs")).expect("a folder");
         Home(folder)
+    }
+
+    /// Writes a file; returns its path.
+    pub fn write_file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("it is written");
+        path.display().to_string()
+    }
+
+    /// Stores a run under its id.
+    pub fn store(&self, run: &Value) {
+        let id = run["id"].as_str().expect("an id");
+        self.write_file(&format!("runs/{id}.json"), &run.to_string());
     }
 
     /// Runs the program to its end.

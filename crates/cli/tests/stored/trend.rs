@@ -1,50 +1,17 @@
 //! `prony trend` end to end: which runs it uses, the changes that it finds, and every output format.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use document::new_run;
-use home::Home;
+use crate::document::run_of_a_minute;
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::{Value, json};
 
 /// Stores a complete run of 60 s on the `day` of a month, modified by `change`.
 fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
     let id = format!("202611{day:02}-1000-tpcb");
-    let committed = (tps * 60.0) as u64;
-    let latency = json!({
-        "samples": committed, "mean_ns": 8e9 / tps, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
-    });
-    let mut run = new_run();
-    let mut set = |pointer: &str, value: Value| {
-        *run.pointer_mut(pointer).expect("a member") = value;
-    };
-    set("/id", json!(id));
-    set("/state", json!("complete"));
-    set("/rules_version", json!(1));
-    set(
-        "/started_at",
-        json!(format!("2026-11-{day:02}T10:00:00+00:00")),
-    );
-    set("/server/address", json!({"tcp": "192.0.2.7:5432"}));
-    set("/drive/io", json!("ring"));
-    set("/drive/network", json!("tcp"));
-    set(
-        "/window",
-        json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
-    );
-    set("/measured/length_s", json!(60.0));
-    set(
-        "/measured/kinds",
-        json!([{
-            "kind": null, "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-            "tps": tps, "response": latency, "service": latency, "busy_s": 480.0,
-        }]),
-    );
+    let started_at = format!("2026-11-{day:02}T10:00:00+00:00");
+    let mut run = run_of_a_minute(&id, &started_at, tps, [8e9 / tps, 9e6], 480.0);
     change(&mut run);
-    let path = home.0.join("runs").join(format!("{id}.json"));
-    std::fs::write(path, run.to_string()).expect("it is written");
+    home.store(&run);
 }
 
 /// Twenty days; from the 13th on, the server has another version and is slower. The run of the 5th has other

@@ -1,52 +1,18 @@
 //! `prony compare` end to end: single runs, repeats, experiments, limits, and every output format.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use document::new_run;
-use home::Home;
+use crate::document::run_of_a_minute;
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::{Value, json};
 
 impl Home {
     /// Stores a complete run of this throughput, modified by `change`.
     fn store_run(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
-        let committed = (tps * 60.0) as u64;
-        let latency = json!({
-            "samples": committed, "mean_ns": 4e6, "min_ns": 1000, "max_ns": 90_000_000,
-            "p99_ns": 9e10 as u64 / tps as u64,
-        });
         let start_second: u32 = id[id.len() - 1..].parse().expect("ids end in a digit");
-        let mut run = new_run();
-        let mut set = |pointer: &str, value: Value| {
-            *run.pointer_mut(pointer).expect("a member") = value;
-        };
-        set("/id", json!(id));
-        set("/state", json!("complete"));
-        set("/rules_version", json!(1));
-        set(
-            "/started_at",
-            json!(format!("2026-11-21T10:00:{start_second:02}+00:00")),
-        );
-        set("/server/address", json!({"tcp": "192.0.2.7:5432"}));
-        set("/drive/io", json!("ring"));
-        set("/drive/network", json!("tcp"));
-        set(
-            "/window",
-            json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
-        );
-        set("/measured/length_s", json!(60.0));
-        set(
-            "/measured/kinds",
-            json!([{
-                "kind": null, "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-                "tps": tps, "response": latency, "service": latency, "busy_s": 1.0,
-            }]),
-        );
+        let started_at = format!("2026-11-21T10:00:{start_second:02}+00:00");
+        let mut run = run_of_a_minute(id, &started_at, tps, [4e6, 9e10 / tps], 1.0);
         change(&mut run);
-        let path = self.0.join("runs").join(format!("{id}.json"));
-        std::fs::write(path, run.to_string()).expect("it is written");
+        self.store(&run);
     }
 
     /// Two variants of three alternating runs each, the second 10 % faster, and a run outside the experiment.

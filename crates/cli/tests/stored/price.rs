@@ -1,44 +1,28 @@
 //! `prony price` end to end, and pages with prices; `prony audit`.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use document::new_run;
-use home::Home;
+use crate::document::{complete_run, set_figures};
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::json;
 
 impl Home {
-    fn write_file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
-    }
-
     /// Stores a run of 64 clients and ten minutes after those already stored; returns its id.
-    fn store(&self, tps: f64, p99_ms: f64) -> String {
+    fn store_next_run(&self, tps: f64, p99_ms: f64) -> String {
         let stored = std::fs::read_dir(self.0.join("runs")).expect("a folder");
         let number = stored.count() + 1;
-        let (id, committed) = (format!("20261121-10{number:02}"), (tps * 600.0) as u64);
-        let latency = json!({
-            "samples": committed, "mean_ns": 64e9 / tps, "min_ns": 1000, "max_ns": 90_000_000,
-            "p99_ns": (p99_ms * 1e6) as u64,
-        });
-        let mut run = new_run();
-        run["id"] = json!(id);
-        run["state"] = json!("complete");
-        run["rules_version"] = json!(1);
-        run["started_at"] = json!(format!("2026-11-21T10:{number:02}:00+00:00"));
+        let id = format!("20261121-10{number:02}");
+        let mut run = complete_run(&id, &format!("2026-11-21T10:{number:02}:00+00:00"));
         run["workload"]["scale"] = json!(100);
         run["drive"]["clients"] = json!(64);
         run["window"]["measured_s"] = json!(600.0);
-        run["measured"]["length_s"] = json!(600.0);
-        run["measured"]["kinds"] = json!([{
-            "kind": null, "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-            "tps": tps, "response": latency, "service": latency, "busy_s": 64.0 * 600.0,
-        }]);
-        self.write_file(&format!("runs/{id}.json"), &run.to_string());
+        set_figures(
+            &mut run,
+            600.0,
+            tps,
+            [64e9 / tps, p99_ms * 1e6],
+            64.0 * 600.0,
+        );
+        self.store(&run);
         id
     }
 }
@@ -62,7 +46,10 @@ fn sheet(runs: [&str; 2], as_of: &str) -> String {
 #[test]
 fn runs_are_compared_and_priced() {
     let home = Home::new("priced");
-    let (small, big) = (home.store(10_000.0, 15.0), home.store(25_000.0, 8.0));
+    let (small, big) = (
+        home.store_next_run(10_000.0, 15.0),
+        home.store_next_run(25_000.0, 8.0),
+    );
     let compared = home.run(&["compare", &small, &big], 0);
     compared.assert_starts_with("COMPARABLE");
     compared.assert_contains("+150.0 %");
@@ -96,7 +83,7 @@ fn runs_are_compared_and_priced() {
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let home = Home::new("usual");
-    let small = home.store(10_000.0, 15.0);
+    let small = home.store_next_run(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
     assert_eq!(last.status.code(), Some(2));
     home.write_file("prices.toml", &sheet([&small, &small], "2019"));
@@ -134,7 +121,7 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 #[test]
 fn a_sheet_may_list_runs_with_commas() {
     let home = Home::new("listed");
-    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store(tps, 8.0));
+    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_next_run(tps, 8.0));
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
     let points = |runs: &[&str]| {
@@ -178,7 +165,7 @@ fn a_sheet_may_list_runs_with_commas() {
 #[test]
 fn show_names_the_file_that_was_read() {
     let home = Home::new("read");
-    let id = home.store(10_000.0, 15.0);
+    let id = home.store_next_run(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
     let text = home.run(&["show", "last", "--full"], 0);
@@ -224,7 +211,7 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
 #[test]
 fn an_invalid_run_has_no_price() {
     let home = Home::new("invalid");
-    let id = home.store(10_000.0, 15.0);
+    let id = home.store_next_run(10_000.0, 15.0);
     let path = home.0.join("runs").join(format!("{id}.json"));
     let text = std::fs::read_to_string(&path).expect("it is stored");
     let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -243,7 +230,10 @@ fn an_invalid_run_has_no_price() {
 #[test]
 fn a_report_with_prices_is_verified_with_its_sheet() {
     let home = Home::new("drawn");
-    let (small, big) = (home.store(10_000.0, 15.0), home.store(25_000.0, 8.0));
+    let (small, big) = (
+        home.store_next_run(10_000.0, 15.0),
+        home.store_next_run(25_000.0, 8.0),
+    );
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2019"));
     let page = home.0.join("report.html").display().to_string();
     // The sheet assigns each run to a configuration.
@@ -306,7 +296,10 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
 fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
     let home = Home::new("variants");
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps.iter().map(|tps| home.store(*tps, 8.0)).collect();
+    let ids: Vec<String> = all_tps
+        .iter()
+        .map(|tps| home.store_next_run(*tps, 8.0))
+        .collect();
     add_to_experiment(&home, &ids);
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
@@ -382,7 +375,10 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
     let home = Home::new(name);
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps.iter().map(|tps| home.store(*tps, 8.0)).collect();
+    let ids: Vec<String> = all_tps
+        .iter()
+        .map(|tps| home.store_next_run(*tps, 8.0))
+        .collect();
     add_to_experiment(&home, &ids);
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     (home, ids, prices)

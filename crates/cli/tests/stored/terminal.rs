@@ -1,10 +1,7 @@
 //! Control characters in text from servers, files and plans are never sent to a terminal.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use home::Home;
+use crate::document::new_run;
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
 use std::fs::File;
@@ -157,14 +154,13 @@ fn names_of_files_and_variants_send_no_control_characters() {
 #[test]
 fn views_of_a_document_send_no_control_characters() {
     let home = Home::new("hostile-document");
-    let mut run = document::new_run();
+    let mut run = new_run();
     run["id"] = "20261121-100000-tpcb-0001".into();
     run["state"] = "partial".into();
     run["workload"]["title"] = HOSTILE.into();
     run["server"]["version"] = HOSTILE.into();
     run["server"]["database"] = HOSTILE.into();
-    let path = home.0.join("runs/20261121-100000-tpcb-0001.json");
-    std::fs::write(path, run.to_string()).expect("a document");
+    home.store(&run);
     let text = home.run(&["show", "last", "--json"], 0);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(document["workload"]["title"], HOSTILE);

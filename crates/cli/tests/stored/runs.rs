@@ -1,24 +1,15 @@
 //! `prony runs`: listing, labels and deletion; `prony judge`.
 
-#[path = "home/document.rs"]
-mod document;
-mod home;
-
-use document::new_run;
-use home::Home;
+use crate::document::{complete_run, new_run, set_figures};
+use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::json;
 
 /// Stores a complete run.
 fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
-    let mut run = new_run();
-    run["id"] = json!(id);
-    run["state"] = json!("complete");
-    run["rules_version"] = json!(1);
-    run["started_at"] = json!(started_at);
+    let mut run = complete_run(id, started_at);
     run["workload"]["name"] = json!(workload);
-    let path = home.0.join("runs").join(format!("{id}.json"));
-    std::fs::write(path, run.to_string()).expect("it is written");
+    home.store(&run);
 }
 
 fn home_with_runs(name: &str) -> Home {
@@ -153,22 +144,12 @@ fn very_many_wrong_options_are_counted() {
 
 /// Stores a complete run of 60 s on a unix socket, judged by these rules with one finding.
 fn store_judged_run(home: &Home, id: &str, rules_version: u32) {
-    let latency = json!({
-        "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
-    });
-    let mut run = new_run();
-    run["id"] = json!(id);
-    run["state"] = json!("complete");
+    let mut run = complete_run(id, "2026-11-21T10:00:00+00:00");
     run["rules_version"] = json!(rules_version);
-    run["measured"]["length_s"] = json!(60.0);
-    run["measured"]["kinds"] = json!([{
-        "kind": null, "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-        "tps": 1600.0, "response": latency, "service": latency, "busy_s": 480.0,
-    }]);
+    set_figures(&mut run, 60.0, 1600.0, [5e6, 9e6], 480.0);
     run["checks"] =
         json!([{"id": "former", "severity": "caveat", "finding": "a former rule", "advice": ""}]);
-    let path = home.0.join("runs").join(format!("{id}.json"));
-    std::fs::write(path, run.to_string()).expect("it is written");
+    home.store(&run);
 }
 
 #[test]
@@ -210,9 +191,8 @@ fn a_run_in_progress_is_not_judged() {
     let home = Home::new("judge-running");
     let mut run = new_run();
     run["id"] = json!("20261121-1001");
-    let path = home.0.join("running.json");
-    std::fs::write(&path, run.to_string()).expect("it is written");
-    home.run(&["judge", path.to_str().expect("UTF-8")], 2);
+    let path = home.write_file("running.json", &run.to_string());
+    home.run(&["judge", &path], 2);
 }
 
 #[test]
@@ -262,7 +242,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
     shown.assert_contains("Not judged by this version");
-    home.run(&["runs"], 0).assert_contains("not judged");
+    home.run(&["runs"], 0).assert_contains("not-judged");
 }
 
 #[test]
