@@ -32,8 +32,9 @@ pub enum EntryPlacement {
     /// In one text with the statement that ends the block, as on MySQL, whose other requests have a round trip for each
     /// statement. A single statement is made a block in one text.
     InText,
-    /// Before the statement that ends the block, and first in a request outside a block, whose statements the server
-    /// executes as one transaction, as PostgreSQL does.
+    /// A part of the first statement that writes, by a common table expression as on PostgreSQL: that costs the server a third
+    /// of a statement of its own. Of text and of statements that cannot have one: before the statement that ends the block,
+    /// and first in a request outside a block, whose statements the server executes as one transaction.
     InRequest,
     /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
     /// statement is made a block. Statements that are sent as text have it before the end of their block.
@@ -166,6 +167,8 @@ pub(crate) struct ClientLedger {
     is_written: bool,
     /// Whether it has sent a statement that may have changed something.
     has_changed: bool,
+    /// Whether it has a savepoint: what follows may be rolled back alone.
+    has_savepoint: bool,
     /// Whether its block has failed, of a script whose statements the ledger does not see.
     has_failed: bool,
     /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
@@ -195,6 +198,7 @@ impl ClientLedger {
             },
             is_written: false,
             has_changed: false,
+            has_savepoint: false,
             has_failed: false,
             is_in_block: false,
             text: String::new(),
@@ -205,6 +209,8 @@ impl ClientLedger {
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();
+        let start = statement.bytes().first_chunk::<4>();
+        self.has_savepoint |= start.is_some_and(|word| word.eq_ignore_ascii_case(b"save"));
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
@@ -282,11 +288,13 @@ impl ClientLedger {
         mut batch: impl ExactSizeIterator<Item = &'a Statement> + Clone,
         mode: QueryMode,
     ) -> Option<(usize, &Statement, [Value<'static>; 2])> {
-        if self.ledger.placement != EntryPlacement::WithWrite
+        let is_expression = self.ledger.placement == EntryPlacement::InRequest;
+        if self.ledger.placement == EntryPlacement::InText
             || self.is_written
+            || self.has_savepoint
             || mode == QueryMode::Simple
-            // What several statements outside a block do is several transactions.
-            || !(self.is_in_block || batch.len() == 1)
+            // Elsewhere, what several statements outside a block do is several transactions.
+            || !(self.is_in_block || batch.len() == 1 || is_expression)
         {
             return None;
         }
@@ -294,13 +302,21 @@ impl ClientLedger {
             .clone()
             .position(|statement| statement.effect() == Effect::Writes)?;
         let statement = batch.nth(position)?;
-        if statement.is_joined() || !(self.is_in_block || can_be_in_block(statement)) {
+        let can_have_it = if is_expression {
+            takes_expression(statement)
+        } else {
+            !statement.is_joined() && (self.is_in_block || can_be_in_block(statement))
+        };
+        if !can_have_it {
             return None;
         }
         let (_, values) = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
-            .or_insert_with(|| combine(statement, &self.insert, self.is_in_block));
+            .or_insert_with(|| match is_expression {
+                true => with_expression(statement, &self.insert),
+                false => combine(statement, &self.insert, self.is_in_block),
+            });
         Some((position, combined, values))
     }
 
@@ -370,7 +386,7 @@ impl ClientLedger {
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
         let has_changed = std::mem::take(&mut self.has_changed);
-        (self.is_in_block, self.has_failed) = (false, false);
+        (self.is_in_block, self.has_failed, self.has_savepoint) = (false, false, false);
         match settlement {
             Settlement::RolledBack => return,
             Settlement::Committed if !is_written => {
@@ -399,14 +415,7 @@ impl ClientLedger {
 /// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes last.
 /// The first word must not be one for which the text is sent as such (SET, BEGIN).
 fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Statement {
-    let count = statement.parameter_count();
-    let mut insert_text = String::new();
-    for (text, index) in insert.parts() {
-        insert_text.push_str(&String::from_utf8_lossy(text));
-        if let Some(index) = index {
-            insert_text.push_str(&format!("${}", count + index + 1));
-        }
-    }
+    let insert_text = text_after(statement, insert);
     let (before, after) = if is_in_block {
         ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", "")
     } else {
@@ -417,15 +426,56 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
     };
     let sql = statement.sql();
     let text = format!("{before};{insert_text};SET NOCOUNT OFF;{sql}{after}");
-    let declared = statement.types();
-    let types = (0..count).map(|index| declared.get(index).copied().flatten());
-    let types = types.chain(insert.types().iter().copied());
     // Each of the two texts is another statement of the connection.
     let id = insert.id() + 1 + 2 * statement.id() + u32::from(is_in_block);
     StatementIds::new()
         .add(&text)
-        .with_suggested_types(types)
+        .with_suggested_types(types_of_both(statement, insert))
         .with_id(id)
+}
+
+/// The statement with the insert as a common table expression, which PostgreSQL executes whether it is used or not.
+fn with_expression(statement: &Statement, insert: &Statement) -> Statement {
+    let insert_text = text_after(statement, insert);
+    let text = format!("WITH prony_ledger AS ({insert_text}) {}", statement.sql());
+    let combined = StatementIds::new().add(&text);
+    combined
+        .with_types(types_of_both(statement, insert))
+        .with_id(insert.id() + 1 + statement.id())
+}
+
+/// Whether a statement of PostgreSQL can have another one as a common table expression.
+fn takes_expression(statement: &Statement) -> bool {
+    let is_word = |byte: &u8| byte.is_ascii_alphabetic();
+    let word = statement.bytes().iter().take_while(|byte| is_word(byte));
+    let word = &statement.bytes()[..word.count()];
+    ["insert", "update", "delete"]
+        .iter()
+        .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+        && std::str::from_utf8(statement.bytes()).is_ok()
+}
+
+/// The text of the insert, whose parameters follow those of the statement.
+fn text_after(statement: &Statement, insert: &Statement) -> String {
+    let count = statement.parameter_count();
+    let mut insert_text = String::new();
+    for (text, index) in insert.parts() {
+        insert_text.push_str(&String::from_utf8_lossy(text));
+        if let Some(index) = index {
+            insert_text.push_str(&format!("${}", count + index + 1));
+        }
+    }
+    insert_text
+}
+
+/// The types of the statement's parameters, and then those of the insert's.
+fn types_of_both(
+    statement: &Statement,
+    insert: &Statement,
+) -> impl Iterator<Item = Option<ParameterType>> {
+    let declared = statement.types();
+    let own = (0..statement.parameter_count()).map(|index| declared.get(index).copied().flatten());
+    own.chain(insert.types().iter().copied())
 }
 
 /// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
@@ -638,5 +688,46 @@ mod tests {
         assert_eq!(results, [2, 1]);
         client.settle(Settlement::Committed);
         assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
+    }
+
+    #[test]
+    fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::InRequest,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(ledger, 0);
+        let mut ids = StatementIds::new();
+        let update = ids.add("UPDATE t SET a = $2 WHERE b = $1");
+        let update = update.with_types([Some(ParameterType::Int), None]);
+        let [own, call, select] =
+            ["WITH x AS (SELECT 1) DELETE FROM t", "CALL p()", "SELECT 1"].map(|sql| ids.add(sql));
+        let mut request = |batch: &[&Statement], mode| {
+            batch.iter().for_each(|statement| client.note(statement));
+            let batch = batch.iter().copied();
+            let entry = client.entry_with_write(batch, mode);
+            let entry = entry.map(|(position, combined, values)| {
+                let types = combined.types().to_vec();
+                (position, combined.sql().to_owned(), types, values[1])
+            });
+            client.settle(Settlement::Committed);
+            entry
+        };
+        let types = [Some(ParameterType::Int), None].into_iter();
+        let types = types.chain([Some(ParameterType::Int), Some(ParameterType::BigInt)]);
+        let text =
+            "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4)) UPDATE t SET a = $2 WHERE b = $1";
+        let expected = (1, text.to_owned(), types.collect(), Value::Int(1));
+        let found = request(&[&select, &update], QueryMode::Prepared);
+        assert_eq!(found, Some(expected));
+        assert_eq!(request(&[&update], QueryMode::Simple), None);
+        for statement in [&own, &call, &select] {
+            assert_eq!(request(&[statement], QueryMode::Extended), None);
+        }
+        // It could be rolled back without the transaction.
+        let savepoint = ids.add("SAVEPOINT s");
+        assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
     }
 }
