@@ -418,6 +418,102 @@ mod tests {
 
     fn statistics(rows: &[(&str, &str, u64, u64)]) -> StatementStatistics {
         let text = |text: &dyn ToString| Some(text.to_string());
+        let rows = rows.iter().map(|(key, sql, calls, rows)| {
+            vec![
+                text(key),
+                text(sql),
+                text(calls),
+                text(&(calls * 10)),
+                text(rows),
+            ]
+        });
+        StatementStatistics::of_rows(rows.collect(), POSTGRES_VIEW)
+    }
+
+    #[test]
+    fn what_was_counted_between_two_readings_is_without_that_before() {
+        let before = statistics(&[("1", "a", 5, 50), ("2", "b", 9, 9), ("3", "c", 7, 7)]);
+        let after = statistics(&[
+            ("1", "a", 15, 70),
+            ("2", "b", 9, 9),
+            // Forgotten and seen again.
+            ("3", "c", 2, 3),
+            ("4", "d", 100, 0),
+            ("5", "select from pg_stat_statements", 1, 1),
+            ("6", "select /* prony */ a from t", 1, 1),
+        ]);
+        let since = after.since(&before);
+        let seen: Vec<_> = since
+            .iter()
+            .map(|totals| (&*totals.text, totals.calls, totals.time_us, totals.rows))
+            .collect();
+        let expected = [
+            ("d", 100, 1000.0, 0),
+            ("a", 10, 100.0, 20),
+            ("c", 2, 20.0, 3),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn plans_of_a_statement_are_summed_after_the_subtraction() {
+        let before = statistics(&[("0x1 0xa", "a", 900, 900), ("0x1 0xb", "b", 10, 10)]);
+        let after = statistics(&[
+            // The plan 0xa was forgotten.
+            ("0x1 0xb", "b", 30, 30),
+            ("0x1 0xc", "a", 5, 5),
+            ("0x2 0xd", "SELECT `a` , ? AS `prony_sample` FROM `t`", 9, 9),
+        ]);
+        let since = after.since(&before);
+        let seen: Vec<_> = since
+            .iter()
+            .map(|totals| (&*totals.text, totals.calls))
+            .collect();
+        assert_eq!(seen, [("a", 25)]);
+    }
+
+    #[test]
+    fn the_query_store_has_the_types_of_parameters_before_a_text() {
+        for (text, expected) in [
+            (
+                "(@P1 int,@P2 decimal(10,2))SELECT a FROM t",
+                "SELECT a FROM t",
+            ),
+            (
+                "(@a nvarchar(4000))\nUPDATE t SET a = @a",
+                "UPDATE t SET a = @a",
+            ),
+            ("(SELECT 1)", "(SELECT 1)"),
+            ("(@cut off", "(@cut off"),
+        ] {
+            assert_eq!(without_declarations(text), expected);
+        }
+    }
+
+    #[test]
+    fn transactions_that_are_remembered_from_their_first_to_their_last_statement_are_whole() {
+        let rows = [
+            // The beginning is forgotten.
+            ("1", true, "UPDATE `t`"),
+            ("1", true, "COMMIT"),
+            ("1", false, "BEGIN"),
+            ("1", true, "SELECT ?"),
+            ("1", true, "UPDATE `t`"),
+            ("1", true, "COMMIT"),
+            // By itself.
+            ("1", false, "SELECT ? + ?"),
+            // Without autocommit the first statement begins the transaction.
+            ("1", false, "INSERT `t`"),
+            ("1", true, "DELETE `t`"),
+            ("1", true, "COMMIT"),
+            ("1", false, "START TRANSACTION"),
+            ("1", true, "SELECT ?"),
+            ("1", true, "ROLLBACK"),
+            ("1", false, "BEGIN"),
+            ("1", true, "SELECT ?"),
+            ("2", true, "COMMIT"),
+            ("2", false, "SELECT ?"),
+        ];
         let rows = rows.iter().enumerate();
         let rows = rows.map(|(number, (thread, is_within, text))| {
             let key = [(*thread).to_owned(), format!("{number:02}")];
