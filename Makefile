@@ -21,7 +21,7 @@ CANNED := $(TARGET)/release/examples/canned_server
 VERSUS = --prony $(PRONY) --canned $(CANNED) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
-.PHONY: fleet-cost help build canned dist demo test lint versus versus-load versus-pgbench versus-tpcc versus-sqlserver versus-sysbench test-pgbench test-sysbench docs docs-reference
+.PHONY: fleet-cost help build canned dist demo test lint versus versus-load versus-pgbench versus-tpcc versus-sqlserver versus-ledger versus-sysbench test-pgbench test-sysbench docs docs-reference
 
 help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -90,6 +90,10 @@ versus-tpcc: build ## Measures the cost of loading (also with 1, 2 and 4 jobs) a
 versus-sysbench: build ## As versus, for Prony called as sysbench and sysbench, on a MariaDB (about 30 minutes)
 	@scripts/setup versus-sysbench
 	scripts/versus --cases $(or $(CASES),sysbench) $(VERSUS)
+
+versus-ledger: build ## Measures what a ledger costs on PostgreSQL and MariaDB (about 20 minutes; COUNT=1 counts instructions)
+	@scripts/setup $(if $(COUNT),versus-ledger-count,versus-load)
+	scripts/versus $(if $(COUNT),--pairs 3) --cases $(or $(CASES),ledger$(if $(COUNT),-counts)) $(VERSUS)
 
 versus-sqlserver: build canned ## Measures SQL Server's protocol beside PostgreSQL's and FreeTDS, with servers that answer from memory (about 5 minutes; COUNT=1 counts instructions)
 	@scripts/setup versus-sqlserver

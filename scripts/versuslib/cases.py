@@ -33,6 +33,8 @@ class Case:
     # What Prony is compared with, if not with the program that it replaces: options of Prony itself, or a program.
     baseline_options: tuple = ()
     other: str = ""
+    # Whether instructions and system calls are counted, and nothing is timed.
+    is_counted: bool = False
 
 
 def counted(number, noun):
@@ -102,6 +104,17 @@ FILES = [
     )
     for mode in ("simple", "prepared")
     for clients in (1, 64)
+]
+
+# Recorded sessions as fast as possible, one client thread, beside other programs with the same statements.
+REPLAYS = [
+    Case(
+        f"replay-{other}{clients}", f"replay --speed max, unix socket, {counted(clients, 'session')}, beside {text}",
+        "prony", "replay", (), clients, max_cpu=1.0, min_rate=1.0, other=other,
+    )
+    for other, clients, text in (
+        ("psql", 1, "psql -f"), ("psql", 8, "8 psql -f"), ("pgbench", 8, "pgbench -S -M simple"), ("pgbench", 64, "pgbench -S -M simple"),
+    )
 ]
 
 APART = {"cpus": ONE_CPU, "server_cpus": OTHER_CPUS}
@@ -236,6 +249,21 @@ JOBS = [
     Case("jobs-tpcc-maria", "load tpcc, MariaDB", "prony", "tpcc", ("--profile", TPCC_PROFILE), other="maria"),
 ]
 
+
+
+def ledger(clients, is_counted=False):
+    """A load with a ledger, compared with the same load without one."""
+    for workload, other, server in (
+        ("tpcb", "postgres", "PostgreSQL"), ("oltp_read_write", "maria", "MariaDB"), ("oltp_write_only", "maria", "MariaDB"),
+        ("oltp_update_index", "maria", "MariaDB"),
+    ):
+        name = f"ledger-{'count-' * is_counted}{workload}" + ("" if is_counted else str(clients))
+        title = f"{workload}, prepared, {server}, {counted(clients, 'client')}"
+        yield Case(name, title, "prony", workload, (), clients, "tcp", 1.03, 0.9, other=other, is_counted=is_counted)
+
+
+LEDGER, LEDGER_COUNTS = [*ledger(4), *ledger(32)], list(ledger(1, True))
+
 MEMORY = "memory"
 MEMORY_MAX_BYTES = 150_000_000
 
@@ -256,10 +284,13 @@ GROUPS = {
     "sysbench": [*ids(SYSBENCH_LOADS, SYSBENCH_RUNS), CONNECTED],
     "pgbench-file": ids(FILES),
     "layouts": ids(LAYOUTS),
+    "replay": ids(REPLAYS),
     "capacity": ids(CAPACITY),
     "counts": ids(COUNTS),
     "sqlserver": [*ids(SQLSERVER), SQLSERVER_LOAD],
     "sqlserver-counts": ids(SQLSERVER_COUNTS),
+    "ledger": ids(LEDGER),
+    "ledger-counts": ids(LEDGER_COUNTS),
 }
 
 # Cases that need no database.

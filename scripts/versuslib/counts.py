@@ -14,7 +14,10 @@ import tempfile
 
 from . import figures
 from .server import ScriptError
+from .tools import INVALID
 
+# In the names of functions of a thread that drives a load of Prony.
+WORKER = "prony_drive::worker::"
 # Transactions of the two runs.
 FEW_TRANSACTIONS, MANY_TRANSACTIONS = 500, 2_500
 # A call that is made less often than once in this many transactions is not listed.
@@ -32,15 +35,18 @@ class Counts:
 
 
 def read_callgrind(folder):
-    """The instructions of each thread, by its number, in the files that callgrind wrote into a folder."""
-    totals = {}
+    """The instructions of each thread, by its number, in the files that callgrind wrote into a folder; of Prony, only
+    those of the threads that drive the load."""
+    totals, workers = {}, {}
     for path in pathlib.Path(folder).glob("callgrind-*"):
-        match = re.search(r"^(?:totals|summary): (\d+)", path.read_text(), re.M)
+        text = path.read_text()
+        match = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
         if match:
-            totals[int(path.name.rpartition("-")[2])] = int(match.group(1))
-    if not totals:
+            of_thread = workers if WORKER in text else totals
+            of_thread[int(path.name.rpartition("-")[2])] = int(match.group(1))
+    if not totals and not workers:
         raise ScriptError(f"callgrind wrote no totals into {folder}")
-    return totals
+    return workers or totals
 
 
 def read_strace(table):
@@ -70,9 +76,9 @@ def count_run(program, case, server, transactions):
     command = program.command(case, server, transactions=transactions)
     with tempfile.TemporaryDirectory(dir=program.home) as folder:
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/callgrind"]
-        program.call([*valgrind, *command], server, cpus=case.cpus)
+        program.call([*valgrind, *command], server, cpus=case.cpus, accepted=(0, INVALID))
         table = pathlib.Path(folder) / "strace"
-        program.call(["strace", "-f", "-c", "-o", table, *command], server, cpus=case.cpus)
+        program.call(["strace", "-f", "-c", "-o", table, *command], server, cpus=case.cpus, accepted=(0, INVALID))
         return read_callgrind(folder), read_strace(table.read_text())
 
 

@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 
-from . import canned_tools, cases, pgbench, scaling, selftest, sqlserver, sysbench, tpcc
+from . import canned_tools, cases, ledger, pgbench, replay, scaling, selftest, sqlserver, sysbench, tpcc
 from .server import ScriptError, find_bin_dir
 from .session import Session, print_progress
 
@@ -34,8 +34,10 @@ PARTS = (
     (scaling.measure, cases.GROUPS["jobs"]),
     (sysbench.measure, cases.GROUPS["sysbench"]),
     (pgbench.measure, cases.PGBENCH),
+    (replay.measure, cases.GROUPS["replay"]),
     (canned_tools.measure, cases.CANNED),
     (sqlserver.measure, cases.SQLSERVER_IDS),
+    (ledger.measure, cases.ids(cases.LEDGER, cases.LEDGER_COUNTS)),
 )
 
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from unittest import mock
 
-from . import bounds, canned_tools, cases, counts, figures, scaling, sqlserver, tools, tpcc
+from . import bounds, canned_tools, cases, counts, figures, replay, scaling, sqlserver, tools, tpcc
 from .namespace import Namespace
 from .server import ScriptError, find_bin_dir
 from .session import interleave
@@ -43,7 +43,9 @@ PASSES = (
     (cases.TPCC, ["| prony load tpcc --scale 1 |", "| 1,000 (by extrapolation) |", "synchronous_commit off"]),
     (["jobs-tpcb", "jobs-prepare"], ["load tpcb, PostgreSQL, scale 1 | 4 |", "tables, MariaDB, 100 rows each | 4 |"]),
     (["sb-prepare", "sb-rw2", "sb-point-tcp16", "sb-sleep3-busy4", "sb-lua1", "sb-connections"], ["MariaDB"]),
+    (["replay-psql1", "replay-pgbench8"], ["statements per second of client CPU"]),
     (["capacity-select-unix", "capacity-point-tcp"], []),
+    (["ledger-tpcb4", "ledger-oltp_update_index4"], ["with / without", "log, bytes"]),
     (["sqlserver"], ["| CPU per transaction, ratio |", "of 20"]),
 )
 
@@ -183,13 +185,13 @@ def stores_the_same(action):
 def small():
     """Fewer clients, tables and transactions: a debug build on a loaded machine reaches them."""
     stack = contextlib.ExitStack()
-    for name in ("RUNS", "LAYOUTS", "SYSBENCH_RUNS", "CAPACITY"):
+    for name in ("RUNS", "LAYOUTS", "SYSBENCH_RUNS", "CAPACITY", "REPLAYS"):
         few = [dataclasses.replace(case, clients=min(case.clients, 3)) for case in getattr(cases, name)]
         stack.enter_context(mock.patch.object(cases, name, few))
     loads = [dataclasses.replace(cases.SYSBENCH_LOADS[0], options=("--tables=2", "--table-size=100"))]
     bound_methods = ((bounds.Psql, "save"), (bounds.MariaClient, "save"), (bounds.Bound, "load"))
     for module, name, value in (
-        (cases, "SYSBENCH_LOADS", loads), (cases, "TABLES", 2), (cases, "ROWS", 100), (cases, "CONNECTIONS", 40),
+        (replay, "STATEMENTS", 600), (cases, "SYSBENCH_LOADS", loads), (cases, "TABLES", 2), (cases, "ROWS", 100), (cases, "CONNECTIONS", 40),
         (counts, "FEW_TRANSACTIONS", 20), (counts, "MANY_TRANSACTIONS", 60), (sqlserver, "FEW_CALLS", 64), (sqlserver, "MANY_CALLS", 640),
         *((kind, name, stores_the_same(getattr(kind, name))) for kind, name in bound_methods),
         # A debug build on a loaded machine is saturated, which Prony calls invalid.

@@ -15,13 +15,11 @@ from . import cases, counts, figures
 from .canned import CannedServer
 from .server import ScriptError
 from .session import print_progress
-from .tools import Program
+from .tools import INVALID, Program
 
 # Transactions of the two runs that are timed, of one client and of 64, which need less time for each.
 FEW_CALLS, MANY_CALLS = 1_000, 21_000
 CLIENTS_FACTOR = {1: 1, 64: 10}
-# Prony's status for an invalid result: a client that is saturated, as it is here on purpose, is one.
-INVALID = 7
 # The Python whose module pymssql is used.
 PYTHON = os.environ.get("PYMSSQL_PYTHON", "python3")
 PYMSSQL_LOOP = """\

@@ -20,7 +20,8 @@ CONNECTIONS_HEAD = [f"oltp_point_select, {cases.CONNECTIONS:,} threads", "QPS", 
 def server_settings(args):
     """Settings of a MariaDB whose tables fit into memory."""
     size = args.shared_buffers.replace("GB", "G").replace("MB", "M")
-    return {"innodb-buffer-pool-size": size, "innodb-log-file-size": "1G"}
+    settings = {"innodb-buffer-pool-size": size, "innodb-log-file-size": "1G"}
+    return settings | ({"innodb-flush-log-at-trx-commit": "0"} if args.no_fsync else {})
 
 
 def tables_options():

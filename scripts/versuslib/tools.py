@@ -22,6 +22,10 @@ from .namespace import enter_network_namespace
 from .server import ScriptError, end_with_parent, raise_file_limit
 
 
+# Prony's exit status for an invalid result, such as that of a client which is saturated, or of a busy machine.
+INVALID = 7
+
+
 @dataclasses.dataclass
 class Measurement:
     """Cost and result of one run of one program. Of sysbench, `transactions` are queries and `tps` is QPS."""
@@ -32,6 +36,7 @@ class Measurement:
     tps: float = 0.0
     peak_bytes: int = 0
     server_cpu_s: float = 0.0
+    log_bytes: int = 0
 
     @property
     def cpu_us_per_transaction(self):
@@ -39,9 +44,19 @@ class Measurement:
         return 1e6 * self.cpu_s / self.transactions
 
     @property
+    def transactions_per_cpu_s(self):
+        """Transactions in a second of the client's CPU."""
+        return self.transactions / self.cpu_s
+
+    @property
     def server_cpu_us_per_transaction(self):
         """CPU of the server's processes per transaction, microseconds."""
         return 1e6 * self.server_cpu_s / self.transactions
+
+    @property
+    def log_bytes_per_transaction(self):
+        """What the server wrote into its write-ahead log per transaction, bytes."""
+        return self.log_bytes / self.transactions
 
     @property
     def client_share(self):
@@ -269,17 +284,18 @@ class Program:
             return self.sysbench(server, case.network, *length, *case.options, "run")
         if self.is_native(case):
             words = ["run", case.workload, "--url", server.url(case.network, database), "--clients", case.clients]
-            words += ["--threads", 1, "--warmup", "0s", "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
+            length = ["--duration", f"{seconds}s"] if seconds else ["--transactions", transactions]
+            words += ["--threads", 1, "--warmup", "0s", *length, "--protocol", "prepared", "--json"]
             return [self.build, *words, *case.options]
         options = BUILTINS[case.workload] if case.program == "prony" else case.options
         length = ["-T", seconds] if seconds else ["-t", transactions]
         return self.pgbench(server, case.network, "-n", *options, "-c", case.clients, "-j", case.threads, *length, database)
 
-    def drive(self, case, server, seconds, database=None, watch_memory=False):
+    def drive(self, case, server, seconds, database=None, **options):
         """Drives a case's load for a time."""
         command = self.command(case, server, seconds, database=database)
         namespace_pid = server.namespace.pid if case.network == "namespace" else None
-        result, output = self.call(command, server, cpus=case.cpus, watch_memory=watch_memory, namespace_pid=namespace_pid)
+        result, output = self.call(command, server, cpus=case.cpus, namespace_pid=namespace_pid, **options)
         called_as = "pgbench" if case.program == "prony" and not self.build else case.program
         result.transactions, result.tps = READERS[called_as](output)
         return result

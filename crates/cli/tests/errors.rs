@@ -357,3 +357,18 @@ fn recorded_errors_have_three_lines() {
     }
     assert!(errors > 20, "{errors}");
 }
+
+/// `-d` asked for debugging output up to pgbench 16, and names the database since 17.
+#[test]
+fn the_meaning_of_d_is_told_where_two_databases_are_named() {
+    let home = Home::new("pgbench-d");
+    let stderr_of = |line: &str| String::from_utf8(home.prony(line).stderr).unwrap();
+    let surplus = "too many command-line arguments (first is \"4\")";
+    let hint = "use --debug or set PRONY_PGBENCH_COMPAT=16";
+    let stderr = stderr_of("pgbench -d -c 4 bench");
+    stderr.assert_contains(surplus);
+    stderr.assert_contains(hint);
+    stderr_of("pgbench --dbname=a 4 bench")
+        .assert_contains(surplus)
+        .assert_lacks(hint);
+}

@@ -9,6 +9,7 @@ mod metrics;
 #[macro_use]
 mod names;
 mod declared;
+mod leb128;
 mod observed;
 mod pooler;
 mod product;
@@ -22,6 +23,7 @@ mod workload;
 pub use counts::*;
 pub use data::*;
 pub use declared::*;
+pub use leb128::{append_leb128, take_leb128};
 pub use metrics::*;
 pub use names::*;
 pub use observed::*;

@@ -81,6 +81,10 @@ pub struct IndustryMetric {
     pub note: Option<String>,
 }
 
+/// The base of entries that count the rows which the calls of a transaction returned or changed: there may be more of them
+/// than calls.
+pub const ROWS_OF_CALLS: &str = "calls";
+
 /// How often users performed an action, and how often the workload expects it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedShare {

@@ -522,7 +522,7 @@ pub struct RequirementResult {
     /// Name of the figure that was compared with that of other runs; absent for a limit that is a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<String>,
-    /// Why it is undecided; absent if it is decided.
+    /// Why it is undecided, or missed although the figure has no interval; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -92,6 +92,8 @@ struct ConnectionSlot {
     home: Option<u16>,
     /// Whether it is up at another host.
     is_away: bool,
+    /// The host whose server refused to work: the next attempt begins at another one.
+    refused_by: Option<u16>,
     /// Whether the user of this slot has ended, so that none of its connections is opened again.
     user_has_ended: bool,
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
@@ -119,6 +121,7 @@ impl ConnectionSlot {
             connection_use: ConnectionUse::Main,
             home: None,
             is_away: false,
+            refused_by: None,
             user_has_ended: false,
             stays_closed: false,
             overdue_ns: u64::MAX,
@@ -459,17 +462,8 @@ impl<'a, I: Io> Connections<'a, I> {
     /// Handles the loss of a connection that was up.
     fn on_loss(&mut self, slot: Slot, reason: &str) -> Option<ConnectionEvent> {
         let now_ns = self.clock.now_ns();
-        self.leave_host(slot, true);
-        let connection = &mut self.slots[slot as usize];
-        connection.close(&mut self.io, slot);
-        connection.conn.mark_lost(reason);
-        self.attempts.record_loss(slot, now_ns);
-        if self.stage == Stage::Connecting {
-            self.counts.record_closed();
-        } else {
-            let outage_reason = || connection.conn.failure_message();
-            self.counts.record_loss(slot, now_ns, outage_reason);
-        }
+        self.lose(slot, reason, now_ns);
+        let connection = &self.slots[slot as usize];
         if connection.conn.is_busy_with(UserPhase::Send) {
             connection.conn.mark_ready(now_ns);
             return Some(ConnectionEvent::Lost(slot));
@@ -485,6 +479,28 @@ impl<'a, I: Io> Connections<'a, I> {
             self.slots[slot as usize].stays_closed = true;
         }
         None
+    }
+
+    /// Closes a connection that was up, and counts its loss.
+    fn lose(&mut self, slot: Slot, reason: &str, now_ns: u64) {
+        self.leave_host(slot, true);
+        let connection = &mut self.slots[slot as usize];
+        connection.close(&mut self.io, slot);
+        connection.conn.mark_lost(reason);
+        self.attempts.record_loss(slot, now_ns);
+        if self.stage == Stage::Connecting {
+            self.counts.record_closed();
+        } else {
+            let outage_reason = || connection.conn.failure_message();
+            self.counts.record_loss(slot, now_ns, outage_reason);
+        }
+    }
+
+    /// Closes a connection whose server refuses to work; the next attempt begins at another host.
+    fn give_up(&mut self, slot: Slot, reason: &str) {
+        self.lose(slot, reason, self.clock.now_ns());
+        let connection = &mut self.slots[slot as usize];
+        connection.refused_by = Some(connection.conn.host());
     }
 
     /// Records that a lost connection is back, or that its user no longer needs it. When no connection is

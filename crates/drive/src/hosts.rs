@@ -136,6 +136,17 @@ impl RouteTable {
         self.hosts[usize::from(host)]
     }
 
+    /// Where a connection begins whose server at this host refuses to work: at the next one with the same use.
+    pub fn after_host(&self, host: u16) -> FirstEndpoint {
+        let (main, next) = (self.main_hosts, usize::from(host) + 1);
+        let (first, end) = if next <= main {
+            (0, main)
+        } else {
+            (main, self.hosts.len())
+        };
+        self.hosts[if next < end { next } else { first }]
+    }
+
     /// Whether a connection that had to move away returns to its host: each host has its share of the connections.
     pub fn returns(&self, connection_use: ConnectionUse) -> bool {
         self.spread_of(connection_use) != Spread::First

@@ -28,13 +28,6 @@ impl Tool {
 
     /// Runs as the tool. `argv0`: the name by which it was called.
     pub fn run(self, argv0: &str, arguments: &[OsString]) -> ExitCode {
-        if std::env::var_os("PRONY_AGENTS").is_some_and(|agents| !agents.is_empty()) {
-            // A figure of one machine must not look like that of several.
-            eprintln!(
-                "prony: {self:?} drives its load from this machine alone: unset PRONY_AGENTS, or use prony run"
-            );
-            return ExitCode::FAILURE;
-        }
         match self {
             Tool::Pgbench => pgbench::main(argv0, arguments),
             Tool::Sysbench => sysbench::main(arguments),

@@ -4,6 +4,7 @@
 //! run because it cannot be stored: the tool prints its report anyway.
 
 use prony_drive::{ConnectError, DriveResult, LoadStart, OnConnectRefused, SampleListener};
+use prony_fleet::{Fleet, ToolCoordinator};
 use prony_plan::{Plan, Stop};
 use prony_runner::{
     ConnectionInfo, Error, FinishedRun, GrowthBefore, Observation, Purpose, Recording, RunJob,
@@ -76,6 +77,12 @@ pub fn refused_connections(error: &Error) -> Option<(&[ConnectFailure], u32)> {
     }
 }
 
+/// The machines that drive the load of a tool.
+pub struct ToolFleet<'a> {
+    pub fleet: Fleet,
+    pub tool: &'a dyn ToolCoordinator,
+}
+
 /// For which reasons a tool warns at the start that the run cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartWarning {
@@ -112,11 +119,17 @@ pub struct ToolRun<'a> {
 }
 
 impl ToolRun<'_> {
-    /// Executes the run. Sends no queries during the load to observe the server, because the tool sends none; only what
-    /// others do is read before and after it.
-    pub fn execute(&self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    /// Executes the run, from this machine or from those of `fleet`. Sends no queries during the load to observe the
+    /// server, because the tool sends none; only what others do is read before and after it.
+    pub fn execute(
+        &self,
+        fleet: Option<ToolFleet<'_>>,
+        observer: &mut dyn RunObserver,
+    ) -> Result<FinishedRun, Error> {
+        let (fleet, fleet_tool) = fleet.map(|fleet| (fleet.fleet, fleet.tool)).unzip();
         let job = RunJob {
-            fleet: None,
+            fleet,
+            fleet_tool,
             request: self.request.clone(),
             purpose: Purpose::default(),
             plan: self.plan,

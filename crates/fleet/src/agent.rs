@@ -14,12 +14,14 @@ use crate::message::{
     failure,
 };
 use crate::run_part::run_part;
+use crate::tool::MakeToolProgram;
 use prony_drive::clock::Clock;
 use prony_plan::UserError;
 use prony_server::{Control, read_server_facts};
 use prony_store::{Build, DoctorReport, Host};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 /// Why an agent could not serve.
@@ -52,6 +54,8 @@ pub struct AgentSetup {
     pub build: Build,
     /// Examines this machine, as `prony doctor` does.
     pub examine: fn() -> Option<DoctorReport>,
+    /// Makes the programs of replaced tools.
+    pub make_tool_program: MakeToolProgram,
     /// Whether the process begins anew, with its arguments, when a load without a coordinator does not end: an agent that
     /// waits for others.
     pub begins_anew: bool,
@@ -148,7 +152,7 @@ pub fn serve_nats(
 }
 
 fn serve_requests(
-    link: &Link,
+    link: &Arc<Link>,
     requests: &Receiver<ToAgent>,
     setup: &AgentSetup,
 ) -> Result<(), AgentError> {

@@ -6,6 +6,17 @@ use prony_plan::shell_word;
 use prony_server::secrets;
 use std::path::Path;
 
+/// The variable with the agents of all commands that take them.
+pub const AGENTS_VARIABLE: &str = "PRONY_AGENTS";
+
+/// The agents that the environment names, separated by semicolons or line feeds.
+pub fn agents_of_environment() -> Vec<String> {
+    let text = std::env::var(AGENTS_VARIABLE).unwrap_or_default();
+    let agents = text.split([';', '\n']).map(str::trim);
+    let agents = agents.filter(|agent| !agent.is_empty());
+    agents.map(str::to_owned).collect()
+}
+
 /// Whether an agent is reached over NATS rather than by a command.
 pub(crate) fn is_nats(agent: &str) -> bool {
     let agent = agent.trim_start();

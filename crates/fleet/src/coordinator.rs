@@ -124,6 +124,7 @@ impl Fleet {
         }
         drop(sender);
         fleet.wait_for_welcomes(input)?;
+        fleet.check_machines()?;
         Ok(fleet)
     }
 
@@ -213,12 +214,44 @@ impl Fleet {
         Ok(())
     }
 
+    /// Checks that no other machine has two agents, which would share its CPUs unseen. This one may have several, to try it,
+    /// and so may a host of containers, which have names of their own.
+    fn check_machines(&self) -> Result<(), Error> {
+        let here = boot_id();
+        let mut known: Vec<(&str, &str, &str)> = Vec::new();
+        for agent in &self.agents {
+            let Some(description) = &agent.description else {
+                continue;
+            };
+            let (boot_id, host) = (&*description.boot_id, &*description.host.name);
+            if boot_id.is_empty() || boot_id == here {
+                continue;
+            }
+            let is_same = |(_, boot, name): &&(_, &str, &str)| (*boot, *name) == (boot_id, host);
+            if let Some((other, ..)) = known.iter().find(is_same) {
+                return Err(Error::SameMachine {
+                    agent: agent.name.clone(),
+                    other: (*other).to_owned(),
+                    host: host.to_owned(),
+                });
+            }
+            known.push((&agent.name, boot_id, host));
+        }
+        Ok(())
+    }
+
     /// The agents, in the order of their commands.
     pub fn agents(&self) -> impl Iterator<Item = AgentInfo> {
         self.agents.iter().map(|agent| AgentInfo {
             name: agent.name.clone(),
             host: agent.host(),
         })
+    }
+
+    /// The CPUs of all machines together.
+    pub fn cpus(&self) -> usize {
+        let cpus = self.agents.iter().map(|agent| agent.host().cpus.max(1));
+        cpus.sum::<u32>() as usize
     }
 
     /// Whether all agents are on other machines than this one.

@@ -8,9 +8,10 @@ use crate::coordinator::Fleet;
 use crate::error::{Error, FailureKind};
 use crate::ledger::FleetLedger;
 use crate::load::{Load, Part};
-use crate::login::server_login;
-use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
+use crate::login::{server_login, server_login_of_tool};
+use crate::message::{FromAgent, PartPlan, ReadyPart, RunPart, ToAgent, WorkDescription};
 use crate::run_part::{describe_work, url_of};
+use crate::tool::{ToolCoordinator, ToolPlan};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
 use prony_measure::{CommitGaps, PartTotals};
@@ -41,8 +42,17 @@ pub struct FleetJob<'a> {
     pub commit_gaps: Option<&'a CommitGaps>,
     /// The account of the commits, if one is kept.
     pub ledger: Option<&'a FleetLedger>,
+    /// The replaced tool whose load it is, if it is one.
+    pub tool: Option<&'a dyn ToolCoordinator>,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
+}
+
+impl FleetJob<'_> {
+    /// Passes on what a replaced tool's side at an agent has said.
+    pub(crate) fn hear_tool(&self, agent: usize, text: &str) -> Result<(), String> {
+        self.tool.map_or(Ok(()), |tool| tool.heard(agent, text))
+    }
 }
 
 /// A run that a fleet has driven.
@@ -119,7 +129,7 @@ impl Fleet {
         if !job.target.additional_targets.is_empty() {
             return Err(Error::Unsupported {
                 problem: "agents cannot drive several targets yet",
-                hint: "name all hosts in one URL",
+                hint: "name all hosts in one URL, or one of them",
             });
         }
         self.check_address(job.target)?;
@@ -135,11 +145,14 @@ impl Fleet {
         job: &FleetJob<'_>,
         slices: &[RunSlice],
     ) -> Result<Vec<ReadyPart>, Error> {
-        let text = plan_text(job.plan)?;
+        let text = part_plan(job)?.text().unwrap_or_default();
         for (agent, slice) in self.agents.iter().zip(slices) {
             let part = RunPart {
-                plan: text.clone(),
-                login: server_login(url_of(job.plan), job.target, agent)?,
+                plan: part_plan(job)?,
+                login: match job.tool {
+                    None => server_login(url_of(job.plan), job.target, agent)?,
+                    Some(tool) => server_login_of_tool(&tool.load().server, job.target, agent)?,
+                },
                 read_login: match (&job.plan.read_from, &job.target.read_target) {
                     (Some(ServerPlan::Url(url)), Some(target)) => {
                         Some(server_login(url, target, agent)?)
@@ -161,7 +174,7 @@ impl Fleet {
             job.server_version.to_owned(),
             job.target,
         );
-        let ready = self.wait_until_ready(job.interrupt)?;
+        let ready = self.wait_until_ready(job)?;
         for (agent, part) in self.agents.iter().zip(&ready) {
             let first = &ready[0];
             let difference = work_difference(&work, &part.work).or_else(|| {
@@ -178,14 +191,18 @@ impl Fleet {
         Ok(ready)
     }
 
-    fn wait_until_ready(&mut self, interrupt: &AtomicBool) -> Result<Vec<ReadyPart>, Error> {
+    fn wait_until_ready(&mut self, job: &FleetJob<'_>) -> Result<Vec<ReadyPart>, Error> {
         let mut ready: Vec<Option<ReadyPart>> = self.agents.iter().map(|_| None).collect();
         while ready.iter().any(Option::is_none) {
-            if interrupt.load(Ordering::Relaxed) {
+            if job.interrupt.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            if let Some((index, FromAgent::Ready(part))) = self.next_message()? {
-                ready[index] = Some(*part);
+            match self.next_message()? {
+                Some((index, FromAgent::Ready(part))) => ready[index] = Some(*part),
+                Some((index, FromAgent::Tool(text))) => job
+                    .hear_tool(index, &text)
+                    .map_err(|reason| self.lost_error(index, reason))?,
+                _ => {}
             }
         }
         Ok(ready.into_iter().flatten().collect())
@@ -218,6 +235,14 @@ impl Fleet {
 }
 
 /// The plan as agents get it.
+fn part_plan(job: &FleetJob<'_>) -> Result<PartPlan, Error> {
+    Ok(match job.tool {
+        None => PartPlan::Toml(plan_text(job.plan)?),
+        Some(tool) => PartPlan::Tool(Box::new(ToolPlan::new(tool.load(), job.plan))),
+    })
+}
+
+/// The plan as a file as agents get it.
 pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
     let failed = |parts: ErrorParts| Error::Failed {
         agent: "the plan".to_owned(),

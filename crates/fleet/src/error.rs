@@ -39,6 +39,12 @@ pub enum Error {
         theirs: String,
         ours: String,
     },
+    /// It is on the same machine as another one.
+    SameMachine {
+        agent: String,
+        other: String,
+        host: String,
+    },
     /// It could not prepare its part.
     Failed {
         agent: String,
@@ -100,6 +106,7 @@ impl Error {
             | Error::Busy { .. } => FailureKind::Connect,
             Error::NotAnAgent { .. }
             | Error::OtherBuild { .. }
+            | Error::SameMachine { .. }
             | Error::OtherWork { .. }
             | Error::LocalAddress { .. }
             | Error::Unsupported { .. } => FailureKind::Usage,
@@ -157,6 +164,12 @@ impl UserError for Error {
                 ours,
             } => ErrorParts::new(format!("{agent} is {theirs}, and this is {ours}"))
                 .with_hint("install the same build on all machines"),
+            Error::SameMachine { agent, other, host } => {
+                ErrorParts::new(format!("{agent} is on the same machine as {other}: {host}"))
+                    .with_hint(
+                        "name each machine once: one agent drives threads on all of its CPUs",
+                    )
+            }
             Error::Failed { agent, parts, .. } => {
                 parts.as_ref().clone().with_context(format!("{agent}: "))
             }

@@ -3,10 +3,16 @@
 //! In: the table of a run. Out: what an agent's clients know, each second and at the end. Must never: call a commit
 //! acknowledged whose client does not.
 
+use crate::link::Link;
+use crate::message::FromAgent;
+use prony_drive::clock::Clock;
 use prony_session::{Ledger, LedgerEntry};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// More commits than a client has in any run.
 const SEQUENCE_MAX: u64 = 1 << 48;
@@ -17,12 +23,16 @@ pub struct FleetLedger {
     /// Name of the table.
     pub table: String,
     pub ledger: Arc<Ledger>,
+    /// Takes the longest time after which an agent told what its clients know, nanoseconds.
+    pub told_late_ns: Arc<AtomicU64>,
 }
 
 /// What the clients of one agent know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LedgerPart {
     first_client: u32,
+    /// When they knew it at least, nanoseconds from the start of the load.
+    pub at_ns: u64,
     /// The last number of each client.
     last: Vec<u64>,
     /// Client and number of the commits whose outcome is not known.
@@ -31,13 +41,15 @@ pub(crate) struct LedgerPart {
 }
 
 impl LedgerPart {
-    /// What these clients know.
-    pub fn of(ledger: &Ledger, clients: &Range<u32>) -> LedgerPart {
+    /// What these clients know, in a load that began at this time.
+    pub fn of(ledger: &Ledger, clients: &Range<u32>, start_ns: u64) -> LedgerPart {
+        let at_ns = Clock::System.now_ns().saturating_sub(start_ns);
         // In this order: a commit whose outcome is not known is among these before it is the last one.
         let last = ledger.last_numbers();
         let ambiguous = ledger.ambiguous().into_iter();
         LedgerPart {
             first_client: clients.start,
+            at_ns,
             last: last[clients.start as usize..clients.end as usize].to_vec(),
             ambiguous: ambiguous
                 .map(|entry| (entry.client, entry.sequence))
@@ -79,6 +91,35 @@ impl LedgerPart {
     }
 }
 
+/// How often an agent tells what its clients know, if others read it at replicas.
+const TELL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Drives a load that begins at this time, and tells in the meantime what these clients know.
+pub(crate) fn drive_and_tell<T>(
+    link: &Link,
+    ledger: Option<(&Ledger, Range<u32>)>,
+    start_ns: u64,
+    drive: impl FnOnce() -> T,
+) -> T {
+    let Some((ledger, clients)) = ledger else {
+        return drive();
+    };
+    // Dropped at the end, also by a panic.
+    let (at_end, ended) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(TELL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let part = LedgerPart::of(ledger, &clients, start_ns);
+                // If the coordinator is gone, the load ends.
+                let _ = link.send(&FromAgent::Ledger(Box::new(part)));
+            }
+        });
+        let driven = drive();
+        drop(at_end);
+        driven
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +135,7 @@ mod tests {
         let entry = |client, sequence| LedgerEntry { client, sequence };
         agent.note(2, &[5, 7], &[entry(3, 7)]);
         agent.add_unrecorded(2);
-        let sent = serde_json::to_string(&LedgerPart::of(&agent, &(2..4))).expect("JSON");
+        let sent = serde_json::to_string(&LedgerPart::of(&agent, &(2..4), 0)).expect("JSON");
         let part: LedgerPart = serde_json::from_str(&sent).expect("JSON");
         for (clients, wrong) in [
             (2..5, part.clone()),

@@ -26,9 +26,11 @@ mod message;
 mod nats;
 mod requests;
 mod run_part;
+mod tool;
 
 pub use agent::{AgentError, AgentSetup, serve, serve_nats};
 pub use clock::ClockReading;
+pub use command::{AGENTS_VARIABLE, agents_of_environment};
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};
 pub use error::{Error, FailureKind};
@@ -36,3 +38,7 @@ pub use keep::{KeptEnd, KeptHeader, KeptPiece};
 pub use ledger::FleetLedger;
 pub use loading::FleetLoad;
 pub use message::ServerProbe;
+pub use tool::{
+    MakeToolProgram, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram,
+    ToolRequest, ToolServer,
+};

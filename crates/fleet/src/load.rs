@@ -33,6 +33,8 @@ pub(crate) struct Part {
     pub measured: PartTotals,
     rows: u64,
     counts: RowCounts,
+    /// Until when it has told what its clients know, nanoseconds from the start.
+    told_ns: u64,
     pub start_delay_ns: Option<u64>,
     has_ended: bool,
     pub lost: Option<String>,
@@ -73,6 +75,7 @@ impl<'a> Load<'a> {
             measured: PartTotals::new(start.schedule.window_start_ns()),
             rows: 0,
             counts: RowCounts::default(),
+            told_ns: 0,
             start_delay_ns: None,
             has_ended: false,
             lost: None,
@@ -183,6 +186,7 @@ impl<'a> Load<'a> {
             Arrival::Message(FromAgent::Row(row)) => self.add_row(index, *row),
             Arrival::Message(FromAgent::Ledger(part)) => self.add_ledger(index, &part, false),
             Arrival::Message(FromAgent::Finished(part)) => self.end_part(index, *part),
+            Arrival::Message(FromAgent::Tool(text)) => self.job.hear_tool(index, &text),
             Arrival::Message(FromAgent::Failed(failure)) => Err(failure.problem),
             Arrival::Message(_) => Ok(()),
             Arrival::Lost(reason) | Arrival::NotAnAgent(reason) => Err(reason),
@@ -212,12 +216,23 @@ impl<'a> Load<'a> {
     }
 
     /// Adds what the clients of an agent know of their commits.
-    fn add_ledger(&self, index: usize, part: &LedgerPart, is_final: bool) -> Result<(), String> {
-        let clients = &self.parts[index].clients;
-        match self.job.ledger {
-            Some(ledger) => part.add_to(&ledger.ledger, clients, is_final),
-            None => Ok(()),
-        }
+    fn add_ledger(
+        &mut self,
+        index: usize,
+        part: &LedgerPart,
+        is_final: bool,
+    ) -> Result<(), String> {
+        let Some(ledger) = self.job.ledger else {
+            return Ok(());
+        };
+        let of_agent = &mut self.parts[index];
+        part.add_to(&ledger.ledger, &of_agent.clients, is_final)?;
+        let now_ns = Clock::System.now_ns();
+        let elapsed_ns = now_ns.saturating_sub(self.start.schedule.start_ns);
+        let late_ns = elapsed_ns.saturating_sub(of_agent.told_ns);
+        ledger.told_late_ns.fetch_max(late_ns, Ordering::Relaxed);
+        of_agent.told_ns = of_agent.told_ns.max(part.at_ns.min(elapsed_ns));
+        Ok(())
     }
 
     fn read_row(&self, row: SerializedRow) -> Result<ReceivedRow, InvalidInterval> {

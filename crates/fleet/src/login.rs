@@ -8,6 +8,7 @@ use crate::coordinator::Agent;
 use crate::error::Error;
 use crate::link::Link;
 use crate::message::{AgentFailure, FailureKind, ServerLogin, failure};
+use crate::tool::ToolServer;
 use prony_plan::ErrorParts;
 use prony_server::control::StopSignal;
 use prony_server::{
@@ -16,6 +17,21 @@ use prony_server::{
 };
 use prony_wire::Secret;
 use std::sync::Arc;
+
+/// How an agent reaches the server that the coordinator reaches by the options of a replaced tool.
+///
+/// # Errors
+/// As of [`server_login`].
+pub(crate) fn server_login_of_tool(
+    server: &ToolServer,
+    target: &Target,
+    agent: &Agent,
+) -> Result<ServerLogin, Error> {
+    Ok(ServerLogin {
+        of_tool: Some(server.clone()),
+        ..server_login(&server.database, target, agent)?
+    })
+}
 
 /// How an agent reaches the server that the coordinator reaches by this URL.
 ///
@@ -42,6 +58,7 @@ pub(crate) fn server_login(
     let variables = variables.filter(|(name, _)| agent.is_private || !is_secret(name));
     Ok(ServerLogin {
         url: url.to_owned(),
+        of_tool: None,
         variables: variables
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
@@ -73,13 +90,15 @@ pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
 pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailure> {
     let own = Environment::from_process();
     let mut variables = login.variables.clone();
-    if login.has_no_passwords {
-        let secrets = own.vars().iter().filter(|(name, _)| is_secret(name));
-        variables.extend(secrets.map(|(name, value)| (name.clone(), value.clone())));
-    }
+    let mut secrets = own.vars().clone();
+    secrets.retain(|name, _| login.has_no_passwords && is_secret(name));
+    variables.extend(secrets.clone());
     let mut environment = own.with_only(variables);
     environment.user.clone_from(&login.system_user);
-    let resolved = resolve(&login.url, &environment);
+    let resolved = match &login.of_tool {
+        None => resolve(&login.url, &environment),
+        Some(server) => server.resolve(&environment, secrets),
+    };
     let mut target = resolved.map_err(|error| failure(FailureKind::Connect, &error))?;
     if (&target.user, &target.database) != (&login.user, &login.database) {
         let problem = "the role or the database is another one there: a file names it";
@@ -96,7 +115,7 @@ pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target,
     if login.has_no_passwords {
         refuse_clear_passwords(&mut target)?;
     }
-    target.has_own_statements = true;
+    target.has_own_statements = login.of_tool.is_none();
     target.wait_options.stop = StopSignal::watching(Arc::clone(&link.stop));
     Ok(target)
 }

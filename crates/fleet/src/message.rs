@@ -5,6 +5,7 @@
 
 use crate::keep::KeptPiece;
 use crate::ledger::LedgerPart;
+use crate::tool::{ToolPlan, ToolServer};
 use prony_document::Network;
 use prony_drive::{HostConnections, HostSecond, HostTotals, RunEvent};
 use prony_measure::{
@@ -59,6 +60,8 @@ pub(crate) enum FromAgent {
     Failed(AgentFailure),
     /// What the clients know of their commits, before each second.
     Ledger(Box<LedgerPart>),
+    /// The tool's side at the agent says something to that at the coordinator.
+    Tool(String),
     /// A second is complete.
     Row(Box<SerializedRow>),
     /// The answer to [`ToAgent::Examine`]; absent if that failed.
@@ -86,6 +89,8 @@ pub(crate) struct AgentDescription {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ServerLogin {
     pub url: String,
+    /// The server as a replaced tool names it, instead of by a URL.
+    pub of_tool: Option<ToolServer>,
     /// Variables of the coordinator's environment that name servers and passwords; those of the agent do not apply.
     pub variables: BTreeMap<String, String>,
     /// The default role.
@@ -99,10 +104,28 @@ pub(crate) struct ServerLogin {
     pub database: String,
 }
 
+/// The plan of a run.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum PartPlan {
+    /// As a TOML file, with the server's URL.
+    Toml(String),
+    /// That of a replaced tool.
+    Tool(Box<ToolPlan>),
+}
+
+impl PartPlan {
+    /// The plan as a text, which all machines write alike.
+    pub fn text(&self) -> Result<String, String> {
+        match self {
+            PartPlan::Toml(text) => Ok(text.clone()),
+            PartPlan::Tool(plan) => serde_json::to_string(plan).map_err(|error| error.to_string()),
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunPart {
-    /// The plan as a TOML file, with the server's URL.
-    pub plan: String,
+    pub plan: PartPlan,
     pub login: ServerLogin,
     /// The server for reads, if there is one.
     pub read_login: Option<ServerLogin>,

@@ -6,13 +6,14 @@
 use crate::agent::AgentSetup;
 use crate::coordinator::POLL_INTERVAL;
 use crate::keep::{Keeping, KeptEnd, KeptHeader};
-use crate::ledger::LedgerPart;
+use crate::ledger::{LedgerPart, drive_and_tell};
 use crate::link::Link;
 use crate::login::{hosts_of, resolve_target};
 use crate::message::{
-    AgentFailure, FailureKind, FinishedPart, FromAgent, PartHost, PartRoundTrips, ReadyPart,
-    RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
+    AgentFailure, FailureKind, FinishedPart, FromAgent, PartHost, PartPlan, PartRoundTrips,
+    ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
+use crate::tool::{ToolListening, ToolOutput, ToolRequest};
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
@@ -36,33 +37,27 @@ struct PreparedPart {
     service: Option<prony_document::Service>,
     /// The account of the commits, if the run has one.
     ledger: Option<Arc<Ledger>>,
+    /// What a replaced tool listens to.
+    tool: Option<ToolListening>,
     work: WorkDescription,
 }
 
 /// Executes one part of a run, and sends its end.
 pub(crate) fn run_part(
-    link: &Link,
+    link: &Arc<Link>,
     requests: &Receiver<ToAgent>,
     setup: &AgentSetup,
     part: RunPart,
     keeping: &mut Keeping,
 ) -> Result<(), AgentFailure> {
-    let prepared = prepare(link, &part)?;
+    let prepared = prepare(link, &part, setup)?;
     let slice = RunSlice::of_workers(&prepared.plan.drive, part.first_worker..part.end_worker);
-    let header = KeptHeader {
-        run: format!("{:016x}", link.run),
-        machine: setup.host.name.clone(),
-        workload: prepared.plan.workload.name.clone(),
-        kinds: prepared.work.kinds.clone(),
-        clients: slice.clients.len() as u32,
-        first_worker: part.first_worker,
-        end_worker: part.end_worker,
-    };
+    let header = kept_header(link, setup, &prepared, &slice);
     let program = &*prepared.ready.program;
     let gaps = (part.measures_gaps)
         .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
     let gap_listener = gaps.as_ref().map(prony_drive::gap_listener);
-    let ledger = prepared.ledger.as_ref();
+    let (ledger, tool) = (prepared.ledger.as_ref(), prepared.tool.as_ref());
     let ledger_program = ledger.map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
         program: match &ledger_program {
@@ -74,7 +69,9 @@ pub(crate) fn run_part(
         plan: &prepared.plan.drive,
         seed: part.seed,
         interrupt: &link.interrupt,
-        new_sample_listener: gap_listener.as_ref().map(|new| new as _),
+        new_sample_listener: tool
+            .and_then(|tool| tool.new_sample_listener.as_deref())
+            .or(gap_listener.as_ref().map(|new| new as _)),
         service: prepared.service,
         on_connect_refused: None,
         kept: None,
@@ -86,13 +83,16 @@ pub(crate) fn run_part(
         counts: RowCounts::default(),
         keeping,
         ledger: ledger.map(|ledger| (&**ledger, slice.clients.clone())),
+        tool_report: tool.and_then(|tool| tool.report.as_deref()),
     };
     let driven = connect(&job, &slice, |ready| {
         let state = ready_part(&ready, prepared.work.clone());
         link.send(&FromAgent::Ready(Box::new(state))).ok()?;
         let start_ns = wait_for_start(link, requests)?;
         *sender.keeping = Keeping::begin(setup.folder.as_deref(), &header);
-        Some(ready.start_at(start_ns, &mut sender))
+        let told = sender.ledger.clone().filter(|_| part.read_login.is_some());
+        let drive = || ready.start_at(start_ns, &mut sender);
+        Some(drive_and_tell(link, told, start_ns, drive))
     });
     match driven {
         // The coordinator ended the run before its start, or is gone.
@@ -114,6 +114,23 @@ pub(crate) fn run_part(
             link.send(&finished).map_err(|error| not_sent(&error))
         }
         Err(error) => Err(start_failure(&error)),
+    }
+}
+
+fn kept_header(
+    link: &Link,
+    setup: &AgentSetup,
+    prepared: &PreparedPart,
+    slice: &RunSlice,
+) -> KeptHeader {
+    KeptHeader {
+        run: format!("{:016x}", link.run),
+        machine: setup.host.name.clone(),
+        workload: prepared.plan.workload.name.clone(),
+        kinds: prepared.work.kinds.clone(),
+        clients: slice.clients.len() as u32,
+        first_worker: slice.workers.start,
+        end_worker: slice.workers.end,
     }
 }
 
@@ -183,8 +200,15 @@ pub(crate) fn read_plan(text: &str) -> Result<Plan, AgentFailure> {
 }
 
 /// Reads the plan, connects to the server, and reads the data's description.
-fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
-    let plan = read_plan(&part.plan)?;
+fn prepare(
+    link: &Arc<Link>,
+    part: &RunPart,
+    setup: &AgentSetup,
+) -> Result<PreparedPart, AgentFailure> {
+    let plan = match &part.plan {
+        PartPlan::Toml(text) => read_plan(text)?,
+        PartPlan::Tool(tool) => tool.plan(),
+    };
     let mut target = resolve_target(link, &part.login)?;
     target.spread = plan.drive.spread.unwrap_or(target.spread);
     if let Some(login) = &part.read_login {
@@ -199,19 +223,28 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
         let wanted = wanted.map_err(|error| connect_failure(&error))?;
         set_in_sessions(&mut target, &wanted);
     }
-    let workload = prony_workload::find(&plan.workload.name);
-    let workload = workload.map_err(|error| failure(FailureKind::Usage, &error))?;
-    target.has_own_statements = !workload.has_users_statements();
-    if let Some(reads) = &mut target.read_target {
-        reads.has_own_statements = target.has_own_statements;
-    }
-    let ready = workload
-        .program(&mut control, &plan.workload)
-        .map_err(|error| failure(FailureKind::Data, &error))?;
+    let (ready, tool) = match &part.plan {
+        PartPlan::Toml(_) => (prepare_workload(&plan, &mut target, &mut control)?, None),
+        PartPlan::Tool(tool) => {
+            let request = ToolRequest {
+                tool: &tool.tool,
+                program: &tool.program,
+                workload: &plan.workload,
+                drive: &plan.drive,
+                control: &mut control,
+                output: ToolOutput(Arc::clone(link)),
+            };
+            let made = (setup.make_tool_program)(request);
+            let made = made.map_err(|parts| AgentFailure::new(FailureKind::Data, parts))?;
+            (made.ready, Some(made.listening))
+        }
+    };
     let facts = read_server_facts(&mut control).map_err(|error| connect_failure(&error))?;
-    let url = url_of(&plan);
-    let text = to_toml(&plan, Some(url)).map_err(|error| usage(error.to_string()))?;
-    let work = describe_work(&text, &ready, facts.version, &target);
+    let text = match &part.plan {
+        PartPlan::Toml(_) => to_toml(&plan, Some(url_of(&plan))).map_err(|error| error.to_string()),
+        tool @ PartPlan::Tool(_) => tool.text(),
+    };
+    let work = describe_work(&text.map_err(usage)?, &ready, facts.version, &target);
     let ledger = part.ledger_table.clone().map(|table| {
         let (clients, statements) = (plan.drive.clients, ready.program.statement_table());
         Arc::new(LedgerTable::named(table).ledger(control.dialect(), clients, &statements))
@@ -222,8 +255,26 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
         ready,
         service: facts.service,
         ledger,
+        tool,
         work,
     })
+}
+
+/// The program of a workload. The sessions of its clients are as it needs them.
+fn prepare_workload(
+    plan: &Plan,
+    target: &mut Target,
+    control: &mut Control,
+) -> Result<ReadyWorkload, AgentFailure> {
+    let workload = prony_workload::find(&plan.workload.name);
+    let workload = workload.map_err(|error| failure(FailureKind::Usage, &error))?;
+    target.has_own_statements = !workload.has_users_statements();
+    if let Some(reads) = &mut target.read_target {
+        reads.has_own_statements = target.has_own_statements;
+    }
+    workload
+        .program(control, &plan.workload)
+        .map_err(|error| failure(FailureKind::Data, &error))
 }
 
 pub(crate) fn url_of(plan: &Plan) -> &str {
@@ -268,15 +319,27 @@ struct RowSender<'a> {
     keeping: &'a mut Keeping,
     /// The account of the commits, and the clients of this machine.
     ledger: Option<(&'a Ledger, Range<u32>)>,
+    /// What the side of a replaced tool says.
+    tool_report: Option<&'a dyn Fn() -> String>,
 }
 
 impl RowSender<'_> {
     fn ledger_part(&self) -> Option<LedgerPart> {
         let (ledger, clients) = self.ledger.as_ref()?;
-        Some(LedgerPart::of(ledger, clients))
+        Some(LedgerPart::of(ledger, clients, self.start_ns))
+    }
+
+    /// Sends what the side of a replaced tool says.
+    fn report_of_tool(&self) -> io::Result<()> {
+        match self.tool_report {
+            Some(report) => self.link.send(&FromAgent::Tool(report())),
+            None => Ok(()),
+        }
     }
 
     fn finish(self, result: &DriveResult) -> FinishedPart {
+        // If the coordinator is gone, the end does not arrive either.
+        let _ = self.report_of_tool();
         self.keeping.end(&KeptEnd {
             rows: self.rows,
             counts: self.counts,
@@ -320,8 +383,8 @@ impl Observer for RowSender<'_> {
         let row = SerializedRow::new(row, self.start_ns);
         add_counts(&mut self.counts, &row);
         self.keeping.add_row(&row);
-        let mut sent = Ok(());
-        if let Some(part) = self.ledger_part() {
+        let mut sent = self.report_of_tool();
+        if let (Some(part), Ok(())) = (self.ledger_part(), &sent) {
             sent = self.link.send(&FromAgent::Ledger(Box::new(part)));
         }
         if sent

@@ -30,8 +30,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
     if account.unrecorded > 0 {
-        let advice = "Procedures that commit have none, and on MySQL and MariaDB only transactions that end with a statement of their own have one: \
-                      choose options of the workload by which they do (tpcc: mode=statements).";
+        let advice = "Procedures that commit by themselves have none: choose options of the workload by which they do not (tpcc: \
+                      mode=statements). On SQL Server a single statement of the simple protocol has none.";
         return new_finding(Severity::Caveat, text, advice);
     }
     new_finding(Severity::Note, text, "")
@@ -47,7 +47,7 @@ pub fn lost_by_ledger(run: &Run) -> Option<u64> {
 }
 
 /// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
-/// recovery point objective (RPO) allows to lose. `None` if nothing was lost before an outage, or its time is not known.
+/// recovery point objective (RPO) allows to lose. Between machines, their clocks may differ. `None` if nothing was lost before an outage, or its time is not known.
 pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     let account = run.ledger.as_ref()?;
     let first = account.first_lost.first()?;
@@ -63,8 +63,10 @@ pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     let soonest_s = from_s(last.after_s?)?;
     // It may have ended before the last one was acknowledged.
     let latest_s = from_s(last.by_s?).unwrap_or(soonest_s);
-    let most_s = latest_s - first.after_s?;
-    (most_s > 0.0).then_some([(soonest_s - first.by_s?).max(0.0), most_s])
+    let gap = run.commit_gap.as_ref();
+    let clock_bound_s = gap.and_then(|gap| gap.clock_bound_s).unwrap_or(0.0);
+    let most_s = latest_s - first.after_s? + clock_bound_s;
+    (most_s > 0.0).then_some([(soonest_s - first.by_s? - clock_bound_s).max(0.0), most_s])
 }
 
 /// A lost commit and its time.
@@ -220,6 +222,11 @@ mod tests {
             recovery_point_s(&lost_between(20.0, 21.0)),
             Some([0.0, 0.5])
         );
+        let mut of_fleet = lost_between(18.0, 19.0);
+        if let Some(gap) = &mut of_fleet.commit_gap {
+            gap.clock_bound_s = Some(0.25);
+        }
+        assert_eq!(recovery_point_s(&of_fleet), Some([1.25, 2.75]));
         assert_eq!(
             recovery_point_s(&lost_between(24.0, 25.0)),
             None,

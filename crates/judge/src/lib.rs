@@ -42,6 +42,7 @@ pub mod percentile_intervals;
 mod pooler;
 pub mod price;
 mod rate;
+pub mod replay;
 pub mod reproduced;
 pub mod requirements;
 #[cfg(test)]

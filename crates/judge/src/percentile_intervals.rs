@@ -13,9 +13,12 @@
 //! the seconds ([`series_mean`]), divided by the variance that independent transactions would give it.
 //! If the seconds have too few transactions for percentiles, their means take this place.
 //! `tests/percentile_intervals.rs` holds the level.
+//!
+//! [`lower_bound_of`] has the lower end alone, which a percentile has with any number of transactions: by the binomial
+//! distribution, in which as many transactions as there are clients count as one if the seconds do not say more.
 
 use crate::all_kinds;
-use crate::statistics::{ALPHA, series_mean, student};
+use crate::statistics::{ALPHA, ranks_below, series_mean, student};
 use crate::steady::judged_rows;
 use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
 use prony_store::{Latency, RecordedTimes, Run, Second};
@@ -34,6 +37,9 @@ type PercentileSource = (f64, fn(&Latency) -> Option<u64>, fn(&Second) -> Option
 /// Share of the transactions above the percentile by which the rank is moved to measure how fast the response time
 /// rises there: far more than the resolution of the histogram, and still near the percentile.
 const SLOPE_SPAN: f64 = 0.1;
+
+/// How many standard deviations an interval at 95 % has on each side if these are known.
+const NORMAL_QUANTILE: f64 = 1.96;
 
 /// A percentile of the response time of committed transactions, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -83,25 +89,46 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
 /// transactions on each other is that of the response times of all kinds. `None` for the same reasons as for
 /// [`percentile_intervals`].
 pub(crate) fn interval_of(run: &Run, times: &Latency, share: f64) -> Option<[u64; 2]> {
+    let effect = effect_of(run, share)?;
+    distribution_of(run, times)?.interval(share, &effect)
+}
+
+/// The response or server time above which a percentile of one kind lies, nanoseconds, also if there are too few transactions
+/// for the percentile itself, or too few seconds for an interval. `None` if not even the shortest time is.
+pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u64> {
+    let factor = effect_of(run, share).map_or(
+        // What slows a client may slow all of them: together they then say as much as one.
+        f64::from(run.drive.clients.max(1)),
+        // An estimate from few seconds may be too low.
+        |effect| effect.factor * (effect.quantile() / NORMAL_QUANTILE).powi(2),
+    );
+    distribution_of(run, times)?.lower_bound(share, factor)
+}
+
+/// The times of a kind.
+fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
+    // The only kind has the histogram of all.
+    Distribution::new(if times.histogram.is_empty() {
+        &all_kinds(run)?.response
+    } else {
+        times
+    })
+}
+
+/// The design effect of the nearest percentile that the seconds have, over all kinds.
+fn effect_of(run: &Run, share: f64) -> Option<DesignEffect> {
     let all = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
     let nearest = PERCENTILES
         .iter()
         .find(|(percentile, ..)| share * 100.0 <= *percentile);
     let (percentile, _, of_second) = nearest.unwrap_or(&PERCENTILES[2]);
-    let effect = design_effect(
+    design_effect(
         &Distribution::new(all)?,
         &seconds,
         percentile / 100.0,
         *of_second,
-    )?;
-    // The only kind has the histogram of all.
-    let times = if times.histogram.is_empty() {
-        all
-    } else {
-        times
-    };
-    Distribution::new(times)?.interval(share, &effect)
+    )
 }
 
 /// How much more a percentile varies than that of independent transactions.
@@ -109,6 +136,13 @@ struct DesignEffect {
     factor: f64,
     /// Degrees of freedom of its estimate.
     dof: f64,
+}
+
+impl DesignEffect {
+    /// How many standard deviations an interval has on each side.
+    fn quantile(&self) -> f64 {
+        student::quantile(1.0 - ALPHA / 2.0, self.dof)
+    }
 }
 
 fn design_effect(
@@ -213,11 +247,18 @@ impl Distribution {
 
     /// The response times between which the percentile lies, in nanoseconds.
     fn interval(&self, share: f64, effect: &DesignEffect) -> Option<[u64; 2]> {
-        let quantile = student::quantile(1.0 - ALPHA / 2.0, effect.dof);
-        let half = quantile * self.rank_deviation(share) * effect.factor.sqrt();
+        let half = effect.quantile() * self.rank_deviation(share) * effect.factor.sqrt();
         let rank = self.count * share;
         let low_ns = self.at_rank((rank - half).floor())?;
         let high_ns = self.at_rank((rank + half).ceil() + 1.0)?;
         Some([low_ns, high_ns])
+    }
+
+    /// The response time above which the percentile lies, nanoseconds.
+    fn lower_bound(&self, share: f64, factor: f64) -> Option<u64> {
+        let independent = (self.count / factor).floor();
+        let below = ranks_below(independent as usize, share, ALPHA / 2.0)?;
+        let above = (independent - below as f64) / independent;
+        self.at_rank((self.count * (1.0 - above)).floor() + 1.0)
     }
 }

@@ -12,16 +12,18 @@ use crate::compare::sides::{
 };
 use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
 use crate::experiment::is_counted;
+use crate::formatting;
 use crate::growth::lost_commits;
 use crate::noise::is_invalid_by_others_only;
 use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
-use crate::percentile_intervals::interval_of;
+use crate::percentile_intervals::{interval_of, lower_bound_of};
 use crate::statistics::{self, ALPHA, series_mean, student};
 use crate::steady::{judged_rows, per_second_rates};
 use prony_store::{
     Answer, AnswerVerdict, Comparator, Latency, RequiredFigure, RequiredLimit, Requirement,
     RequirementResult, Run, RunState, Second, Severity, Statistic, samples_needed,
 };
+use std::collections::BTreeSet;
 
 /// Least number of repeats whose values alone give an interval.
 const MIN_REPEATS: usize = 3;
@@ -241,7 +243,16 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     let Some(limit) = requirement.limit.value() else {
         return undecided(requirement, None, NOTHING_TO_COMPARE);
     };
-    let (value, interval) = match figure(requirement, run) {
+    let figure = figure(requirement, run);
+    if let Ok((_, None)) | Err(_) = figure
+        && let Some(reason) = surely_above(requirement, run, limit)
+    {
+        return RequirementResult {
+            verdict: AnswerVerdict::Fail,
+            ..undecided(requirement, figure.ok().map(|(value, _)| value), reason)
+        };
+    }
+    let (value, interval) = match figure {
         Ok(figure) => figure,
         Err(reason) => return undecided(requirement, None, reason),
     };
@@ -253,11 +264,35 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
             undecided(requirement, Some(value), "the run ended early")
         }
         _ if !is_usable(run, [requirement]) => {
-            undecided(requirement, Some(value), MUST_NOT_BE_USED)
+            undecided(requirement, Some(value), unusable(&[run]))
         }
         None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
         _ => result,
     }
+}
+
+/// How far a percentile is above its limit for certain, although it has no interval; `None` if that is not certain.
+fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> Option<String> {
+    let RequiredFigure::Time {
+        kind,
+        is_server,
+        statistic,
+    } = &requirement.figure
+    else {
+        return None;
+    };
+    if run.state != RunState::Complete || !is_usable(run, [requirement]) {
+        return None;
+    }
+    let times = times_of(run, kind.as_deref(), *is_server).ok()?;
+    let least_ns = lower_bound_of(run, times, statistic.quantile()?)? as f64;
+    (least_ns > limit).then(|| {
+        let (least, count) = (
+            formatting::time(least_ns),
+            formatting::thousands(times.samples),
+        );
+        format!("at least {least} at 95 %, which {count} transactions suffice to tell")
+    })
 }
 
 /// Whether a figure is counted in each run, so that it has no interval.
@@ -329,26 +364,26 @@ fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
             kind,
             is_server,
             statistic,
-        } => {
-            let figures = match kind {
-                None => all,
-                Some(name) => {
-                    let mut kinds = run.measured.kinds.iter();
-                    let found = kinds.find(|figures| figures.kind.as_ref() == Some(name));
-                    found.ok_or_else(|| format!("the workload has no transaction {name}"))?
-                }
-            };
-            let times = if *is_server {
-                let parts = figures.parts.as_ref();
-                &parts
-                    .ok_or("the server's part of the time is not known")?
-                    .server
-            } else {
-                &figures.response
-            };
-            time_figure(run, times, *statistic)
-        }
+        } => time_figure(run, times_of(run, kind.as_deref(), *is_server)?, *statistic),
     }
+}
+
+/// The response or server times of a kind, or of all; the error says why there are none.
+fn times_of<'a>(run: &'a Run, kind: Option<&str>, is_server: bool) -> Result<&'a Latency, String> {
+    let figures = match kind {
+        None => all_kinds(run).ok_or("nothing was measured")?,
+        Some(name) => {
+            let mut kinds = run.measured.kinds.iter();
+            let found = kinds.find(|figures| figures.kind.as_deref() == Some(name));
+            found.ok_or_else(|| format!("the workload has no transaction {name}"))?
+        }
+    };
+    if !is_server {
+        return Ok(&figures.response);
+    }
+    let parts = figures.parts.as_ref();
+    let parts = parts.ok_or("the server's part of the time is not known")?;
+    Ok(&parts.server)
 }
 
 /// Per second or per minute; the variation is that of the throughput.
@@ -436,6 +471,15 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
         statistics::mean_interval(&values)
     };
     let Some(interval) = interval else {
+        // Each of them is certain by itself.
+        if values.len() < MIN_REPEATS
+            && worst.verdict == AnswerVerdict::Fail
+            && results
+                .iter()
+                .all(|result| result.verdict == AnswerVerdict::Fail)
+        {
+            return worst.clone();
+        }
         let reason = format!(
             "{} repeats give no interval: repeat it {MIN_REPEATS} times, or measure longer",
             values.len()
@@ -472,7 +516,7 @@ fn compare_with(
         runs,
     };
     if !runs.iter().any(|run| is_counted(run)) {
-        return undecided(requirement, None, MUST_NOT_BE_USED);
+        return undecided(requirement, None, unusable(runs));
     }
     // A label may have runs of other settings and machines.
     let alike = baseline.runs.iter().filter(|run| {
@@ -499,7 +543,19 @@ fn compare_with(
     }
 }
 
-const MUST_NOT_BE_USED: &str = "the run's figures must not be used";
+/// That the figures of these runs must not be used, and by which checks.
+fn unusable(runs: &[&Run]) -> String {
+    let checks = runs.iter().flat_map(|run| &run.checks);
+    let invalid = checks.filter(|check| check.severity == Severity::Invalid);
+    let ids: BTreeSet<&str> = invalid.map(|check| &*check.id).collect();
+    let ids: Vec<&str> = ids.into_iter().collect();
+    let text = "the run's figures must not be used";
+    match &*ids.join(", ") {
+        "" => text.to_owned(),
+        ids => format!("{text} ({ids})"),
+    }
+}
+
 const NOTHING_TO_COMPARE: &str = "there is nothing to compare with";
 
 /// The result of a side beside the first.

@@ -12,8 +12,9 @@ mod sample;
 
 use hdrhistogram::Histogram;
 use prony_judge::percentile_intervals::{PercentileInterval, percentile_intervals};
+use prony_judge::requirements::answer_repeats;
 use prony_judge::statistics::student;
-use prony_store::{Run, Second, SecondPhase, encode_histogram};
+use prony_store::{AnswerVerdict, Requirement, Run, Second, SecondPhase, encode_histogram};
 use random::Random;
 
 /// Standard deviation of the logarithm of the response times of one second.
@@ -201,4 +202,31 @@ fn there_is_no_interval_without_the_means_to_compute_one() {
         .map(|interval| interval.percentile)
         .collect();
     assert_eq!(percentiles, [95.0, 99.0], "a trend has no precision");
+}
+
+#[test]
+fn a_limit_at_the_true_percentile_is_missed_by_chance_in_one_of_forty_short_runs_at_most() {
+    let mut random = Random(8);
+    for (per_second, runs) in [(5, 400), (20, 200)] {
+        let system = System {
+            per_second,
+            scatter: 0.0,
+            memory: 0.0,
+        };
+        let limit = Requirement::parse(&format!("p99<={}ns", true_value_ns(system, 99.0) as u64));
+        let limits = [limit.unwrap()];
+        let mut missed = 0;
+        for _ in 0..runs {
+            let mut run = simulate(&mut random, system);
+            // Without its seconds, a run has no interval.
+            run.series.clear();
+            run.drive.clients = 1;
+            let answer = answer_repeats(&limits, &[&run], 1, &[]).unwrap();
+            missed += u32::from(answer.verdict == AnswerVerdict::Fail);
+        }
+        // 2.5 % and two standard deviations.
+        let most = f64::from(runs) * 0.025 + 2.0 * (f64::from(runs) * 0.025).sqrt();
+        assert!(f64::from(missed) <= most, "{system:?}: {missed} of {runs}");
+        assert!(missed > 0, "{system:?}: it fails for certain only");
+    }
 }

@@ -10,13 +10,14 @@
 //! allocates more than [`MAX_SERIES_BYTES`].
 
 use crate::distribution::{COARSE_DIGITS, Distribution, HISTOGRAM_MAX_NS, samples_needed};
-use crate::histogram::{Buckets, CountReader, append_leb128, take_leb128};
+use crate::histogram::{Buckets, CountReader, take_number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use hdrhistogram::Counter;
+use prony_document::append_leb128;
 use std::io::{Read, Write};
 
 const BUCKETS: Buckets = Buckets::with_digits(COARSE_DIGITS);
@@ -148,7 +149,7 @@ impl CoarseHistogram {
     /// # Errors
     /// If the bytes do not begin with a histogram.
     pub fn take_from(series: &mut &[u8]) -> Result<CoarseHistogram, &'static str> {
-        let value_count = take_leb128(series)?;
+        let value_count = take_number(series)?;
         let mut counts = Vec::new();
         let mut reader = CountReader::of(LAST_BUCKET + 1);
         for _ in 0..value_count {

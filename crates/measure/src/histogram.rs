@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
+use prony_document::take_leb128;
 
 /// First bytes of an uncompressed histogram (HdrHistogram's `V2_COOKIE`).
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
@@ -134,7 +135,7 @@ impl CountReader {
 
     /// Reads a number; returns bucket and count, if it is a count above 0.
     pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<(u32, u64)>, &'static str> {
-        let encoded = take_leb128(bytes)?;
+        let encoded = take_number(bytes)?;
         let value = (encoded >> 1) as i64 ^ -((encoded & 1) as i64);
         let Ok(count) = u64::try_from(value) else {
             self.next = self.next.saturating_add(value.unsigned_abs());
@@ -199,25 +200,13 @@ fn check_header(bytes: &[u8]) -> Result<Header<'_>, &'static str> {
     })
 }
 
-pub(crate) fn append_leb128(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-pub(crate) fn take_leb128(bytes: &mut &[u8]) -> Result<u64, &'static str> {
-    let mut value = 0_u64;
-    for position in 0..10 {
-        let (first, rest) = bytes.split_first().ok_or("a histogram is cut off")?;
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << (7 * position).min(63);
-        if first & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    Err("a histogram has a count that is too long")
+/// Takes a number of a histogram's text.
+pub(crate) fn take_number(bytes: &mut &[u8]) -> Result<u64, &'static str> {
+    take_leb128(bytes).ok_or(if bytes.is_empty() {
+        "a histogram is cut off"
+    } else {
+        "a histogram has a count that is too long"
+    })
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ const DEFAULT_WARMUP_MAX: Duration = Duration::from_secs(30);
 const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 /// The workload whose users replay recorded sessions.
 pub const REPLAY_WORKLOAD: &str = "replay";
+/// How long before its first statement a recorded session connects, and so the warm-up of a replay at recorded times.
+pub const REPLAY_LEAD: Duration = Duration::from_secs(1);
 
 impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
@@ -234,6 +236,7 @@ impl Checker<'_> {
             // Agents begin their windows together, at a time that is known when the load starts.
             warmup_max: (input.warmup.is_none()
                 && input.agents.is_none()
+                && !input.replays_sessions()
                 && !default_warmup.is_zero())
             .then_some(DEFAULT_WARMUP_MAX),
             grace: value_or(&input.grace, default.grace),
@@ -438,10 +441,15 @@ impl Checker<'_> {
             let message = "a replay sends each session to one server";
             self.report_with_hint(&url.location, message, "remove it");
         }
-        match input.options.get("speed").map(|speed| speed.value.as_str()) {
-            Some(Some("max")) => Pace::Closed,
-            _ => Pace::Timetable,
+        let pace = replay_pace(input);
+        if let Some(warmup) = &input.warmup
+            && pace == Pace::Timetable
+            && warmup.value < REPLAY_LEAD
+        {
+            let message = "must be at least 1s, in which the first sessions connect";
+            self.report(&warmup.location, message);
         }
+        pace
     }
 
     fn check_pace(&mut self) -> Option<Pace> {
@@ -504,11 +512,22 @@ fn default_clients(input: &PlanInput) -> u32 {
     }
 }
 
+/// The pace of sessions that are replayed.
+fn replay_pace(input: &PlanInput) -> Pace {
+    match input.options.get("speed").map(|speed| speed.value.as_str()) {
+        Some(Some("max")) => Pace::Closed,
+        _ => Pace::Timetable,
+    }
+}
+
 /// The warm-up of a plan that names none: short windows and counts are trials, where it would be most of the time.
 fn default_warmup(input: &PlanInput, stop: Stop) -> Duration {
     match stop {
-        // Recorded sessions are measured from the first.
-        _ if input.replays_sessions() => Duration::ZERO,
+        // Recorded sessions are measured from the first statement on.
+        _ if input.replays_sessions() => match replay_pace(input) {
+            Pace::Timetable => REPLAY_LEAD,
+            _ => Duration::ZERO,
+        },
         Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
         _ => Duration::ZERO,
     }

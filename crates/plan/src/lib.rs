@@ -34,7 +34,7 @@ mod write;
 
 pub use check::{
     MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, OPEN_LOOP_CLIENTS,
-    REPLAY_WORKLOAD,
+    REPLAY_LEAD, REPLAY_WORKLOAD,
 };
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};

@@ -4,6 +4,7 @@ use crate::choice::choices;
 use crate::mark::Mark;
 use crate::observe::ObservePlan;
 use prony_document::{Declared, Requirements, ServerSettings};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl fmt::Debug for ServerPlan {
 }
 
 /// The workload, its scale and its options.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadPlan {
     /// Name, as `prony run NAME` accepts it: `tpcb`, `simple-update`, `select-only`...
     pub name: String,
@@ -98,7 +99,7 @@ pub struct WorkloadPlan {
 }
 
 /// How the load is driven.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrivePlan {
     /// Virtual users, each with its own connection.
     pub clients: u32,
@@ -182,7 +183,7 @@ impl Default for DrivePlan {
 }
 
 /// When transactions start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pace {
     /// A user starts its next transaction when the last one ends.
     Closed,
@@ -212,7 +213,7 @@ choices! {
 }
 
 /// When a run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stop {
     /// After this time, counted from the end of the warm-up.
     After(Duration),

@@ -6,7 +6,7 @@
 use crate::duration::shorten;
 use crate::experiment::{MAX_VARIANTS, VariantInput};
 use crate::input::{FileInput, Located, PlanInput};
-use crate::problem::{InputLocation, Problem, Problems};
+use crate::problem::{InputLocation, MAX_PROBLEMS, Problem, Problems};
 use crate::section::{Positions, Section, Source};
 use crate::settings::{Setting, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
@@ -130,9 +130,11 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         match name {
             "workload" => read_options(&section, &mut input, level),
             _ => {
-                for (key, offset, _) in section.unread_keys() {
+                let mut keys = section.unread_keys();
+                keys.sort_by_key(|(_, offset, _)| *offset);
+                for (index, (key, offset, _)) in keys.into_iter().enumerate() {
                     let location = source.location(offset, format!("{}.{key}", section.path));
-                    report_unknown_key(&mut input, location, name, key, level);
+                    report_unknown_key(&mut input, location, (name, key), level, index);
                 }
             }
         }
@@ -143,19 +145,21 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
     if level.tables.contains(&VARIANT_SETTINGS) {
         read_variant_settings(source, root, level, &mut input);
     }
-    for (key, value) in root {
+    let mut unknown: Vec<_> = root
+        .iter()
+        .filter(|(key, _)| !level.tables.contains(&key.get_ref().as_ref()))
+        .collect();
+    unknown.sort_by_key(|(key, _)| key.span().start);
+    for (index, (key, value)) in unknown.into_iter().enumerate() {
         let name = key.get_ref().as_ref();
-        if level.tables.contains(&name) {
-            continue;
-        }
         let location = source.location(key.span().start, format!("{}{name}", level.prefix));
         if value.get_ref().is_table() {
             input
                 .file
                 .problems
-                .push(unknown_table_problem(location, name, level));
+                .push(unknown_table_problem(location, name, level, index));
         } else {
-            report_unknown_key(&mut input, location, "", name, level);
+            report_unknown_key(&mut input, location, ("", name), level, index);
         }
     }
     input
@@ -193,11 +197,12 @@ fn find_table<'a, 'i>(
 ) -> Section<'a, 'i> {
     let exact_match = root.iter().find(|(key, _)| key.get_ref() == name);
     let entry = exact_match.or_else(|| {
-        root.iter().find(|(key, value)| {
-            let key = key.get_ref().as_ref();
-            let is_unknown_table = value.get_ref().is_table() && !level.tables.contains(&key);
-            is_unknown_table && suggest::nearest(key, level.tables) == Some(name)
-        })
+        let unknown_tables = root.iter().filter(|(key, value)| {
+            value.get_ref().is_table() && !level.tables.contains(&key.get_ref().as_ref())
+        });
+        unknown_tables
+            .take(MAX_PROBLEMS)
+            .find(|(key, _)| suggest::nearest(key.get_ref(), level.tables) == Some(name))
     });
     let mut section = Section::new(source, name, format!("{}{name}", level.prefix), None);
     if let Some((key, value)) = entry {
@@ -266,8 +271,17 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
     }
 }
 
-fn unknown_table_problem(location: InputLocation, name: &str, level: TableLevel<'_>) -> Problem {
+/// `index`: how many such problems stand before this one.
+fn unknown_table_problem(
+    location: InputLocation,
+    name: &str,
+    level: TableLevel<'_>,
+    index: usize,
+) -> Problem {
     let problem = Problem::new(location, format!("unknown table [{}{name}]", level.prefix));
+    if index > MAX_PROBLEMS {
+        return problem;
+    }
     match suggest::nearest(name, level.tables) {
         Some(similar) => problem.with_hint(format!("did you mean [{}{similar}]?", level.prefix)),
         None => problem.with_hint(level.valid_tables()),
@@ -289,14 +303,20 @@ impl TableLevel<'_> {
 }
 
 /// Reports an unknown key. The key that was probably meant is marked as rejected, so that it does not
-/// count as missing.
+/// count as missing. `index`: how many unknown keys of the table stand before this one. Of many, only the first are shown,
+/// and only these get a hint: it costs more than all the rest of reading a plan.
 fn report_unknown_key(
     input: &mut PlanInput,
     location: InputLocation,
-    table: &str,
-    key: &str,
+    (table, key): (&str, &str),
     level: TableLevel<'_>,
+    index: usize,
 ) {
+    let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
+    if index > MAX_PROBLEMS {
+        input.file.problems.push(problem);
+        return;
+    }
     let prefix = level.prefix;
     let mut hint = match table {
         "" => level.valid_tables(),
@@ -313,7 +333,6 @@ fn report_unknown_key(
             .rejected_keys
             .push(format!("{in_table}.{suggestion}"));
     }
-    let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
     input.file.problems.push(problem.with_hint(hint));
 }
 

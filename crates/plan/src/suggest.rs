@@ -47,9 +47,12 @@ const TERMS_OF_OTHER_TOOLS: [(&str, &str); 36] = [
 /// The known word nearest to `word`, ignoring case and hyphens, if it is within a third of its length (at least one edit).
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normalize(word);
-    let max_edits = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    let max_edits = (length / 3).max(1);
     known
         .iter()
+        // Cheap, and a word may be as long as a file.
+        .filter(|name| name.chars().count().abs_diff(length) <= max_edits)
         .map(|name| (osa_distance(&word, &normalize(name)), *name))
         .filter(|(edits, name)| *edits <= max_edits && *edits < name.chars().count())
         // Of two equally near words, prefer the one with the same letters: swapping two letters is a more

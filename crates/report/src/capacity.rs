@@ -161,7 +161,7 @@ pub fn write_clients_github(out: &mut dyn Write, found: &ClientsResult) -> io::R
 }
 
 /// The answer of a search over clients: `4,310 /s at p99 below 20.0 ms, with 16 clients`.
-fn clients_sentence(found: &ClientsResult) -> String {
+pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
     let limits = limits_text(&found.requirements);
     let Some(best) = &found.best else {
         return format!("no number of clients{limits}");
@@ -178,7 +178,7 @@ fn clients_sentence(found: &ClientsResult) -> String {
 }
 
 /// How to go on with a search over clients that has not ended.
-fn clients_remark(found: &ClientsResult) -> Option<String> {
+pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
     let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
     let id = plain(&found.experiment);
     found.is_unfinished.then(|| {
@@ -190,7 +190,7 @@ fn clients_remark(found: &ClientsResult) -> Option<String> {
 }
 
 /// What is required, after a figure; empty if nothing is.
-fn limits_text(requirements: &[Requirement]) -> String {
+pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
     let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
     if limits.is_empty() {
         String::new()

@@ -8,9 +8,11 @@ use crate::compare;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::terminal::write_section;
 use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
+use crate::text::replay::replayed_over_repeats;
 use crate::text::sweep::{
     KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
@@ -27,6 +29,9 @@ use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIAN
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
+
+/// The most statements of a replay in the summary of its repeats.
+const STATEMENTS_MAX: usize = 20;
 
 /// Returns the line before a run: `run 3 of 10: variant new, repeat 2; about 8 min left`.
 pub fn run_header(experiment: &Experiment, left: Option<Duration>) -> String {
@@ -108,7 +113,8 @@ pub fn write_summary(
         return Ok(());
     };
     let out = &mut Printer::new(out, style);
-    write_answer_of_variants(out, runs, variants)?;
+    let names = variants.iter().map(|variant| &*variant.name);
+    write_answer_of_variants(out, runs, names)?;
     let run_count = match runs.len() as u64 {
         all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
         some => format!("{} of {} runs", count(some), experiment.runs),
@@ -143,6 +149,7 @@ pub fn write_summary(
     out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions. \
          Noise: share of the CPUs that others used or the hypervisor withheld.")?;
     write_excluded(out, runs)?;
+    write_section(out, replayed_over_repeats(runs, STATEMENTS_MAX))?;
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);
@@ -200,16 +207,16 @@ fn mean_text(times_s: &[f64]) -> String {
 }
 
 /// Writes whether the variants differ, each beside the first. The pooler of a plan with `via` has sentences of its own.
-fn write_answer_of_variants(
+fn write_answer_of_variants<'a>(
     out: &mut Printer<'_>,
     runs: &[Run],
-    variants: &[VariantFigures],
+    names: impl Iterator<Item = &'a str>,
 ) -> io::Result<()> {
-    let sides = variants.iter().map(|variant| Side {
-        name: variant.name.clone(),
+    let sides = names.map(|name| Side {
+        name: name.to_owned(),
         runs: runs
             .iter()
-            .filter(|run| run.variant() == Some(&variant.name))
+            .filter(|run| run.variant() == Some(name))
             .collect(),
     });
     let sides: Vec<Side<'_>> = sides.collect();
@@ -314,6 +321,10 @@ pub fn write_sweep(
     sweep: &Sweep,
     notes: &[String],
 ) -> io::Result<()> {
+    if !sweep.has_numbers() {
+        let names = sweep.points().map(|point| &*point.name);
+        write_answer_of_variants(&mut Printer::new(out, style), runs, names)?;
+    }
     write_curves(out, style, sweep)?;
     let out = &mut Printer::new(out, style);
     for note in notes {
@@ -462,6 +473,26 @@ mod tests {
         for names in [&["old", "new"][..], &["old"]] {
             shown(&one_variant, names).assert_lacks("prony compare");
         }
+    }
+
+    #[test]
+    fn a_sweep_over_names_says_whether_they_differ() {
+        let shown = |values: [&str; 2]| {
+            let run = |(position, value): (u32, &str)| {
+                let mut run = in_experiment(value, position, closed());
+                let experiment = run.experiment.get_or_insert_default();
+                experiment.point = vec![prony_store::Setting::new("settings.fsync", value)];
+                run
+            };
+            let runs: Vec<Run> = (1..).zip(values).map(run).collect();
+            let sweep = Sweep::of(&runs).unwrap();
+            written(|out| write_sweep(out, &Style::plain(), &runs, &sweep, &[]))
+        };
+        let text = shown(["on", "off"]);
+        let (answer, curve) = text.split_once("Sweep of settings.fsync").expect("a table");
+        answer.assert_contains("COMPARABLE");
+        curve.assert_lacks("COMPARABLE");
+        shown(["1", "2"]).assert_lacks("COMPARABLE");
     }
 
     #[test]

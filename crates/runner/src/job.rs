@@ -4,7 +4,7 @@ use crate::document::ConnectionInfo;
 use crate::growth::GrowthBefore;
 use crate::observing::Observation;
 use prony_drive::{KeptConnections, OnConnectRefused, SampleListener};
-use prony_fleet::Fleet;
+use prony_fleet::{Fleet, ToolCoordinator};
 use prony_judge::requirements::Baseline;
 use prony_plan::Plan;
 use prony_server::embedded::EmbeddedPostgres;
@@ -58,6 +58,8 @@ pub struct RunJob<'a> {
     pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
     /// The machines that drive the clients; `None` if this one does.
     pub fleet: Option<Fleet>,
+    /// The replaced tool whose load these machines drive, if it is one.
+    pub fleet_tool: Option<&'a dyn ToolCoordinator>,
     /// Called when a connection that a user requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
     /// The clients' connections, if they stay open between runs of the same program on the same server.

@@ -21,6 +21,7 @@ use prony_workload::growth::NotCounted;
 use prony_workload::ledger::LedgerTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a run waits after its end until a server has given the whole account: it sorts all entries.
@@ -40,6 +41,8 @@ pub(crate) struct RunLedger {
     marks: Vec<LedgerMark>,
     replicas: Option<StalenessObserver>,
     staleness: Option<ReplicaStaleness>,
+    /// The longest time after which another machine told what its clients know, nanoseconds.
+    told_late_ns: Arc<AtomicU64>,
 }
 
 impl RunLedger {
@@ -56,12 +59,12 @@ impl RunLedger {
             .workload
             .growth(&job.plan.workload, ready_workload.scale);
         let statements = ready_workload.program.statement_table();
-        // Own SQL is then sent as text, which the ledger does not see.
-        let is_text = job.plan.drive.protocol == prony_plan::QueryMode::Simple
-            && job.workload.name() == "sql";
-        // Its scripts write their entries themselves.
-        let has_statements = !statements.statements().is_empty() || job.workload.name() == "lua";
-        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text {
+        let name = job.workload.name();
+        // Lua's scripts write their entries themselves, and these insert by texts that the ledger sees.
+        let has_statements = !statements.statements().is_empty()
+            || ["lua", "oltp_insert", "bulk_insert"].contains(&name);
+        // A replay sends texts that it does not see.
+        if matches!(growth, Growth::ReadOnly) || !has_statements || name == "replay" {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {
@@ -78,6 +81,7 @@ impl RunLedger {
             marks: Vec::new(),
             replicas: None,
             staleness: None,
+            told_late_ns: Arc::default(),
         }))
     }
 
@@ -88,6 +92,10 @@ impl RunLedger {
 
     pub(crate) fn load_has_ended(&mut self) {
         self.staleness = self.replicas.take().map(StalenessObserver::end);
+        let told_late_ns = self.told_late_ns.load(Ordering::Relaxed);
+        if let Some(staleness) = self.staleness.as_mut().filter(|_| told_late_ns > 0) {
+            staleness.told_within_s = Some(told_late_ns as f64 / 1e9);
+        }
     }
 
     /// The program with transactions that write their numbers.
@@ -100,6 +108,7 @@ impl RunLedger {
         FleetLedger {
             table: self.table.name().to_owned(),
             ledger: Arc::clone(&self.ledger),
+            told_late_ns: Arc::clone(&self.told_late_ns),
         }
     }
 
@@ -109,15 +118,24 @@ impl RunLedger {
         let _ = Control::connect(target).map(|mut control| self.table.drop(&mut control));
     }
 
-    /// What the clients know of their commits at this time of the load, which is noted.
-    pub(crate) fn mark(&mut self, at_s: f64) -> LedgerAccount {
-        let account = self.state(at_s, "the run was killed before it could read it");
+    /// What the clients know of their commits at this time of the load, which is noted. `complete_s`: what was acknowledged
+    /// before is known, if other machines tell it later.
+    pub(crate) fn mark(&mut self, at_s: f64, complete_s: Option<f64>) -> LedgerAccount {
+        let mut account = self.state(at_s, "the run was killed before it could read it");
+        if let Some(state) = &mut account.client_state {
+            state.complete_s = complete_s;
+        }
         let last = account
             .client_state
             .as_ref()
             .map(|state| state.last.clone());
         let last = last.unwrap_or_default();
-        LedgerMark { at_s, last }.add_to(&mut self.marks);
+        let mark = LedgerMark {
+            at_s,
+            complete_s,
+            last,
+        };
+        mark.add_to(&mut self.marks);
         account
     }
 
@@ -142,6 +160,7 @@ impl RunLedger {
                 ambiguous,
                 is_final: false,
                 at_s: Some(at_s),
+                complete_s: None,
                 marks: Vec::new(),
             }),
             ..LedgerAccount::default()
@@ -473,6 +492,7 @@ mod tests {
         let mark = |at_s, last: [u64; 2]| LedgerMark {
             at_s,
             last: last.to_vec(),
+            ..LedgerMark::default()
         };
         let state = LedgerState {
             marks: vec![mark(1.0, [1, 70]), mark(2.0, [80, 80])],

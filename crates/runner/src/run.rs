@@ -130,6 +130,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
+        is_fleet: fleet.is_some(),
         marks: None,
         commit_gaps: measures_gaps(&job).then(|| {
             let program = &job.ready_workload.program;
@@ -226,6 +227,7 @@ fn drive(
     let driven = fleet.drive(
         &FleetJob {
             ledger: ledger.as_ref(),
+            tool: job.fleet_tool,
             commit_gaps: commit_gaps.as_ref(),
             plan: job.plan,
             target: &job.server.target,
@@ -333,6 +335,8 @@ struct RunRecorder<'a> {
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
+    /// Whether other machines drive the clients.
+    is_fleet: bool,
     marks: Option<Marks>,
     commit_gaps: Option<CommitGaps>,
     warmup: OpenWarmup,
@@ -473,9 +477,7 @@ impl Observer for RunRecorder<'_> {
             let (marks, target) = (&plan.at, &self.job.server.target);
             self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
         }
-        // What clients of other machines know arrives once a second.
-        let is_fleet = !self.job.plan.agents.is_empty();
-        if let Some(ledger) = self.ledger.as_mut().filter(|_| !is_fleet) {
+        if let Some(ledger) = &mut self.ledger {
             ledger.observe_replicas(&self.job.server.target);
         }
         let result = self.recording.record_start(start);
@@ -497,7 +499,10 @@ impl Observer for RunRecorder<'_> {
         self.report_journal_failure(result);
         if let Some(ledger) = &mut self.ledger {
             let since_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
-            let state = ledger.mark(since_ns as f64 / 1e9);
+            // Before the row, each machine told what its clients knew at the end of that second.
+            let complete_ns = row.interval.span.end_ns.saturating_sub(schedule.start_ns);
+            let complete_s = self.is_fleet.then_some(complete_ns as f64 / 1e9);
+            let state = ledger.mark(since_ns as f64 / 1e9, complete_s);
             let result = self.recording.record_ledger(&state);
             self.report_journal_failure(result);
         }

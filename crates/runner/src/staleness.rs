@@ -310,6 +310,7 @@ impl Readings {
             age_max_s: at(&self.ages_s, 100),
             went_back: self.went_back,
             went_back_across: (self.seen.len() > 1).then_some(self.went_back_across),
+            told_within_s: None,
         }
     }
 }

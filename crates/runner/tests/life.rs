@@ -160,6 +160,7 @@ fn execute_run(
     prony_runner::run(
         RunJob {
             fleet: None,
+            fleet_tool: None,
             request: serde_json::json!({ "by": "a test" }),
             purpose: Purpose::default(),
             plan,

@@ -1,5 +1,5 @@
 //! What a server's own statistics say of the statements that it has executed since some time: `pg_stat_statements`, the
-//! digests of `performance_schema`, and SQL Server's `sys.dm_exec_query_stats`.
+//! digests of `performance_schema`, and SQL Server's query store, or `sys.dm_exec_query_stats` if it is off.
 //!
 //! In: a control connection. Out: texts with their totals, of this database and without Prony's own. Must never: change
 //! a setting or reset a statistic.
@@ -7,7 +7,7 @@
 use crate::control::{Control, Error as ControlError, TextRow};
 use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A statement with what the server has counted since its statistics began.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +28,15 @@ pub struct StatementStatistics {
     pub totals: HashMap<String, StatementTotals>,
     /// How often the server had no space for a statement: it forgot others, or did not tell this one from others.
     pub overflows: u64,
-    /// What the rights of this user hide, as a sentence.
+    /// What the rights of this user or the server's settings hide, as a sentence.
     pub hidden: Option<&'static str>,
+    /// The view that they come from, for users.
+    pub view: &'static str,
 }
+
+/// Transactions that sessions executed, as far as the server remembered whole ones: the texts of their statements, by what
+/// tells them from others.
+pub type Sequences = BTreeMap<String, Vec<String>>;
 
 /// A comment in Prony's own statements about an application's tables, which are none of the application.
 pub const OWN_STATEMENT: &str = "/* prony */";
@@ -64,14 +70,10 @@ impl UserError for StatementsError {
     }
 }
 
-/// The view that a server's statistics come from, for users.
-pub fn statistics_view(dialect: SqlDialect) -> &'static str {
-    match dialect {
-        SqlDialect::PostgreSql => "pg_stat_statements",
-        SqlDialect::MySql => "performance_schema.events_statements_summary_by_digest",
-        SqlDialect::TransactSql => "sys.dm_exec_query_stats",
-    }
-}
+const POSTGRES_VIEW: &str = "pg_stat_statements";
+const MYSQL_VIEW: &str = "performance_schema.events_statements_summary_by_digest";
+const PLANS_VIEW: &str = "sys.dm_exec_query_stats";
+const QUERY_STORE: &str = "sys.query_store_runtime_stats";
 
 /// Reads the totals of the statements of this database.
 ///
@@ -142,17 +144,17 @@ impl StatementStatistics {
     }
 
     /// The totals of rows with the columns key, text, calls, time in microseconds and rows.
-    fn of_rows(rows: Vec<TextRow>, dialect: SqlDialect) -> StatementStatistics {
+    fn of_rows(rows: Vec<TextRow>, view: &'static str) -> StatementStatistics {
         let totals = rows.into_iter().filter_map(|row| {
             let [key, text, calls, time_us, rows] = row.try_into().ok()?;
             let text = text?;
-            let marks = [statistics_view(dialect), OWN_STATEMENT, OWN_COLUMN];
+            let marks = [view, OWN_STATEMENT, OWN_COLUMN];
             if marks.iter().any(|mark| text.contains(mark)) {
                 return None;
             }
             let number = |text: Option<String>| text?.parse::<f64>().ok();
             let totals = StatementTotals {
-                text,
+                text: without_declarations(&text).to_owned(),
                 calls: number(calls)? as u64,
                 time_us: number(time_us)?,
                 rows: number(rows)? as u64,
@@ -163,6 +165,7 @@ impl StatementStatistics {
             totals: totals.collect(),
             overflows: 0,
             hidden: None,
+            view,
         }
     }
 }
@@ -208,7 +211,7 @@ fn read_postgres(control: &mut Control) -> Result<StatementStatistics, Statement
             _ => error.into(),
         }
     })?;
-    let mut statistics = StatementStatistics::of_rows(rows, SqlDialect::PostgreSql);
+    let mut statistics = StatementStatistics::of_rows(rows, POSTGRES_VIEW);
     // Since PostgreSQL 14.
     if info.is_some() {
         let query = format!("SELECT dealloc FROM {schema}.pg_stat_statements_info");
@@ -252,7 +255,7 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
             _ => error.into(),
         },
     )?;
-    let mut statistics = StatementStatistics::of_rows(rows, SqlDialect::MySql);
+    let mut statistics = StatementStatistics::of_rows(rows, MYSQL_VIEW);
     // A full table has one row for the statements that it does not tell apart, of all databases.
     let query = "SELECT sum(count_star) FROM performance_schema.events_statements_summary_by_digest \
          WHERE digest IS NULL";
@@ -260,11 +263,131 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
     Ok(statistics)
 }
 
+/// The transactions among the last statements of each session of MySQL; none where the user may not read them, on MariaDB,
+/// where the server does not keep them by default, and on other servers.
+///
+/// # Errors
+/// The connection is lost.
+pub fn read_sequences(control: &mut Control) -> Result<Sequences, ControlError> {
+    if control.dialect() != SqlDialect::MySql {
+        return Ok(Sequences::new());
+    }
+    // Statements of procedures are nested in another statement.
+    let rows = control.query(
+        "SELECT h.thread_id, h.event_id, h.nesting_event_type, h.digest_text FROM performance_schema.events_statements_history h \
+         JOIN performance_schema.threads t ON t.thread_id = h.thread_id \
+         WHERE h.digest_text IS NOT NULL AND h.current_schema = database() AND t.processlist_id <> connection_id() \
+           AND (h.nesting_event_type IS NULL OR h.nesting_event_type = 'TRANSACTION') \
+         ORDER BY h.thread_id, h.event_id",
+    );
+    let rows = match rows {
+        Err(error) if error.server_error().is_some() => return Ok(Sequences::new()),
+        rows => rows?,
+    };
+    let rows = rows.into_iter().filter_map(|row| {
+        let [thread, event, nesting, text] = row.try_into().ok()?;
+        Some(([thread?, event?], nesting.is_some(), text?))
+    });
+    Ok(whole_transactions(rows))
+}
+
+/// The transactions of which both ends are there, of statements in the order of each session: its name and the statement's
+/// number, whether it is within a transaction that began before it, and its text. A statement that is a transaction by itself
+/// is one too.
+fn whole_transactions(rows: impl Iterator<Item = ([String; 2], bool, String)>) -> Sequences {
+    /// Its first statement, its statements, and whether it began with BEGIN.
+    struct Open {
+        key: String,
+        texts: Vec<String>,
+        has_begin: bool,
+    }
+    let (mut whole, mut session) = (Sequences::new(), String::new());
+    let mut open: Option<Open> = None;
+    for ([thread, event], is_within, text) in rows {
+        if thread != session {
+            (session, open) = (thread, None);
+        }
+        let word = text.split([' ', ';']).next().unwrap_or_default();
+        let word = word.to_ascii_uppercase();
+        if !is_within {
+            // Only now is it known that the statement before it was alone.
+            let alone = open
+                .take()
+                .filter(|open| !open.has_begin && open.texts.len() == 1);
+            whole.extend(alone.map(|open| (open.key, open.texts)));
+            let has_begin = matches!(&*word, "BEGIN" | "START");
+            open = Some(Open {
+                key: format!("{session} {event}"),
+                texts: if has_begin { Vec::new() } else { vec![text] },
+                has_begin,
+            });
+        } else if matches!(&*word, "COMMIT" | "ROLLBACK") {
+            let is_whole = |open: &Open| word == "COMMIT" && !open.texts.is_empty();
+            let ended = open.take().filter(is_whole);
+            whole.extend(ended.map(|open| (open.key, open.texts)));
+        } else if let Some(open) = &mut open {
+            open.texts.push(text);
+        }
+    }
+    whole
+}
+
 fn number(text: Option<String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+/// The text of a statement of SQL Server without the types of its parameters, which the query store has before it.
+fn without_declarations(text: &str) -> &str {
+    if !text.starts_with("(@") {
+        return text;
+    }
+    let mut depth = 0;
+    let end = text.find(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0
+    });
+    end.map_or(text, |end| text[end + 1..].trim_start())
+}
+
+/// Reads the query store, if the database has one that records: unlike the cache of plans it survives restarts, and forgets
+/// no statement when memory is short.
+fn read_query_store(control: &mut Control) -> Result<Option<StatementStatistics>, StatementsError> {
+    let query =
+        "SELECT actual_state, query_capture_mode_desc FROM sys.database_query_store_options";
+    let options = match control.query(query) {
+        Ok(options) => options,
+        // Before SQL Server 2016 there is none; the cache of plans names the right that is missing.
+        Err(error) if error.server_error().is_some() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    const READ_WRITE: &str = "2";
+    let Some([Some(state), mode]) = options.first().map(Vec::as_slice) else {
+        return Ok(None);
+    };
+    if state != READ_WRITE {
+        return Ok(None);
+    }
+    // Its means are of successful executions in an interval.
+    let rows = control.query(
+        "SELECT /* prony */ CONVERT(varchar(18), q.query_hash, 1) + ' ' + CONVERT(varchar(20), p.plan_id), MIN(t.query_sql_text), \
+           SUM(s.count_executions), SUM(s.count_executions * s.avg_duration), ROUND(SUM(s.count_executions * s.avg_rowcount), 0) \
+         FROM sys.query_store_runtime_stats s \
+         JOIN sys.query_store_plan p ON p.plan_id = s.plan_id \
+         JOIN sys.query_store_query q ON q.query_id = p.query_id \
+         JOIN sys.query_store_query_text t ON t.query_text_id = q.query_text_id \
+         WHERE s.execution_type = 0 AND q.is_internal_query = 0 GROUP BY q.query_hash, p.plan_id",
+    )?;
+    let mut statistics = StatementStatistics::of_rows(rows, QUERY_STORE);
+    statistics.hidden = mode.as_deref().filter(|mode| *mode != "ALL").map(|_| {
+        "the query store leaves out statements that are rare or cheap: ALTER DATABASE CURRENT SET QUERY_STORE (QUERY_CAPTURE_MODE = ALL)"
+    });
+    Ok(Some(statistics))
+}
+
 fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
+    if let Some(statistics) = read_query_store(control)? {
+        return Ok(statistics);
+    }
     // Texts of one shape with different literals have one hash, and a plan each, whose counts vanish with it. Offsets
     // count bytes of UTF-16.
     let rows = control.query(
@@ -286,7 +409,7 @@ fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, Stateme
         },
         _ => error.into(),
     })?;
-    Ok(StatementStatistics::of_rows(rows, SqlDialect::TransactSql))
+    Ok(StatementStatistics::of_rows(rows, PLANS_VIEW))
 }
 
 #[cfg(test)]
@@ -304,7 +427,7 @@ mod tests {
                 text(rows),
             ]
         });
-        StatementStatistics::of_rows(rows.collect(), SqlDialect::PostgreSql)
+        StatementStatistics::of_rows(rows.collect(), POSTGRES_VIEW)
     }
 
     #[test]
@@ -347,6 +470,64 @@ mod tests {
             .map(|totals| (&*totals.text, totals.calls))
             .collect();
         assert_eq!(seen, [("a", 25)]);
+    }
+
+    #[test]
+    fn the_query_store_has_the_types_of_parameters_before_a_text() {
+        for (text, expected) in [
+            (
+                "(@P1 int,@P2 decimal(10,2))SELECT a FROM t",
+                "SELECT a FROM t",
+            ),
+            (
+                "(@a nvarchar(4000))\nUPDATE t SET a = @a",
+                "UPDATE t SET a = @a",
+            ),
+            ("(SELECT 1)", "(SELECT 1)"),
+            ("(@cut off", "(@cut off"),
+        ] {
+            assert_eq!(without_declarations(text), expected);
+        }
+    }
+
+    #[test]
+    fn transactions_that_are_remembered_from_their_first_to_their_last_statement_are_whole() {
+        let rows = [
+            // The beginning is forgotten.
+            ("1", true, "UPDATE `t`"),
+            ("1", true, "COMMIT"),
+            ("1", false, "BEGIN"),
+            ("1", true, "SELECT ?"),
+            ("1", true, "UPDATE `t`"),
+            ("1", true, "COMMIT"),
+            // By itself.
+            ("1", false, "SELECT ? + ?"),
+            // Without autocommit the first statement begins the transaction.
+            ("1", false, "INSERT `t`"),
+            ("1", true, "DELETE `t`"),
+            ("1", true, "COMMIT"),
+            ("1", false, "START TRANSACTION"),
+            ("1", true, "SELECT ?"),
+            ("1", true, "ROLLBACK"),
+            ("1", false, "BEGIN"),
+            ("1", true, "SELECT ?"),
+            ("2", true, "COMMIT"),
+            ("2", false, "SELECT ?"),
+        ];
+        let rows = rows.iter().enumerate();
+        let rows = rows.map(|(number, (thread, is_within, text))| {
+            let key = [(*thread).to_owned(), format!("{number:02}")];
+            (key, *is_within, (*text).to_owned())
+        });
+        let whole: Vec<Vec<String>> = whole_transactions(rows).into_values().collect();
+        assert_eq!(
+            whole,
+            [
+                vec!["SELECT ?", "UPDATE `t`"],
+                vec!["SELECT ? + ?"],
+                vec!["INSERT `t`", "DELETE `t`"],
+            ]
+        );
     }
 
     #[test]

@@ -26,6 +26,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Each client may try all addresses, and each is observed. Workers number them in 16 bits.
+const ENDPOINTS_MAX: usize = 1_000;
+
+/// Refuses more addresses than a benchmark has servers.
+pub(crate) fn limited(endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, crate::Error> {
+    match endpoints.len() {
+        ..=ENDPOINTS_MAX => Ok(endpoints),
+        count => Err(crate::Error::Host {
+            problem: format!("the hosts have {count} addresses, more than {ENDPOINTS_MAX}"),
+            hint: "name only the servers of the benchmark".into(),
+        }),
+    }
+}
+
 /// Where the server is and how to log in. Names are already resolved and files already read.
 #[derive(Clone, Debug)]
 pub struct Target {

@@ -72,6 +72,8 @@ pub struct Conn {
     sample_host: Cell<u16>,
     /// Whether the server from which the connection had to move away answers again.
     must_return: Cell<bool>,
+    /// Whether its user gives it up, because the server refuses to work.
+    is_given_up: Cell<bool>,
     wake_ns: Cell<u64>,
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
@@ -107,6 +109,7 @@ impl Conn {
             host: Cell::new(0),
             sample_host: Cell::new(0),
             must_return: Cell::new(false),
+            is_given_up: Cell::new(false),
             wake_ns: Cell::new(0),
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
@@ -181,6 +184,23 @@ impl Conn {
 
     pub fn set_must_return(&self, must_return: bool) {
         self.must_return.set(must_return);
+    }
+
+    /// Whether its user gives it up, because the server refuses to work: another one may not.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up.get()
+    }
+
+    /// With which message the server refused to work, so that its user gives the connection up.
+    pub fn refusal(&self) -> Option<String> {
+        let error = self.exchange.borrow().error();
+        error
+            .filter(|_| self.is_given_up())
+            .map(|error| error.message)
+    }
+
+    pub(crate) fn give_up(&self) {
+        self.is_given_up.set(true);
     }
 
     pub fn phase(&self) -> UserPhase {
@@ -322,6 +342,7 @@ impl Conn {
         self.timed_request.set(None);
         self.failure.replace(None);
         self.must_return.set(false);
+        self.is_given_up.set(false);
         self.opened.set(self.opened.get().wrapping_add(1));
         self.is_up.set(true);
     }

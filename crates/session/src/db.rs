@@ -8,7 +8,7 @@ mod transaction;
 pub use request::DbReply;
 
 use crate::conn::{Conn, UserPhase};
-use crate::ledger::{ClientLedger, Ledger};
+use crate::ledger::{ClientLedger, Ledger, LedgerResults};
 use crate::reads::Reads;
 use crate::worker_context::WorkerContext;
 use prony_measure::QueryKind;
@@ -53,6 +53,8 @@ pub struct Db {
     remaining_consecutive_starts: u32,
     /// The account of its commits, if the run keeps one.
     ledger: Option<Box<ClientLedger>>,
+    /// Results that the next reply has of the ledger's statements, before and after the user's.
+    ledger_results: LedgerResults,
 }
 
 impl Db {
@@ -68,12 +70,12 @@ impl Db {
             max_consecutive_starts: 0,
             remaining_consecutive_starts: 0,
             ledger: None,
+            ledger_results: [0, 0],
         }
     }
 
-    /// Writes the number of each transaction into a table before the transaction's end, and keeps in `ledger` what
-    /// became of it; `client` is the user's number. Transactions that end by text or in a single statement have no
-    /// entry.
+    /// Writes the number of each transaction into a table in the transaction, and keeps in `ledger` what became of it;
+    /// `client` is the user's number. Transactions of text have no entry, except by [`Db::write`].
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<Ledger>, client: u32) -> Self {
         Db {

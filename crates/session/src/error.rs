@@ -84,6 +84,12 @@ impl DbError {
         self
     }
 
+    /// Whether the server refuses to work on the connection, which it keeps open, as a node that is cut off from its Galera
+    /// cluster does: connectors close a connection with MySQL's SQLSTATE of a broken one.
+    pub(crate) fn refuses_connection(&self) -> bool {
+        self.number != 0 && self.code == *b"08S01"
+    }
+
     /// The message of the server or the operating system.
     pub fn into_message(self) -> String {
         self.0.message

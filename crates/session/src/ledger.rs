@@ -29,10 +29,12 @@ pub struct LedgerEntry {
 /// How an entry gets into its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryPlacement {
-    /// Before the statement that ends a block, as on MySQL: a statement outside a block has none.
-    BeforeEnd,
-    /// The same, and first in a request outside a block, whose statements the server executes as one transaction, as
-    /// PostgreSQL does.
+    /// In one text with the statement that ends the block, as on MySQL, whose other requests have a round trip for each
+    /// statement. A single statement is made a block in one text.
+    InText,
+    /// A part of the first statement that writes, by a common table expression as on PostgreSQL: that costs the server a third
+    /// of a statement of its own. Of text and of statements that cannot have one: before the statement that ends the block,
+    /// and first in a request outside a block, whose statements the server executes as one transaction.
     InRequest,
     /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
     /// statement is made a block. Statements that are sent as text have it before the end of their block.
@@ -117,6 +119,30 @@ impl Ledger {
     }
 }
 
+/// An entry to send before the statement that ends its block.
+pub(crate) struct EntryBeforeEnd<'a> {
+    pub insert: &'a Statement,
+    pub values: [Value<'static>; 2],
+    /// The end in the form in which it shares a text with the entry.
+    pub joined_end: Option<&'a Statement>,
+}
+
+/// The statements that make a single one a block with an entry, in one text.
+pub(crate) struct JoinedBlock<'a> {
+    pub begin: &'a Statement,
+    pub insert: &'a Statement,
+    pub values: [Value<'static>; 2],
+    pub statement: &'a Statement,
+    pub commit: &'a Statement,
+}
+
+/// Results of the ledger's statements in a reply, before and after those of the user's.
+pub(crate) type LedgerResults = [usize; 2];
+
+impl JoinedBlock<'_> {
+    pub const RESULTS: LedgerResults = [2, 1];
+}
+
 /// What became of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settlement {
@@ -132,11 +158,17 @@ pub(crate) struct ClientLedger {
     insert: Statement,
     /// The program's statements with the insert, by number, for those that begin their own block and those that do not.
     combined: [HashMap<u32, Statement>; 2],
+    /// The program's statements in the form in which they share a text with the insert, by number.
+    joined: HashMap<u32, Statement>,
+    /// What begins and ends a block in that text.
+    block: [Statement; 2],
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
     is_written: bool,
     /// Whether it has sent a statement that may have changed something.
     has_changed: bool,
+    /// Whether it has a savepoint: what follows may be rolled back alone.
+    has_savepoint: bool,
     /// Whether its block has failed, of a script whose statements the ledger does not see.
     has_failed: bool,
     /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
@@ -153,17 +185,20 @@ impl ClientLedger {
         ClientLedger {
             insert: match ledger.placement {
                 // Sent with the text that ends the block.
-                EntryPlacement::WithWrite => insert.with_joining(),
-                EntryPlacement::BeforeEnd | EntryPlacement::InRequest => insert,
+                EntryPlacement::WithWrite | EntryPlacement::InText => insert.with_joining(),
+                EntryPlacement::InRequest => insert,
             },
             ledger,
             combined: Default::default(),
+            joined: HashMap::new(),
+            block: ["BEGIN", "COMMIT"].map(|sql| StatementIds::new().add(sql).with_joining()),
             next: LedgerEntry {
                 client,
                 sequence: 1,
             },
             is_written: false,
             has_changed: false,
+            has_savepoint: false,
             has_failed: false,
             is_in_block: false,
             text: String::new(),
@@ -174,18 +209,60 @@ impl ClientLedger {
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();
+        let start = statement.bytes().first_chunk::<4>();
+        self.has_savepoint |= start.is_some_and(|word| word.eq_ignore_ascii_case(b"save"));
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
     /// which has changed something: one that only reads may be read-only.
-    pub(crate) fn entry_before(
-        &mut self,
-        statement: &Statement,
-    ) -> Option<(&Statement, [Value<'static>; 2])> {
+    pub(crate) fn entry_before(&mut self, statement: &Statement) -> Option<EntryBeforeEnd<'_>> {
         if statement.effect() != Effect::Commits || self.is_written || !self.has_changed {
             return None;
         }
-        Some(self.next_entry())
+        let shares_text = self.ledger.placement == EntryPlacement::InText;
+        if shares_text {
+            self.join(statement);
+        }
+        let (_, values) = self.next_entry();
+        Some(EntryBeforeEnd {
+            insert: &self.insert,
+            values,
+            joined_end: shares_text.then(|| &self.joined[&statement.id()]),
+        })
+    }
+
+    /// The text that executes this request outside a block as a transaction with an entry, if it is a single statement that
+    /// writes.
+    pub(crate) fn joined_block<'a>(
+        &mut self,
+        mut batch: impl ExactSizeIterator<Item = &'a Statement>,
+    ) -> Option<JoinedBlock<'_>> {
+        let is_single = batch.len() == 1;
+        let statement = batch.next()?;
+        if self.ledger.placement != EntryPlacement::InText
+            || self.is_written
+            || self.is_in_block
+            || !is_single
+            || statement.effect() != Effect::Writes
+            || !can_be_in_block(statement)
+        {
+            return None;
+        }
+        self.join(statement);
+        let (_, values) = self.next_entry();
+        let [begin, commit] = &self.block;
+        Some(JoinedBlock {
+            begin,
+            insert: &self.insert,
+            values,
+            statement: &self.joined[&statement.id()],
+            commit,
+        })
+    }
+
+    fn join(&mut self, statement: &Statement) {
+        let joined = self.joined.entry(statement.id());
+        joined.or_insert_with(|| statement.clone().with_joining());
     }
 
     /// The statement and the values of the entry to send first in this request, if its statements are a transaction of
@@ -211,11 +288,13 @@ impl ClientLedger {
         mut batch: impl ExactSizeIterator<Item = &'a Statement> + Clone,
         mode: QueryMode,
     ) -> Option<(usize, &Statement, [Value<'static>; 2])> {
-        if self.ledger.placement != EntryPlacement::WithWrite
+        let is_expression = self.ledger.placement == EntryPlacement::InRequest;
+        if self.ledger.placement == EntryPlacement::InText
             || self.is_written
+            || self.has_savepoint
             || mode == QueryMode::Simple
-            // What several statements outside a block do is several transactions.
-            || !(self.is_in_block || batch.len() == 1)
+            // Elsewhere, what several statements outside a block do is several transactions.
+            || !(self.is_in_block || batch.len() == 1 || is_expression)
         {
             return None;
         }
@@ -223,13 +302,21 @@ impl ClientLedger {
             .clone()
             .position(|statement| statement.effect() == Effect::Writes)?;
         let statement = batch.nth(position)?;
-        if statement.is_joined() || !(self.is_in_block || can_be_in_block(statement)) {
+        let can_have_it = if is_expression {
+            takes_expression(statement)
+        } else {
+            !statement.is_joined() && (self.is_in_block || can_be_in_block(statement))
+        };
+        if !can_have_it {
             return None;
         }
         let (_, values) = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
-            .or_insert_with(|| combine(statement, &self.insert, self.is_in_block));
+            .or_insert_with(|| match is_expression {
+                true => with_expression(statement, &self.insert),
+                false => combine(statement, &self.insert, self.is_in_block),
+            });
         Some((position, combined, values))
     }
 
@@ -249,6 +336,28 @@ impl ClientLedger {
             }
         }
         Some(&self.text)
+    }
+
+    /// The text that executes a statement, which is sent as text outside a block, as a transaction with an entry, and the
+    /// results that the reply has before and after its own; `None` if the transaction has an entry.
+    pub(crate) fn text_with_entry(&mut self, sql: &str) -> Option<(&str, LedgerResults)> {
+        let (before, between, after, results) = match self.ledger.placement {
+            EntryPlacement::InRequest => ("", ";", "", [1, 0]),
+            EntryPlacement::InText => ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS),
+            EntryPlacement::WithWrite => (
+                "BEGIN TRANSACTION;SET NOCOUNT ON;",
+                ";SET NOCOUNT OFF;",
+                "\n;SET NOCOUNT ON;COMMIT TRANSACTION;SET NOCOUNT OFF",
+                [0, 0],
+            ),
+        };
+        self.has_changed = true;
+        self.entry_text()?;
+        self.text.insert_str(0, before);
+        for part in [between, sql, after] {
+            self.text.push_str(part);
+        }
+        Some((&self.text, results))
     }
 
     /// Whether the transaction in progress has sent its entry.
@@ -277,7 +386,7 @@ impl ClientLedger {
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
         let has_changed = std::mem::take(&mut self.has_changed);
-        (self.is_in_block, self.has_failed) = (false, false);
+        (self.is_in_block, self.has_failed, self.has_savepoint) = (false, false, false);
         match settlement {
             Settlement::RolledBack => return,
             Settlement::Committed if !is_written => {
@@ -306,14 +415,7 @@ impl ClientLedger {
 /// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes last.
 /// The first word must not be one for which the text is sent as such (SET, BEGIN).
 fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Statement {
-    let count = statement.parameter_count();
-    let mut insert_text = String::new();
-    for (text, index) in insert.parts() {
-        insert_text.push_str(&String::from_utf8_lossy(text));
-        if let Some(index) = index {
-            insert_text.push_str(&format!("${}", count + index + 1));
-        }
-    }
+    let insert_text = text_after(statement, insert);
     let (before, after) = if is_in_block {
         ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", "")
     } else {
@@ -324,26 +426,67 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
     };
     let sql = statement.sql();
     let text = format!("{before};{insert_text};SET NOCOUNT OFF;{sql}{after}");
-    let declared = statement.types();
-    let types = (0..count).map(|index| declared.get(index).copied().flatten());
-    let types = types.chain(insert.types().iter().copied());
     // Each of the two texts is another statement of the connection.
     let id = insert.id() + 1 + 2 * statement.id() + u32::from(is_in_block);
     StatementIds::new()
         .add(&text)
-        .with_suggested_types(types)
+        .with_suggested_types(types_of_both(statement, insert))
         .with_id(id)
 }
 
-/// Whether a statement of SQL Server can be executed in a block that it does not know of: a procedure that rolls back
-/// would end the block, which is an error.
+/// The statement with the insert as a common table expression, which PostgreSQL executes whether it is used or not.
+fn with_expression(statement: &Statement, insert: &Statement) -> Statement {
+    let insert_text = text_after(statement, insert);
+    let text = format!("WITH prony_ledger AS ({insert_text}) {}", statement.sql());
+    let combined = StatementIds::new().add(&text);
+    combined
+        .with_types(types_of_both(statement, insert))
+        .with_id(insert.id() + 1 + statement.id())
+}
+
+/// Whether a statement of PostgreSQL can have another one as a common table expression.
+fn takes_expression(statement: &Statement) -> bool {
+    let is_word = |byte: &u8| byte.is_ascii_alphabetic();
+    let word = statement.bytes().iter().take_while(|byte| is_word(byte));
+    let word = &statement.bytes()[..word.count()];
+    ["insert", "update", "delete"]
+        .iter()
+        .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+        && std::str::from_utf8(statement.bytes()).is_ok()
+}
+
+/// The text of the insert, whose parameters follow those of the statement.
+fn text_after(statement: &Statement, insert: &Statement) -> String {
+    let count = statement.parameter_count();
+    let mut insert_text = String::new();
+    for (text, index) in insert.parts() {
+        insert_text.push_str(&String::from_utf8_lossy(text));
+        if let Some(index) = index {
+            insert_text.push_str(&format!("${}", count + index + 1));
+        }
+    }
+    insert_text
+}
+
+/// The types of the statement's parameters, and then those of the insert's.
+fn types_of_both(
+    statement: &Statement,
+    insert: &Statement,
+) -> impl Iterator<Item = Option<ParameterType>> {
+    let declared = statement.types();
+    let own = (0..statement.parameter_count()).map(|index| declared.get(index).copied().flatten());
+    own.chain(insert.types().iter().copied())
+}
+
+/// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
+/// block, which is an error on SQL Server, and one that begins a block commits it on MySQL.
 fn can_be_in_block(statement: &Statement) -> bool {
     let sql = statement.sql().trim_start();
     let is_call = |word: &str| {
         let start = sql.get(..word.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
-    !["exec", "{call"].iter().any(|word| is_call(word))
+    !["exec", "{call", "call"].iter().any(|word| is_call(word))
 }
 
 impl Drop for ClientLedger {
@@ -387,8 +530,9 @@ mod tests {
             assert!(client.entry_before(&end).is_none(), "nothing has changed");
             client.note(&update);
             assert!(client.entry_before(&update).is_none());
-            let (insert, values) = client.entry_before(&end).expect("it ends a block");
-            assert!(insert.accepts(&values));
+            let entry = client.entry_before(&end).expect("it ends a block");
+            let values = entry.values;
+            assert!(entry.insert.accepts(&values) && entry.joined_end.is_none());
             assert!(
                 client.entry_before(&end).is_none(),
                 "one entry for each transaction"
@@ -481,10 +625,109 @@ mod tests {
         assert_eq!(request(&mut client, &[&begin]), None);
         assert_eq!(request(&mut client, &[&joined]), None);
         let commit = ids.add("COMMIT TRANSACTION");
-        let (insert, values) = client.entry_before(&commit).expect("it has none");
-        assert!(insert.is_joined());
-        assert_eq!(values, [0, 3].map(Value::Int));
+        let entry = client.entry_before(&commit).expect("it has none");
+        assert!(entry.insert.is_joined());
+        assert_eq!(entry.values, [0, 3].map(Value::Int));
         client.settle(Settlement::Committed);
         assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![3], 2));
+    }
+
+    #[test]
+    fn on_mysql_an_entry_is_in_one_text_with_the_end_or_with_a_single_statement() {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::InText,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
+        let mut ids = StatementIds::new();
+        let [begin, update, commit, select, call] = [
+            "BEGIN",
+            "UPDATE t SET a = $1",
+            "COMMIT",
+            "SELECT 1",
+            "CALL p(1)",
+        ]
+        .map(|sql| ids.add(sql));
+        let request = |client: &mut ClientLedger, batch: &[&Statement]| {
+            batch.iter().for_each(|statement| client.note(statement));
+            let block = client.joined_block(batch.iter().copied());
+            block.map(|block| {
+                let all = [block.begin, block.insert, block.statement, block.commit];
+                assert!(all.iter().all(|statement| statement.is_joined()));
+                (all.map(|it| it.sql().to_owned()), block.values[1])
+            })
+        };
+        for number in [1, 2] {
+            let (texts, sequence) = request(&mut client, &[&update]).expect("it writes");
+            let [_, _, own, _] = &texts;
+            assert_eq!((own.as_str(), sequence), (update.sql(), Value::Int(number)));
+            assert!(request(&mut client, &[&update]).is_none(), "it has one");
+            client.settle(Settlement::Committed);
+        }
+        // One that only reads, a procedure, which may have a block of its own, and two transactions.
+        for batch in [&[&select][..], &[&call], &[&update, &update]] {
+            assert!(request(&mut client, batch).is_none());
+            client.settle(Settlement::RolledBack);
+        }
+        assert!(request(&mut client, &[&begin]).is_none());
+        assert!(request(&mut client, &[&update]).is_none(), "in a block");
+        client.note(&commit);
+        let entry = client.entry_before(&commit).expect("it has none");
+        let end = entry.joined_end.expect("they share a text");
+        assert!(entry.insert.is_joined() && end.is_joined() && end.sql() == "COMMIT");
+        client.settle(Settlement::Committed);
+        let (text, results) = client
+            .text_with_entry("INSERT INTO t -- it is")
+            .expect("none");
+        assert_eq!(
+            text,
+            "BEGIN;INSERT INTO l VALUES (0, 4);INSERT INTO t -- it is\n;COMMIT"
+        );
+        assert_eq!(results, [2, 1]);
+        client.settle(Settlement::Committed);
+        assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
+    }
+
+    #[test]
+    fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::InRequest,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(ledger, 0);
+        let mut ids = StatementIds::new();
+        let update = ids.add("UPDATE t SET a = $2 WHERE b = $1");
+        let update = update.with_types([Some(ParameterType::Int), None]);
+        let [own, call, select] =
+            ["WITH x AS (SELECT 1) DELETE FROM t", "CALL p()", "SELECT 1"].map(|sql| ids.add(sql));
+        let mut request = |batch: &[&Statement], mode| {
+            batch.iter().for_each(|statement| client.note(statement));
+            let batch = batch.iter().copied();
+            let entry = client.entry_with_write(batch, mode);
+            let entry = entry.map(|(position, combined, values)| {
+                let types = combined.types().to_vec();
+                (position, combined.sql().to_owned(), types, values[1])
+            });
+            client.settle(Settlement::Committed);
+            entry
+        };
+        let types = [Some(ParameterType::Int), None].into_iter();
+        let types = types.chain([Some(ParameterType::Int), Some(ParameterType::BigInt)]);
+        let text =
+            "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4)) UPDATE t SET a = $2 WHERE b = $1";
+        let expected = (1, text.to_owned(), types.collect(), Value::Int(1));
+        let found = request(&[&select, &update], QueryMode::Prepared);
+        assert_eq!(found, Some(expected));
+        assert_eq!(request(&[&update], QueryMode::Simple), None);
+        for statement in [&own, &call, &select] {
+            assert_eq!(request(&[statement], QueryMode::Extended), None);
+        }
+        // It could be rolled back without the transaction.
+        let savepoint = ids.add("SAVEPOINT s");
+        assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
     }
 }

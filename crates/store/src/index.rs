@@ -11,6 +11,7 @@ use crate::filter::is_judged;
 use crate::id::epoch_ns;
 use crate::run::{Experiment, Run};
 use prony_document::{AnswerVerdict, RunState, Severity};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +19,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":5}";
+const FIRST_LINE: &str = "{\"prony_index\":6}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,11 @@ pub struct RunSummary {
     pub answer: Option<AnswerVerdict>,
     /// Whether it measured what a drill finds: an outage, or what became of its commits.
     pub is_drill: bool,
+    /// The longest time without a commit, seconds; absent if it was not measured.
+    pub no_commit_s: Option<f64>,
+    /// Acknowledged commits by the ledger, and those of them that are lost; absent without an account.
+    pub acknowledged: Option<u64>,
+    pub lost: Option<u64>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -73,6 +79,8 @@ impl RunSummary {
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         let doubts = run.checks.iter().filter(|check| check.is_doubt());
         let doubts = doubts.map(|check| check.severity);
+        let ledger = run.ledger.as_ref();
+        let read = ledger.filter(|account| account.not_read.is_none());
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -97,6 +105,9 @@ impl RunSummary {
             is_judged: is_judged(run),
             answer: run.answer.as_ref().map(|answer| answer.verdict),
             is_drill: run.is_drill(),
+            no_commit_s: no_commit_s(run),
+            acknowledged: ledger.map(|account| account.acknowledged),
+            lost: read.map(|account| account.lost),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
@@ -108,6 +119,13 @@ impl RunSummary {
     }
 }
 
+/// The longest time without a commit, up to the end of the load.
+fn no_commit_s(run: &Run) -> Option<f64> {
+    let gap = run.commit_gap.as_ref()?;
+    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
+    Some(gap.until_s.unwrap_or(end_s) - gap.from_s)
+}
+
 /// New orders committed per minute.
 fn nopm(run: &Run) -> Option<f64> {
     let mut rates = run.rates.iter();
@@ -115,8 +133,8 @@ fn nopm(run: &Run) -> Option<f64> {
     Some(rate.value)
 }
 
-/// Size and modification time of a document, bytes and nanoseconds since 1970. A difference shows that it changed
-/// after it was indexed.
+/// Size of a document, bytes, and the time of its last change, nanoseconds since 1970: of the content or of the file's
+/// attributes, which nobody can set back, and which a copy does not keep. A difference shows that it changed after it was indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub bytes: u64,
@@ -129,21 +147,48 @@ pub(crate) struct IndexRow {
     pub(crate) stamp: FileStamp,
     /// The version of the rules by which it was judged; absent if it was not.
     pub(crate) rules_version: Option<u32>,
+    /// Whether its findings and its answer are those of these rules: to judge it again changes nothing.
+    pub(crate) is_verified: bool,
     pub(crate) summary: RunSummary,
+}
+
+/// What tells whether a document must be judged again, of an [`IndexRow`].
+#[derive(Deserialize)]
+struct VerifiedRow {
+    stamp: FileStamp,
+    rules_version: Option<u32>,
+    is_verified: bool,
+    summary: RowId,
+}
+
+#[derive(Deserialize)]
+struct RowId {
+    id: String,
+}
+
+/// The documents whose findings and answer are those of these rules, by their id.
+pub(crate) fn read_verified(path: &Path, rules_version: u32) -> HashMap<String, FileStamp> {
+    let rows = rows::<VerifiedRow>(path)
+        .filter(|row| row.is_verified && row.rules_version == Some(rules_version));
+    rows.map(|row| (row.summary.id, row.stamp)).collect()
 }
 
 /// The rows of an index by id; none if it cannot be used.
 pub(crate) fn read(path: &Path) -> HashMap<String, IndexRow> {
-    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
-    let Some(file) = is_file.then(|| fs::File::open(path).ok()).flatten() else {
-        return HashMap::new();
-    };
-    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-    if lines.next().as_deref() != Some(FIRST_LINE) {
-        return HashMap::new();
-    }
-    let rows = lines.filter_map(|line| serde_json::from_str::<IndexRow>(&line).ok());
+    let rows = rows::<IndexRow>(path);
     rows.map(|row| (row.summary.id.clone(), row)).collect()
+}
+
+/// The rows of an index; none if it cannot be used.
+fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
+    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let file = is_file.then(|| fs::File::open(path).ok()).flatten();
+    let lines = file.into_iter().flat_map(|file| {
+        let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+        let is_usable = lines.next().as_deref() == Some(FIRST_LINE);
+        is_usable.then_some(lines).into_iter().flatten()
+    });
+    lines.filter_map(|line| serde_json::from_str(&line).ok())
 }
 
 /// Replaces an index, at once for its readers.

@@ -74,8 +74,15 @@ pub(crate) fn read_journal(
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
             Ok(JournalLine::Ledger(account)) => {
                 let before = ledger.replace(*account).and_then(|it| it.client_state);
-                if let Some((at_s, last)) = before.and_then(|it| Some((it.at_s?, it.last))) {
-                    LedgerMark { at_s, last }.add_to(&mut marks);
+                let mark = before.and_then(|it| {
+                    Some(LedgerMark {
+                        at_s: it.at_s?,
+                        complete_s: it.complete_s,
+                        last: it.last,
+                    })
+                });
+                if let Some(mark) = mark {
+                    mark.add_to(&mut marks);
                 }
             }
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {

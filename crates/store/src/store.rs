@@ -20,17 +20,20 @@ use crate::run::Run;
 use crate::scan::{JournalState, load_path, open_journal};
 use crate::writer::RunWriter;
 use prony_document::RunState;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// A folder of stored runs. Several processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct RunStore {
     folder: PathBuf,
     rules: Option<Rules>,
+    /// The documents that need not be judged again, by their id.
+    verified: Arc<OnceLock<HashMap<String, FileStamp>>>,
 }
 
 /// By what a store judges the documents that it lists: anybody can edit their findings.
@@ -65,6 +68,7 @@ impl RunStore {
         Ok(RunStore {
             folder,
             rules: None,
+            verified: Arc::default(),
         })
     }
 
@@ -98,7 +102,7 @@ impl RunStore {
         let mut runs = self.summaries(&mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
-            runs.push(self.summary(&id, run));
+            runs.push(self.summary(&id, run).0);
         }
         runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
         let annotated = self.files_with_extension(annotation::EXTENSION)?;
@@ -120,6 +124,34 @@ impl RunStore {
     /// If no run or more than one matches, or the run cannot be read.
     pub fn load(&self, name: &str) -> Result<Run, StoreError> {
         Ok(self.load_from(name)?.0)
+    }
+
+    /// Like [`RunStore::load`], and judges the run by the store's rules, unless the index says that its document has their
+    /// findings.
+    ///
+    /// # Errors
+    /// Those of [`RunStore::load`].
+    pub fn load_judged(&self, name: &str) -> Result<Run, StoreError> {
+        let (mut run, path) = self.load_from(name)?;
+        if let Some(rules) = self.rules
+            && !self.is_verified(&path, rules)
+        {
+            (rules.judge)(&mut run);
+        }
+        Ok(run)
+    }
+
+    /// Whether a document that was just read has the findings of the rules. One that was replaced after that is not known.
+    fn is_verified(&self, document: &Path, rules: Rules) -> bool {
+        let verified = self
+            .verified
+            .get_or_init(|| index::read_verified(&self.index_path(), rules.version));
+        let id = document.file_stem().and_then(|id| id.to_str());
+        let stamp = id.and_then(|id| verified.get(id));
+        let is_known = stamp.filter(|_| document.parent() == Some(&*self.runs_folder()));
+        is_known.is_some_and(|stamp| {
+            fs::metadata(document).is_ok_and(|meta| file_stamp(&meta) == *stamp)
+        })
     }
 
     /// Like [`RunStore::load`], and also returns the file from which the run was read.
@@ -299,11 +331,15 @@ impl RunStore {
             }
             has_changed = true;
             match read_document(&path) {
-                Ok(run) => rows.push(IndexRow {
-                    stamp,
-                    rules_version,
-                    summary: self.summary(&id, run),
-                }),
+                Ok(run) => {
+                    let (summary, is_verified) = self.summary(&id, run);
+                    rows.push(IndexRow {
+                        stamp,
+                        rules_version,
+                        is_verified,
+                        summary,
+                    })
+                }
                 Err(error) => unreadable.push((path, error.to_string())),
             }
         }
@@ -314,16 +350,20 @@ impl RunStore {
         Ok(rows.into_iter().map(|row| row.summary).collect())
     }
 
-    /// The summary of a document, once it is judged.
-    fn summary(&self, id: &str, mut run: Run) -> RunSummary {
+    /// The summary of a document, once it is judged, and whether that changed nothing.
+    fn summary(&self, id: &str, mut run: Run) -> (RunSummary, bool) {
         let Some(rules) = self.rules else {
-            return RunSummary::new(id, &run);
+            return (RunSummary::new(id, &run), false);
         };
+        let stored = (run.rules_version, run.checks.clone(), run.answer.clone());
         (rules.judge)(&mut run);
-        RunSummary {
-            is_judged: run.rules_version == Some(rules.version),
+        let is_judged = run.rules_version == Some(rules.version);
+        let summary = RunSummary {
+            is_judged,
             ..RunSummary::new(id, &run)
-        }
+        };
+        let is_verified = is_judged && stored == (run.rules_version, run.checks, run.answer);
+        (summary, is_verified)
     }
 
     fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {
@@ -348,10 +388,10 @@ impl RunStore {
 }
 
 fn file_stamp(meta: &Metadata) -> FileStamp {
-    let changed_ns = meta.mtime().saturating_mul(1_000_000_000);
+    let changed_ns = meta.ctime().saturating_mul(1_000_000_000);
     FileStamp {
         bytes: meta.len(),
-        changed_ns: changed_ns.saturating_add(meta.mtime_nsec()),
+        changed_ns: changed_ns.saturating_add(meta.ctime_nsec()),
     }
 }
 

@@ -6,6 +6,7 @@ use common::*;
 use prony_store::*;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn count(store: &RunStore) -> usize {
     let listing = store.list(&RunFilter::default()).unwrap();
@@ -165,4 +166,62 @@ fn a_listing_has_the_experiments_and_forgets_deleted_documents() {
     }
     std::fs::remove_file(folder.runs().join(format!("{other}.json"))).unwrap();
     assert_eq!((count(&store), count(&store)), (1, 1));
+}
+
+/// A document that was judged when it was indexed, and has the same findings, is not judged again.
+#[test]
+fn the_index_knows_which_documents_have_the_findings_of_the_rules() {
+    static JUDGED: AtomicU32 = AtomicU32::new(0);
+    // Finds nothing but that somebody wrote 7 clients.
+    fn judge(run: &mut Run) {
+        JUDGED.fetch_add(1, Ordering::Relaxed);
+        let found = Check {
+            id: "seven".to_owned(),
+            severity: Severity::Note,
+            kind: None,
+            finding: String::new(),
+            advice: String::new(),
+        };
+        run.checks = vec![found; usize::from(run.drive.clients == 7)];
+    }
+    let folder = Folder::new("verified");
+    let open = || folder.store().with_rules(Rules { version: 5, judge });
+    let judged = |run: &mut Run| run.rules_version = Some(5);
+    let right = stored(&open(), judged);
+    let edited = stored(&open(), |run| {
+        judged(run);
+        run.drive.clients = 7;
+    });
+    let unjudged = stored(&open(), |_| ());
+    let loads = |id: &str| {
+        let before = JUDGED.load(Ordering::Relaxed);
+        let run = open().load_judged(id).unwrap();
+        (JUDGED.load(Ordering::Relaxed) - before, run.checks.len())
+    };
+    assert_eq!(loads(&right), (1, 0), "there is no index yet");
+    count(&open());
+    assert_eq!(loads(&right), (0, 0));
+    assert_eq!(
+        loads(&edited),
+        (1, 1),
+        "its findings are not those of its figures"
+    );
+    assert_eq!(loads(&unjudged), (1, 0));
+    let other = folder.store().with_rules(Rules { version: 6, judge });
+    let before = JUDGED.load(Ordering::Relaxed);
+    other.load_judged(&right).unwrap();
+    assert_eq!(JUDGED.load(Ordering::Relaxed), before + 1, "by other rules");
+    // The size and the time of the content stay as they were.
+    let path = folder.runs().join(format!("{right}.json"));
+    let (text, time) = (
+        std::fs::read_to_string(&path).unwrap(),
+        path.metadata().unwrap().modified().unwrap(),
+    );
+    let clients = format!("\"clients\":{}", open().load(&right).unwrap().drive.clients);
+    let forged = text.replace(&clients, "\"clients\":7");
+    assert_eq!(forged.len(), text.len());
+    std::fs::write(&path, forged).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(time).unwrap();
+    assert_eq!(loads(&right), (1, 1));
 }

@@ -5,15 +5,22 @@
 //! behind.
 
 pub mod canned;
+mod daemon;
 mod database;
 mod galera;
+mod haproxy;
+mod lossy_disk;
 mod mariadb;
+mod patroni;
 mod pgbouncer;
 mod postgres;
 
 pub use database::{TestControl, TestDatabase};
 pub use galera::Galera;
+pub use haproxy::{HaProxy, ProxiedServer};
+pub use lossy_disk::LossyDisk;
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
+pub use patroni::Patroni;
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;
 

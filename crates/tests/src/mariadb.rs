@@ -48,6 +48,8 @@ impl std::error::Error for Error {}
 pub struct MariaDbOptions {
     /// Further arguments of `mariadbd`.
     pub arguments: Vec<String>,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
     /// Options of `mariadbd` that name a file, with the contents of that file: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,
     /// Statements that the server runs at each start before it accepts connections; one line each.
@@ -60,6 +62,7 @@ impl Default for MariaDbOptions {
     fn default() -> Self {
         MariaDbOptions {
             arguments: Vec::new(),
+            environment: Vec::new(),
             files: Vec::new(),
             statements: Vec::new(),
             start_timeout: Duration::from_secs(60),
@@ -149,6 +152,11 @@ impl MariaDb {
     /// Password of `prony`.
     pub fn password(&self) -> &Secret {
         &self.password
+    }
+
+    /// The folder of its data.
+    pub fn data_dir(&self) -> PathBuf {
+        self.directory.data_dir()
     }
 
     /// Path of the unix socket.
@@ -253,7 +261,8 @@ impl MariaDb {
             .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
             .args(["--innodb-buffer-pool-size=64M", "--max-connections=500"])
             .args(&self.options.arguments)
-            .args(&state.arguments);
+            .args(&state.arguments)
+            .envs(self.options.environment.iter().cloned());
         for (option, contents) in &self.options.files {
             let path = folder.join(option);
             self.directory.write(&path, contents, self.user.as_ref())?;

@@ -2,23 +2,16 @@
 //!
 //! Must never: be needed by a test; where the program is not installed, the test says that it is skipped.
 
+use crate::daemon::{Daemon, free_ports};
 use prony_server::embedded::EmbeddedPostgres;
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
 
 const PROGRAM: &str = "/usr/sbin/pgbouncer";
 
-/// Time after which a pooler that does not answer has failed.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// A pooler with transaction pooling and four sessions of the server, which accepts everybody. It ends when dropped.
 pub struct PgBouncer {
-    child: Child,
-    folder: PathBuf,
+    _daemon: Daemon,
     port: u16,
 }
 
@@ -31,12 +24,8 @@ impl PgBouncer {
         if !Path::new(PROGRAM).exists() {
             return None;
         }
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
-        let folder = std::env::temp_dir().join(format!("prony-pgbouncer-{port}"));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let file = folder.join("pgbouncer.ini");
+        let mut daemon = Daemon::new();
+        let [port] = free_ports();
         let settings = format!(
             "[databases]\n{database} = host=127.0.0.1 port={} dbname={database} user=postgres password={}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
@@ -45,46 +34,14 @@ impl PgBouncer {
             server.port(),
             server.password().reveal()
         );
-        std::fs::write(&file, settings).expect("a file");
-        let mut command = Command::new(PROGRAM);
-        // It refuses to run as root, and reads its file as the user that it becomes.
-        // SAFETY: geteuid has no precondition.
-        if unsafe { libc::geteuid() } == 0 {
-            let readable = std::fs::Permissions::from_mode(0o644);
-            std::fs::set_permissions(&file, readable).expect("permissions");
-            command.args(["-u", "nobody"]);
-        }
-        // SAFETY: prctl is async-signal-safe, and changes only the child.
-        unsafe {
-            command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                Ok(())
-            });
-        }
-        let child = command
-            .arg("-q")
-            .arg(&file)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        let mut pooler = PgBouncer {
-            child,
-            folder,
+        let file = daemon.write("pgbouncer.ini", &settings);
+        let mut command = daemon.command(PROGRAM);
+        command.arg("-q").arg(file);
+        daemon.start(command, port, libc::SIGKILL);
+        Some(PgBouncer {
+            _daemon: daemon,
             port,
-        };
-        pooler.wait_until_it_answers();
-        Some(pooler)
-    }
-
-    fn wait_until_it_answers(&mut self) {
-        let started = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            let ended = self.child.try_wait().expect("its state");
-            assert_eq!(ended, None, "{PROGRAM} ended");
-            assert!(started.elapsed() < START_TIMEOUT, "{PROGRAM} is silent");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        })
     }
 
     /// Its port on the loopback interface.
@@ -99,13 +56,5 @@ impl PgBouncer {
         let version = text.split_whitespace().nth(1)?;
         let mut numbers = version.split('.').map(|part| part.parse().ok());
         Some((numbers.next()??, numbers.next()??))
-    }
-}
-
-impl Drop for PgBouncer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

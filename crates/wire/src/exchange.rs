@@ -133,6 +133,13 @@ impl Exchange {
         self.out.clear();
     }
 
+    /// Forgets which statements are prepared, after the session has dropped them by a text such as PostgreSQL's DISCARD ALL.
+    pub fn forget_prepared(&mut self) {
+        if let ProtocolState::Postgres { codec, .. } = &mut self.state {
+            codec.reset();
+        }
+    }
+
     /// Sets the session flags of the new connection; call it after [`Exchange::reset`].
     pub fn set_session_flags(&mut self, flags: SessionFlags) {
         match &mut self.state {

@@ -24,7 +24,7 @@ pub enum Effect {
 }
 
 /// A placeholder in the text of a statement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Placeholder {
     /// Its bytes.
     range: Range<usize>,
@@ -32,7 +32,7 @@ struct Placeholder {
 }
 
 /// One statement of a program. Small, because a script may have a million of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Statement {
     id: u32,
     sql: Arc<str>,

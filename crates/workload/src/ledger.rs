@@ -62,7 +62,7 @@ impl LedgerTable {
     pub fn ledger(&self, dialect: SqlDialect, clients: u32, statements: &StatementTable) -> Ledger {
         let placement = match dialect {
             SqlDialect::PostgreSql => EntryPlacement::InRequest,
-            SqlDialect::MySql => EntryPlacement::BeforeEnd,
+            SqlDialect::MySql => EntryPlacement::InText,
             SqlDialect::TransactSql => EntryPlacement::WithWrite,
         };
         Ledger::new(self.insert(dialect), placement, clients, statements)

@@ -1,7 +1,7 @@
 //! The list of workloads. Add a line here for a new workload.
 
 use crate::{Error, Workload, oltp, replay, script, tpcb, tpcc, ycsb};
-use prony_plan::{WorkloadPlan, suggest};
+use prony_plan::{MAX_PROBLEMS, WorkloadPlan, suggest};
 
 /// All workloads, in the order in which they are listed to users.
 pub fn list() -> &'static [&'static dyn Workload] {
@@ -50,7 +50,7 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     })
 }
 
-/// Returns an error for each option of a plan that this workload does not have.
+/// Returns an error for each option of a plan that this workload does not have. Only those that are shown have a hint.
 pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Error> {
     let known: Vec<&str> = workload
         .options()
@@ -60,12 +60,14 @@ pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> 
     plan.options
         .keys()
         .filter(|key| !known.contains(&key.as_str()))
-        .map(|key| {
+        .enumerate()
+        .map(|(index, key)| {
             let name = workload.name();
             let all = format!("`prony workloads {name}` lists its options");
             Error::InvalidRequest {
                 problem: format!("workload {name} has no option \"{key}\""),
                 hint: match &known[..] {
+                    _ if index > MAX_PROBLEMS => String::new(),
                     [] => "it has no options".to_owned(),
                     known => suggest::suggestion(key, known, &all),
                 },
@@ -152,5 +154,11 @@ mod tests {
         let problem = |index: usize| problems[index].problem();
         problem(0).assert_contains("\"filler\"");
         problem(1).assert_contains("\"warehouses\"");
+        let many = (0..2_000).map(|n| (format!("o{n:04}"), 1.into()));
+        plan.options = many.collect();
+        let problems = unknown_option_problems(workload, &plan);
+        let has_hint = |problem: &&Error| matches!(problem, Error::InvalidRequest { hint, .. } if !hint.is_empty());
+        let hints = problems.iter().filter(has_hint).count();
+        assert_eq!((problems.len(), hints), (2_000, MAX_PROBLEMS + 1));
     }
 }

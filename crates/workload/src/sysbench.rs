@@ -4,6 +4,7 @@
 //! as the driver reports them. Must not depend on the program in which the error occurred.
 
 use prony_session::{DbError, ErrorClass};
+use serde::{Deserialize, Serialize};
 
 /// Error numbers with which MySQL's client libraries report a lost connection.
 const LOST_CONNECTION_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
@@ -16,7 +17,7 @@ const MALFORMED_PACKET_NUMBER: u32 = 2027;
 const CLIENT_SQLSTATE: &str = "HY000";
 
 /// A database driver of sysbench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Driver {
     /// MySQL and MariaDB.
     Mysql,
@@ -24,7 +25,7 @@ pub enum Driver {
 }
 
 /// Errors of MySQL after which an event is restarted. For PostgreSQL the list is fixed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IgnoredErrors {
     All,
     /// Errors with these numbers.

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Arguments of `prony capture`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The server counts its statements: in the extension pg_stat_statements, in performance_schema, or in
-sys.dm_exec_query_stats. The plan has the statements that took most of the time, with their calls as
+The server counts its statements: in the extension pg_stat_statements, in performance_schema, or in the
+query store (sys.dm_exec_query_stats if it is off). The plan has the statements that took most of the time, with their calls as
 weights, and draws their parameters from rows of the tables. Its comments name every guess. Nothing is
 changed on the server, and no literal or row is copied.
 

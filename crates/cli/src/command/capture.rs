@@ -9,13 +9,17 @@ use prony_plan::UserError;
 use prony_report::units::count_with_noun;
 use prony_runner::Signals;
 use prony_server::statements::{
-    StatementStatistics, StatementsError, read_statements, statistics_view,
+    StatementStatistics, StatementsError, read_sequences, read_statements,
 };
 use prony_workload::capture::{CaptureOptions, Captured, capture};
 use prony_workload::replay::file::MAGIC;
 use prony_workload::replay::log::{LogError, record_logs};
 use prony_workload::replay::recorder::{LeftOut, Recorded};
 use std::io;
+use std::time::{Duration, Instant};
+
+/// How often the last statements of the sessions are read: a server remembers few.
+const SEQUENCES_EVERY: Duration = Duration::from_secs(1);
 
 /// Executes the command.
 pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
@@ -28,6 +32,7 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;
+    let mut sequences = read_sequences(&mut control).map_err(|error| failure(&error, &signals))?;
     let refused = |error: StatementsError| failure(&error, &signals);
     let before = if args.time.is_zero() {
         StatementStatistics::default()
@@ -35,11 +40,16 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         read_statements(&mut control).map_err(refused)?
     };
     if !args.time.is_zero() {
-        let (view, seconds) = (statistics_view(control.dialect()), args.time.as_secs_f64());
+        let (view, seconds) = (before.view, args.time.as_secs_f64());
         output::notice(&format!("prony: {view} counts for {seconds} s"));
-        if let Some(signal) = signals.wait(args.time) {
-            let message = "interrupted while the server counted";
-            return Err(Failure::new(signal.into(), message, "no plan was written"));
+        let started = Instant::now();
+        while let Some(left) = args.time.checked_sub(started.elapsed()) {
+            if let Some(signal) = signals.wait(left.min(SEQUENCES_EVERY)) {
+                let message = "interrupted while the server counted";
+                return Err(Failure::new(signal.into(), message, "no plan was written"));
+            }
+            sequences
+                .extend(read_sequences(&mut control).map_err(|error| failure(&error, &signals))?);
         }
     }
     let after = read_statements(&mut control).map_err(refused)?;
@@ -52,6 +62,8 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         share: f64::from(args.share) / 100.0,
         keeps_literals: args.keep_literals,
         time: args.time,
+        view: after.view,
+        sequences: sequences.into_values().collect(),
     };
     let captured = capture(&mut control, after.since(&before), &incomplete, &options)
         .map_err(|error| failure(&error, &signals))?;
@@ -107,24 +119,30 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
     let LeftOut {
         client_data,
         without_values,
+        unreadable_records,
+        of_routines,
     } = recorded.left_out;
+    if unreadable_records > 0 {
+        let records = count_with_noun(unreadable_records, "record", "records");
+        output::notice(&format!(
+            "prony: left out {records} of the log without a time, or cut off"
+        ));
+    }
     for (count, why) in [
         (
             client_data,
             "they take data from the client, such as COPY FROM STDIN",
         ),
         (without_values, "the log does not have their parameters"),
+        (
+            of_routines,
+            "triggers and functions executed them, as they do in a replay",
+        ),
     ] {
         if count > 0 {
             let statements = count_with_noun(count, "statement", "statements");
             output::notice(&format!("prony: left out {statements}: {why}"));
         }
-    }
-    if recorded.calls > 0 {
-        let calls = count_with_noun(recorded.calls, "CALL", "CALLs");
-        output::notice(&format!(
-            "prony: the recording has {calls}; what a procedure executed may be in the log too, and is then replayed twice"
-        ));
     }
     output::notice(&if args.keep_literals {
         let writes = if recorded.writes > 0 { " --writes" } else { "" };
@@ -151,7 +169,7 @@ fn report(captured: &Captured, args: &CaptureArgs) {
     let (count, path) = (captured.transactions, args.out.display());
     let share = captured.share * 100.0;
     output::notice(&format!(
-        "prony: {path} has {count} statements, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
+        "prony: {path} has {count} transactions, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
     ));
     for (text, reason, share) in &captured.left_out {
         let share = share * 100.0;

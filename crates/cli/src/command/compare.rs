@@ -8,7 +8,7 @@ use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
 use crate::run::{ResultFormat, answers};
-use prony_judge::capacity::CapacityResult;
+use prony_judge::capacity::{CapacityResult, ClientsResult};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::experiment::variant_names;
@@ -16,11 +16,13 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::suggestion;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::{answer, capacity, experiment, json};
+use prony_report::{Style, answer, capacity, experiment, json};
 use prony_store::{
     Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
-    RunFilter, RunState, RunStore, Statistic,
+    RunFilter, RunState, RunStore, Statistic, StoreError,
 };
+use serde::Serialize;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The label of the first side in requirements, beside the name of its variant.
@@ -65,8 +67,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
     judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
-    if let Some(found) = answer_of_search(&loaded) {
-        return show_search(&found, args);
+    if let Some(shown) = show_answer_of_search(&loaded, args) {
+        return shown;
     }
     if loaded.len() > MAX_SIDES {
         return show_curve_only(&loaded, args);
@@ -132,8 +134,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The answer of the search whose steps the sides are; `None` if they are no steps of one search.
-fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
+/// The runs of the search whose steps the sides are, in its order; `None` if they are no steps of one search.
+fn steps_of_search(sides: &[LoadedSide]) -> Option<Vec<&Run>> {
     let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
     let experiments = || runs.iter().map(|run| run.experiment.as_ref());
     let first = experiments().next()??;
@@ -143,9 +145,7 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
     // Its runs in the order of the steps, which the answer needs to know whether it ended.
     let mut steps = runs.clone();
     steps.sort_by_key(|run| run.experiment.as_ref().map(|own| own.position));
-    experiments()
-        .all(is_step)
-        .then(|| CapacityResult::of(&steps))?
+    experiments().all(is_step).then_some(steps)
 }
 
 /// Whether a form, a figure or a requirement is given that only a comparison has.
@@ -157,8 +157,32 @@ fn asks_to_compare(args: &CompareArgs) -> bool {
         || !requirements_from_args(args).is_empty()
 }
 
+/// Shows the answer of the search whose steps the sides are; `None` if they are no steps of one search.
+fn show_answer_of_search(
+    sides: &[LoadedSide],
+    args: &CompareArgs,
+) -> Option<Result<Exit, Failure>> {
+    let steps = steps_of_search(sides)?;
+    if let Some(found) = CapacityResult::of(&steps) {
+        let exit = super::find::exit_of(&found);
+        return Some(show_search(args, &found, exit, |out, style| {
+            capacity::write(out, style, &found)
+        }));
+    }
+    let found = ClientsResult::of(&steps)?;
+    let exit = super::find::exit_of_verdict(found.verdict(), found.invalid_by().is_empty());
+    Some(show_search(args, &found, exit, |out, style| {
+        capacity::write_clients(out, style, &found)
+    }))
+}
+
 /// Shows the answer of a search: its steps differ in the rate, so that their figures are not compared.
-fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
+fn show_search(
+    args: &CompareArgs,
+    found: &impl Serialize,
+    exit: Exit,
+    write: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
+) -> Result<Exit, Failure> {
     if asks_to_compare(args) || !args.despite.is_empty() {
         let message = "the runs are the steps of a search, which has one answer and no sides";
         let hint = "prony find --resume answers other requirements";
@@ -168,10 +192,10 @@ fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failu
         if args.json {
             json::write_pretty(out, found)
         } else {
-            capacity::write(out, style, found)
+            write(out, style)
         }
     })?;
-    Ok(super::find::exit_of(found))
+    Ok(exit)
 }
 
 /// Shows the curve of a sweep that has too many points for a comparison of each with the first.
@@ -317,7 +341,7 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
         _ => NameScope::Run,
     };
     for name in names {
-        sides.extend(load_sides(store, name, scope)?);
+        sides.extend(load_sides(store, name, scope, RunStore::load_judged)?);
     }
     if sides.len() < 2 {
         let message = match names.len() {
@@ -342,14 +366,17 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
     Ok(sides)
 }
 
-/// The sides of one argument: a run, several runs, or the variants of an experiment. The documents are not
-/// judged or changed, because a report contains their hashes.
+/// How a run is loaded: [`RunStore::load_judged`], or [`RunStore::load`] for a report, which contains the hash of the document.
+pub(crate) type LoadRun = fn(&RunStore, &str) -> Result<Run, StoreError>;
+
+/// The sides of one argument: a run, several runs, or the variants of an experiment.
 pub(crate) fn load_sides(
     store: &RunStore,
     name: &str,
     scope: NameScope,
+    load: LoadRun,
 ) -> Result<Vec<LoadedSide>, Failure> {
-    let load = |name: &str| store.load(name);
+    let load = |name: &str| load(store, name);
     if let Some(names) = comma_separated(name) {
         let loaded = on_all_cpus(&names, |name| load(name));
         let runs: Vec<Run> = loaded.into_iter().collect::<Result<_, _>>()?;
@@ -371,7 +398,7 @@ pub(crate) fn load_sides(
     let Some(experiment) = experiment.filter(|experiment| selects_experiment(experiment)) else {
         return Ok(vec![LoadedSide::of(vec![run])]);
     };
-    let mut sides = experiment_sides(store, &experiment.id, experiment.runs as usize, &run)?;
+    let mut sides = experiment_sides(store, experiment, &run, &load)?;
     if scope == NameScope::Variant {
         sides.retain(|side| side.variant == experiment.variant);
     }
@@ -387,7 +414,7 @@ pub(crate) fn load_sides(
 
 /// The complete runs of an experiment in their order, of which this is the name of a run.
 pub(crate) fn complete_runs(store: &RunStore, name: &str) -> Result<Vec<Run>, Failure> {
-    let sides = load_sides(store, name, NameScope::Experiment)?;
+    let sides = load_sides(store, name, NameScope::Experiment, RunStore::load_judged)?;
     let mut runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
     let position = |run: &Run| run.experiment.as_ref().map(|own| own.position);
     runs.retain(|run| run.state == RunState::Complete);
@@ -426,15 +453,19 @@ fn common_variant(runs: &[Run]) -> String {
 /// The variants of an experiment in the plan's order, with their finished runs.
 fn experiment_sides(
     store: &RunStore,
-    id: &str,
-    planned_runs: usize,
+    Experiment {
+        id,
+        runs: planned_runs,
+        ..
+    }: &Experiment,
     named_run: &Run,
+    load: &(impl Fn(&str) -> Result<Run, StoreError> + Sync),
 ) -> Result<Vec<LoadedSide>, Failure> {
     let mut summaries = store.list(&RunFilter::default())?.runs;
     summaries.retain(|summary| {
         let experiment = summary.experiment.as_ref();
         summary.state != RunState::Running
-            && experiment.is_some_and(|experiment| experiment.id == id)
+            && experiment.is_some_and(|experiment| experiment.id == *id)
     });
     // A suite that was stopped has run a row again.
     let completed: Vec<u32> = (summaries.iter())
@@ -447,8 +478,8 @@ fn experiment_sides(
         summary.state == RunState::Complete || !experiment.is_some_and(is_replaced)
     });
     // Oldest first: the runs of a repeated experiment come later.
-    let oldest = summaries.iter().rev().take(planned_runs);
-    let loaded = on_all_cpus(oldest, |summary| store.load(&summary.id));
+    let oldest = summaries.iter().rev().take(*planned_runs as usize);
+    let loaded = on_all_cpus(oldest, |summary| load(&summary.id));
     let mut runs: Vec<Run> = loaded.into_iter().collect::<Result<_, _>>()?;
     if !runs.iter().any(|run| run.id == named_run.id) {
         // The candidates do not include a document outside the store or a run in progress: add the named run.

@@ -16,7 +16,7 @@ use prony_judge::capacity::{ClientsResult, ClientsSearch, ClientsStep, OVER_CLIE
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
 use prony_report::{capacity as view, json};
 use prony_runner::Signals;
-use prony_store::{Experiment, ExperimentKind, Requirement, Run, RunState, Setting};
+use prony_store::{Experiment, ExperimentKind, RateSearch, Requirement, Run, RunState, Setting};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -99,7 +99,11 @@ impl Schedule for ClientsFinder<'_> {
         }
         let clients = self.search.next_clients(&self.steps)?;
         Some(Experiment {
-            kind: ExperimentKind::Sweep,
+            kind: ExperimentKind::Search(RateSearch {
+                is_estimate: false,
+                precision: self.search.precision,
+                max_steps: self.args.max_steps,
+            }),
             variant: format!("clients-{clients}"),
             repeat: 1,
             position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),

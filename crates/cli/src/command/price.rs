@@ -173,7 +173,7 @@ fn assign_named_runs(
     position: (usize, usize),
     store: &RunStore,
 ) -> Result<(), Failure> {
-    let sides = load_sides(store, name, NameScope::Variant)?.into_iter();
+    let sides = load_sides(store, name, NameScope::Variant, RunStore::load)?.into_iter();
     assignments.extend(sides.map(|side| RunAssignment {
         position,
         named_run_id: side.named_run_id,
@@ -205,14 +205,15 @@ pub(super) fn assign_runs(
             assign_named_runs(&mut assignments, run, position, store)?;
             continue;
         }
-        let sides = load_sides(store, argument, scope).map_err(|failure| {
-            match argument.split_once('=') {
+        let sides =
+            load_sides(store, argument, scope, RunStore::load).map_err(|failure| match argument
+                .split_once('=')
+            {
                 Some((name, _)) if !argument.contains('/') => {
                     unknown_configuration_failure(name, sheets)
                 }
                 _ => failure,
-            }
-        })?;
+            })?;
         let (mut side_assignments, mut failures) = (Vec::new(), Vec::new());
         // Do not match ids as names: the id of an experiment is also that of its first run, and in a sheet it
         // names only the variant of that run.

@@ -35,7 +35,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         let mut page = ReportPage::default();
         for name in &args.runs {
             // As in `prony compare`: a run, several, or the variants of an experiment.
-            let sides = load_sides(&store, name, scope)?;
+            let sides = load_sides(&store, name, scope, RunStore::load)?;
             page.runs
                 .extend(sides.into_iter().flat_map(|side| side.runs));
         }

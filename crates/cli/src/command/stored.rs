@@ -218,9 +218,9 @@ fn has_no_server_series(run: &Run) -> bool {
         .is_none_or(|observed| observed.off.is_some() || observed.series.is_empty())
 }
 
-/// Judges a run by the rules of this version, whatever it was judged by. A run in progress has no verdict.
+/// Judges a run that was loaded judged by the rules of this version, whatever it was judged by. A run in progress has no
+/// verdict.
 pub(super) fn judge_by_own_rules(run: &mut Run) {
-    prony_judge::judge_if_unjudged(run);
     if run.state != RunState::Running && !prony_judge::is_judged(run) {
         prony_judge::judge_run(run);
     }
@@ -250,11 +250,10 @@ pub(crate) fn on_all_cpus<T: Send, R: Send>(
     })
 }
 
-/// Judges runs as every reader does. If they were judged by different versions of the rules, judges all of them by those
-/// of this version, so that `compare` reports no difference that comes from the rules.
+/// If runs that were loaded judged have verdicts of different versions of the rules, judges all of them by those of this
+/// version, so that `compare` reports no difference that comes from the rules.
 pub(crate) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
-    on_all_cpus(&mut runs, |run| prony_judge::judge_if_unjudged(run));
     runs.retain(|run| run.state != RunState::Running);
     let has_mixed_rules = runs
         .windows(2)

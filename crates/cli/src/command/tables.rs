@@ -13,7 +13,7 @@ use prony_server::control::Error as ControlError;
 use prony_server::observe::CounterReader;
 use prony_store::{ObservedTopic, SqlDialect};
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
-use prony_workload::{Error, LOAD_UNFINISHED};
+use prony_workload::{Error, LOAD_UNFINISHED, Workload};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let target = server::target_with_timeout(url, &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
-    let beside = clients_of_runs(&mut control);
+    let beside = clients_of_runs(&mut control, workload);
     // It ended the search, which then knows nothing of runs.
     if signals::received().is_some() {
         let message = "interrupted while waiting for the server";
@@ -120,7 +120,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     if let Ok(clients @ 1..) = beside {
         let sessions = units::count_with_noun(clients, "session", "sessions");
         let owner = match control.dialect() {
-            // It does not show the program.
+            // It may not show the program.
             SqlDialect::MySql => "user",
             _ => "user and program",
         };
@@ -158,25 +158,52 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
 }
 
 /// How many clients of runs use the database: one of their transactions and a drop would wait for each other. Sessions of a
-/// run that has just ended may take a moment to go.
-fn clients_of_runs(control: &mut Control) -> Result<u64, ControlError> {
+/// run that has just ended may take a moment to go. Where the server does not show the program of a session, those count
+/// only if something uses the workload's tables.
+fn clients_of_runs(control: &mut Control, workload: &dyn Workload) -> Result<u64, ControlError> {
     const READINGS: u32 = 12;
     const PAUSE: Duration = Duration::from_millis(250);
     let reader = CounterReader::new(control)?;
     let mut reader = reader.limited_to(&[ObservedTopic::OtherSessions]);
+    let mut are_relevant = control.dialect() != SqlDialect::MySql;
     let mut clients = 0;
     for reading in 0..READINGS {
         if reading > 0 {
             sleep(PAUSE);
         }
         let groups = reader.read(control)?.sessions;
-        let own = groups.iter().filter(|group| group.own);
-        clients = own.map(|group| u64::from(group.recent)).sum();
+        let own: Vec<_> = groups.iter().filter(|group| group.own).collect();
+        clients = own.iter().map(|group| u64::from(group.recent)).sum();
         if clients == 0 || signals::received().is_some() {
             return Ok(0);
         }
+        are_relevant = are_relevant
+            || own.iter().any(|group| !group.application.is_empty())
+            || uses_tables(control, workload)?;
     }
-    Ok(clients)
+    Ok(if are_relevant { clients } else { 0 })
+}
+
+/// Whether a statement of MySQL or MariaDB uses a table of the workload within some milliseconds.
+fn uses_tables(control: &mut Control, workload: &dyn Workload) -> Result<bool, ControlError> {
+    const READINGS: u32 = 20;
+    // `sbtest1` stands for all tables with a number.
+    let base_of = |name: &str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit())
+            .to_owned()
+    };
+    let bases = workload.tables().iter().map(|table| base_of(table.name));
+    let bases: Vec<String> = bases.collect();
+    for _ in 0..READINGS {
+        let rows =
+            control.query("SHOW OPEN TABLES WHERE In_use > 0 AND `Database` = DATABASE()")?;
+        let mut names = rows.iter().filter_map(|row| row.get(1)?.as_deref());
+        if names.any(|name| bases.contains(&base_of(name))) {
+            return Ok(true);
+        }
+        sleep(Duration::from_millis(2));
+    }
+    Ok(false)
 }
 
 /// Converts an error. If a signal interrupted the command, the hint says what was left behind.

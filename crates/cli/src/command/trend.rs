@@ -126,7 +126,7 @@ fn filter(args: &TrendArgs) -> RunFilter {
 /// The run with which the others compare: the requested one, otherwise the newest one that may be used.
 fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Result<Run, Failure> {
     if let Some(name) = &args.like {
-        let mut run = store.load(name)?;
+        let mut run = store.load_judged(name)?;
         judge_by_own_rules(&mut run);
         if ![&*run.workload.name, run.workload.display_name()].contains(&&*args.workload) {
             let message = format!("{} is a run of {}", run.id, run.workload.name);
@@ -182,7 +182,7 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
 }
 
 fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
-    let mut run = store.load(id)?;
+    let mut run = store.load_judged(id)?;
     judge_by_own_rules(&mut run);
     Ok(run)
 }

@@ -49,11 +49,16 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     labelled.retain(|run| run.state == RunState::Complete);
     let ids = labelled.iter().take(MAX_CANDIDATES);
     let mut runs = ids
-        .map(|summary| store.load(&summary.id))
+        .map(|summary| store.load_judged(&summary.id))
         .collect::<Result<Vec<_>, _>>()?;
     if runs.is_empty() {
-        let sides = compare::load_sides(store, label, compare::NameScope::Variant)
-            .map_err(|failure| failure.at("--require"))?;
+        let sides = compare::load_sides(
+            store,
+            label,
+            compare::NameScope::Variant,
+            RunStore::load_judged,
+        )
+        .map_err(|failure| failure.at("--require"))?;
         runs = sides.into_iter().flat_map(|side| side.runs).collect();
     }
     stored::judge_by_same_rules(&mut runs);

@@ -5,7 +5,9 @@
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use prony_fleet::{AgentSetup, Error, FailureKind, Fleet, FleetCommands};
+use prony_fleet::{
+    AGENTS_VARIABLE, AgentSetup, Error, FailureKind, Fleet, FleetCommands, agents_of_environment,
+};
 use prony_plan::{PlanInput, cpu_count, value_from_flag};
 use prony_runner::Signals;
 use prony_runner::doctor::{DoctorLoad, DoctorOptions, examine};
@@ -13,20 +15,10 @@ use prony_runner::host::{this_build, this_machine};
 use prony_store::{DoctorReport, RunStore};
 use std::time::Duration;
 
-/// The variable with the agents of all commands that take them.
-const AGENTS_VARIABLE: &str = "PRONY_AGENTS";
-
 /// The plan with the agents that the environment names, if it has none of its own.
 pub fn with_agents_of_environment(mut input: PlanInput) -> PlanInput {
-    if input.agents.is_none()
-        && let Ok(text) = std::env::var(AGENTS_VARIABLE)
-    {
-        let agents = text.split([';', '\n']).map(str::trim);
-        let agents: Vec<String> = agents
-            .filter(|agent| !agent.is_empty())
-            .map(str::to_owned)
-            .collect();
-        let agents = Some(agents).filter(|agents| !agents.is_empty());
+    if input.agents.is_none() {
+        let agents = Some(agents_of_environment()).filter(|agents| !agents.is_empty());
         input.agents = value_from_flag(AGENTS_VARIABLE, agents);
     }
     input
@@ -70,6 +62,7 @@ pub fn agent_setup(waits: bool) -> AgentSetup {
         host: this_machine(),
         build: this_build(),
         examine: examine_machine,
+        make_tool_program: prony_dropin::make_tool_program,
         folder: RunStore::open(None)
             .ok()
             .map(|store| store.folder().join("agent")),

@@ -268,6 +268,7 @@ pub fn execute(
             interrupt: &signals,
             new_sample_listener: None,
             fleet,
+            fleet_tool: None,
             on_connect_refused: None,
             kept_connections: part.and_then(|part| part.kept_connections),
         },
@@ -313,7 +314,13 @@ fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) 
     let drive = &request.plan.drive;
     let warmup = drive.warmup;
     let is_first = part.is_none_or(|part| part.experiment.position == 1);
-    if is_first && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
+    // The sessions of a replay connect in it.
+    let is_replay = request.plan.workload.name == REPLAY_WORKLOAD;
+    if is_first
+        && !is_replay
+        && !warmup.is_zero()
+        && request.request_json["given"]["run.warmup"].is_null()
+    {
         output::notice(&format!(
             "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
             describe_warmup(drive)

@@ -5,6 +5,7 @@ use super::{Page, assert_empty, pages, replaced_tools, repository_root};
 use crate::args::{self, Cli};
 use clap::{Command, CommandFactory};
 use prony_plan::{PlanInput, PriceSheet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Other programs that documented commands start, whose arguments are not checked.
@@ -267,42 +268,76 @@ fn the_examples_of_the_help_are_valid() {
 
 /// `deploy/compose.yaml`: each service that it waits for exists, its commands are valid, and it starts the agents that its
 /// coordinator calls.
+/// A file of Docker Compose: the parts of its published schema that ours uses, and nothing else.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ComposeFile {
+    #[serde(rename = "x-prony")]
+    _prony: ComposeService,
+    services: BTreeMap<String, ComposeService>,
+    volumes: BTreeMap<String, Option<()>>,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ComposeService {
+    build: Option<ComposeBuild>,
+    image: Option<String>,
+    command: Vec<String>,
+    environment: BTreeMap<String, String>,
+    depends_on: Vec<String>,
+    profiles: Vec<String>,
+    restart: Option<String>,
+    volumes: Vec<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ComposeBuild {
+    context: String,
+    dockerfile: String,
+}
+
 #[test]
-fn the_agents_of_the_compose_file_are_those_that_its_coordinator_calls() {
-    let text = std::fs::read_to_string(repository_root().join("deploy/compose.yaml"));
-    let text = text.expect("a file");
-    let list = |line: &str, key: &str| -> Option<Vec<String>> {
-        let list = line.trim().strip_prefix(key)?.trim();
-        let names = list
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .split(',');
-        Some(
-            names
-                .map(|name| name.trim().trim_matches('"').to_owned())
-                .collect(),
-        )
-    };
+fn the_compose_file_has_the_agents_that_its_coordinator_calls() {
+    let folder = repository_root().join("deploy");
+    let text = std::fs::read_to_string(folder.join("compose.yaml")).expect("a file");
+    let mut merged: serde_yaml_ng::Value = serde_yaml_ng::from_str(&text).expect("YAML");
+    merged.apply_merge().expect("maps");
+    let file: ComposeFile = serde_yaml_ng::from_value(merged).expect("a compose file");
     let (mut started, mut called) = (Vec::new(), Vec::new());
+    for (name, service) in &file.services {
+        assert!(service.build.is_some() != service.image.is_some(), "{name}");
+        if let Some(build) = &service.build {
+            let containerfile = folder.join(&build.context).join(&build.dockerfile);
+            assert!(containerfile.exists(), "{}", containerfile.display());
+        }
+        for other in &service.depends_on {
+            let other = file.services.get(other).expect("a service");
+            // What a service waits for is started with it.
+            assert!(other.profiles.is_empty(), "{name}");
+        }
+        for volume in &service.volumes {
+            let (volume, _) = volume.split_once(':').expect("a place");
+            assert!(file.volumes.contains_key(volume), "{volume}");
+        }
+        let restart = service.restart.as_deref();
+        assert!(matches!(restart, None | Some("on-failure")), "{restart:?}");
+        if service.command.first().is_some_and(|word| word == "agent") {
+            let words = [vec!["prony".to_owned()], service.command.clone()].concat();
+            assert_eq!(simple_command_problem(&words), None, "{name}");
+            started.extend(words.last().cloned());
+        }
+        if let Some(agents) = service.environment.get("PRONY_AGENTS") {
+            called.extend(agents.split(';').map(str::to_owned));
+        }
+        if let Some(host) = service.environment.get("PGHOST") {
+            assert!(file.services.contains_key(host), "{host}");
+        }
+    }
     for line in text.lines() {
-        let is_service = |name: &String| text.contains(&format!("\n  {name}:\n"));
-        for service in list(line, "depends_on:").into_iter().flatten() {
-            assert!(is_service(&service), "{service}");
-        }
-        match list(line, "command:") {
-            Some(words) if words[0] == "agent" => {
-                let words = [vec!["prony".to_owned()], words].concat();
-                assert_eq!(simple_command_problem(&words), None, "{line}");
-                started.extend(words.last().cloned());
-            }
-            _ => {}
-        }
         if let Some((_, command)) = line.split_once("compose.yaml run --rm ") {
             assert_eq!(command_problem(command), None, "{line}");
-        }
-        if let Some((_, agents)) = line.split_once("PRONY_AGENTS: ") {
-            let agents = agents.trim_matches('"').split(';');
-            called.extend(agents.map(str::to_owned));
         }
     }
     assert!(started.len() > 1);

@@ -5,7 +5,7 @@ use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::Run;
+use prony_store::{ROWS_OF_CALLS, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
 
@@ -81,6 +81,12 @@ fn assert_driven(run: &Run, plan: &str) {
     let transactions = transactions(plan);
     let all: i64 = transactions.iter().map(|(_, weight, _)| weight).sum();
     for (name, weight, _) in &transactions {
+        let mut rows = run
+            .shares
+            .iter()
+            .filter(|share| share.base == ROWS_OF_CALLS);
+        let rows = rows.find(|share| share.name == *name).expect("its rows");
+        assert!(rows.count > 0 && rows.total > 0, "{rows:?}");
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(name));
         let share = kind.map_or(0.0, |kind| kind.committed as f64 / 2000.0);

@@ -1,13 +1,19 @@
-//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, a pooler.
+//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a proxy.
 
 use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, prony_command, query_number,
 };
 use crate::controls::account;
-use crate::lost_commits::{disturbed, disturbed_run, kill_at_once, lost_of_ledger, start_standby};
+use crate::lost_commits::{
+    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
+};
 use crate::maria::MariaTestBench;
-use prony_store::Run;
-use prony_test_servers::{Galera, MariaDb, MariaDbOptions, PgBouncer, TestControl};
+use prony_server::embedded::EmbeddedPostgres;
+use prony_server::observe::is_replica;
+use prony_store::{EventKind, Run};
+use prony_test_servers::{
+    Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl,
+};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -20,6 +26,18 @@ fn wait_for(url: &str, sql: &str, value: u64) {
     }
 }
 
+/// Lets commits wait for standbys, and waits until so many of them are waited for.
+fn wait_for_standbys(primary: &EmbeddedPostgres, names: &str, count: u64) {
+    // The standbys have no copy of it.
+    connect(&primary.url()).run(format!(
+        "alter system set synchronous_standby_names = '{names}'"
+    ));
+    connect(&primary.url()).run("select pg_reload_conf()");
+    let waited_for =
+        "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')";
+    wait_for(&primary.url(), waited_for, count);
+}
+
 #[test]
 fn a_failover_to_a_synchronous_standby_loses_nothing() {
     for names in ["*", "ANY 1 (*)"] {
@@ -27,15 +45,7 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
         let bench = TestBench::on(&primary, "sync");
         ok_stdout(&bench.prony("load tpcb --scale 4"));
         let standbys = [start_standby(&primary), start_standby(&primary)];
-        // The standbys have no copy of it.
-        connect(&primary.url()).run(format!(
-            "alter system set synchronous_standby_names = '{names}'"
-        ));
-        connect(&primary.url()).run("select pg_reload_conf()");
-        let waited_for =
-            "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')";
-        let expected = if names == "*" { 1 } else { 2 };
-        wait_for(&primary.url(), waited_for, expected);
+        wait_for_standbys(&primary, names, if names == "*" { 1 } else { 2 });
         let [first, second] = standbys.each_ref().map(|standby| standby.port());
         let url = format!(
             "postgres://postgres:{}@127.0.0.1:{},127.0.0.1:{first},127.0.0.1:{second}/sync?target_session_attrs=read-write",
@@ -58,6 +68,19 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
             timelines.map(|position| position["timeline"].as_str()),
             ["1", "2"]
         );
+    }
+}
+
+/// Waits until a node of Galera takes statements.
+fn wait_until_ready(node: &MariaDb) {
+    let started = Instant::now();
+    let mut control = connect(&node.url_for("root", ""));
+    while control
+        .query_value("select 1 from mysql.user limit 1")
+        .is_err()
+    {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "the node is not ready");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -191,7 +214,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     // Its group notices only after seconds that it hangs, and goes on without it.
     let (sizes, run) = run_on(&[stopped, killed, last], &|| {
         let pid = stopped.pid().expect("it runs");
-        crate::lost_commits::signal(pid, libc::SIGSTOP);
+        signal(pid, libc::SIGSTOP);
     });
     assert_eq!(sizes, ["3", "2"]);
     let causes: BTreeSet<_> = run
@@ -200,9 +223,27 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         .filter_map(|event| event.cause.as_deref())
         .collect();
     assert!(causes.contains("silent"), "{causes:?}");
-    crate::lost_commits::signal(stopped.pid().expect("it runs"), libc::SIGCONT);
+    signal(stopped.pid().expect("it runs"), libc::SIGCONT);
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
     wait_for(&last.url_for("root", ""), size, 3);
+    wait_until_ready(stopped);
+    // A node that is cut off accepts log-ins, and refuses statements.
+    let mut on_cut_off = connect(&stopped.url_for("root", ""));
+    let (sizes, run) = run_on(&[stopped, killed, last], &|| {
+        connect(&stopped.url_for("root", ""))
+            .run("set global wsrep_provider_options = 'gmcast.isolate=1'");
+    });
+    assert_eq!(sizes, ["3", "2"]);
+    assert!(is_replica(&mut on_cut_off));
+    let outage = run
+        .events
+        .iter()
+        .find(|event| event.kind == EventKind::Outage);
+    let detail = outage.map(|outage| outage.detail.as_str());
+    assert!(detail.is_some(), "{:?}", run.events);
+    on_cut_off.run("set global wsrep_provider_options = 'gmcast.isolate=0'");
+    wait_for(&last.url_for("root", ""), size, 3);
+    wait_until_ready(stopped);
     let (sizes, _) = run_on(&[killed, stopped, last], &|| killed.kill());
     assert_eq!(sizes, ["3", "2"]);
 }
@@ -228,4 +269,98 @@ fn an_outage_behind_a_pooler_is_accounted_for() {
     assert_eq!(lost_of_ledger(&run), 0);
     let gap = run.commit_gap.as_ref().expect("measured");
     assert_eq!(gap.clients.not_back, 0, "{gap:?}");
+}
+
+#[test]
+fn a_failover_behind_a_proxy_is_accounted_for() {
+    let primary = own_postgres();
+    let bench = TestBench::on(&primary, "proxied");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let standby = start_standby(&primary);
+    let servers = [&primary, &standby].map(|server| ProxiedServer {
+        port: server.port(),
+        patroni_port: None,
+    });
+    let Some(proxy) = HaProxy::start(&servers) else {
+        return eprintln!("skipped: HAProxy is not installed");
+    };
+    wait_for_standbys(&primary, "*", 1);
+    let url = format!(
+        "postgres://postgres:{}@127.0.0.1:{}/proxied?target_session_attrs=read-write",
+        bench.password,
+        proxy.port()
+    );
+    let run = disturbed_run(
+        &bench,
+        &url,
+        "--duration 10s --expect-outage --ledger",
+        || {
+            kill_at_once(&primary);
+            std::thread::sleep(Duration::from_millis(500));
+            connect(&standby.url()).run("select pg_promote(wait => false)");
+        },
+    );
+    assert_eq!(lost_of_ledger(&run), 0);
+    let gap = run.commit_gap.as_ref().expect("measured");
+    assert_eq!(gap.clients.not_back, 0, "{gap:?}");
+    // The proxy accepts every connection, and closes it while no server is well.
+    let causes: BTreeSet<_> = run
+        .events
+        .iter()
+        .filter_map(|event| event.cause.as_deref())
+        .collect();
+    assert!(
+        causes.contains("role") || causes.contains("closed"),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn patroni_fails_over_by_itself() {
+    let Some(mut cluster) = Patroni::start() else {
+        return eprintln!("skipped: Patroni or etcd is not installed");
+    };
+    let servers = cluster.servers();
+    let proxy = HaProxy::start(&servers);
+    let ports = match &proxy {
+        Some(proxy) => vec![proxy.port()],
+        None => servers.iter().map(|server| server.port).collect(),
+    };
+    let hosts: Vec<String> = ports
+        .iter()
+        .map(|port| format!("127.0.0.1:{port}"))
+        .collect();
+    let password = cluster.password().to_owned();
+    let home = std::env::temp_dir().join(format!("prony-patroni-{}", std::process::id()));
+    std::fs::create_dir_all(&home).expect("a folder");
+    let bench = TestBench {
+        url: format!(
+            "postgres://postgres:{password}@{}/postgres?target_session_attrs=read-write",
+            hosts.join(",")
+        ),
+        home,
+        password,
+        socket_url: String::new(),
+    };
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    // Newer versions of Patroni wait for at least 20 s.
+    let options = "--duration 45s --expect-outage --ledger";
+    let run = disturbed_run(&bench, &bench.url, options, || {
+        let postmaster = cluster.postmaster(0).expect("it runs");
+        cluster.kill_watcher(0);
+        signal(postmaster, libc::SIGSTOP);
+        kill_children(postmaster);
+        signal(postmaster, libc::SIGKILL);
+    });
+    assert_eq!(lost_of_ledger(&run), 0);
+    let gap = run.commit_gap.as_ref().expect("measured");
+    assert!(
+        gap.until_s.is_some() && gap.clients.not_back == 0,
+        "{gap:?}"
+    );
+    let timelines = [&account(&run).server_before, &account(&run).server_after];
+    assert_eq!(
+        timelines.map(|position| position["timeline"].as_str()),
+        ["1", "2"]
+    );
 }

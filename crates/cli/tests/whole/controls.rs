@@ -1,21 +1,16 @@
 //! Controls of the ledger: what loses commits, so that it must find them, and what does not, so that it must find none.
-//! Others are in `lost_commits`, `liar` and `drills`.
+//! Others are in `lost_commits`, `liar`, `power_cut` and `drills`.
 
 use crate::common::{
     TestBench, any_committed, connect, ok_stdout, own_postgres, parse_run, prony_command,
     query_number, start_run, wait_until,
 };
-use crate::lost_commits::{
-    children, disturbed, disturbed_run, kill_at_once, lost_of_ledger, signal,
-};
+use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
 use crate::maria::MariaTestBench;
 use crate::relay::Relay;
-use prony_server::Control;
 use prony_server::embedded::{EmbeddedPostgres, process, server_user};
 use prony_store::{LedgerAccount, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb, shared_postgres};
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,62 +33,6 @@ pub fn account(run: &Run) -> &LedgerAccount {
     assert_ne!(account.acknowledged, 0);
     assert!(account.ambiguous_found <= account.ambiguous, "{account:?}");
     account
-}
-
-/// Cuts the power of a server: all that it has not made durable is gone. Its processes are stopped where they are, and
-/// the log is cut where the server says that it has flushed it.
-fn cut_power(server: &EmbeddedPostgres, control: &mut Control) {
-    let own = query_number(control, "select pg_backend_pid()");
-    let others = children(server.pid().expect("it runs"));
-    let others = others.into_iter().filter(|pid| u64::from(*pid) != own);
-    // Those that flush the log for others, too.
-    others.for_each(|pid| signal(pid, libc::SIGSTOP));
-    let flushed = control.query_value("select pg_current_wal_flush_lsn()");
-    let flushed = flushed.expect("a position").expect("not null");
-    let segment = control.query_value("select pg_walfile_name(pg_current_wal_flush_lsn())");
-    let timeline = segment.expect("a name").expect("not null")[..8].to_owned();
-    kill_at_once(server);
-
-    let (high, low) = flushed.split_once('/').expect("two numbers");
-    let [high, low] = [high, low].map(|part| u64::from_str_radix(part, 16).expect("hexadecimal"));
-    let (number, offset) = (low / (16 * MIB), low % (16 * MIB));
-    let first = format!("{timeline}{high:08X}{number:08X}");
-    for entry in fs::read_dir(server.data_dir().join("pg_wal")).expect("a folder") {
-        let entry = entry.expect("a file");
-        let name = entry.file_name().into_string().expect("text");
-        if name.len() != first.len() || name < first {
-            continue;
-        }
-        let file = OpenOptions::new().write(true).open(entry.path());
-        let from = if name == first { offset } else { 0 };
-        let zeros = vec![0; (16 * MIB - from) as usize];
-        file.expect("a file")
-            .write_all_at(&zeros, from)
-            .expect("written");
-    }
-}
-
-#[test]
-fn a_power_cut_loses_commits_only_if_they_are_not_durable() {
-    let server = own_postgres();
-    let bench = TestBench::on(&server, "power");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
-    let cut = |durability: &str| {
-        let mut control = connect(&server.url());
-        let set = format!("alter database power set synchronous_commit = {durability}");
-        control.run(set);
-        let options = "--duration 6s --expect-outage --ledger";
-        disturbed_run(&bench, &bench.url, options, || {
-            cut_power(&server, &mut control);
-            server.restart().expect("it starts again");
-        })
-    };
-    for _ in 0..rounds() {
-        let run = cut("off");
-        assert!(lost_of_ledger(&run) > 0);
-        assert_eq!(account(&run).clients_scattered, 0, "{:?}", run.ledger);
-        assert_eq!(lost_of_ledger(&cut("on")), 0);
-    }
 }
 
 #[test]

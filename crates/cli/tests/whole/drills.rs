@@ -237,27 +237,40 @@ fn a_replica_that_stops_replaying_is_stale() {
     let mut on_standby = connect(&standby.url_for("stale"));
     // It would not be asked what is lost.
     assert!(is_replica(&mut on_standby) && !is_replica(&mut bench.control()));
-    let mut command = bench.command(
-        "drill script -b tpcb-like -b select-only --clients 4 --duration 6s --warmup 0s --json",
-    );
-    command.args(["--url", &bench.url, "--read-from", &reads]);
-    let (child, _) = start_run(command);
-    wait_until(&bench.home, any_committed);
-    on_standby.run("select pg_wal_replay_pause()");
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    on_standby.run("select pg_wal_replay_resume()");
-    let run = parse_run(&child.wait_with_output().expect("it ends"));
-    let account = run.ledger.as_ref().expect("kept");
-    assert_eq!((account.lost, &account.not_read), (0, &None), "{account:?}");
-    let staleness = account.staleness.as_ref().expect("there is a replica");
-    assert!(staleness.readings > 5, "{staleness:?}");
-    assert_eq!(staleness.went_back, 0, "{staleness:?}");
-    assert!(
-        staleness.age_max_s > 1.0 && staleness.commits_max > 10,
-        "{staleness:?}"
-    );
-    assert!(
-        staleness.commits_p50 < staleness.commits_max,
-        "{staleness:?}"
-    );
+    for agents in [0, 2] {
+        let mut command = bench.command(
+            "drill script -b tpcb-like -b select-only --clients 4 --threads 2 --duration 6s --warmup 0s --json",
+        );
+        command.args(["--url", &bench.url, "--read-from", &reads]);
+        for number in 1..=agents {
+            command.args(["--agent", &crate::fleet::agent("stale", number)]);
+        }
+        let (child, _) = start_run(command);
+        wait_until(&bench.home, any_committed);
+        on_standby.run("select pg_wal_replay_pause()");
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        on_standby.run("select pg_wal_replay_resume()");
+        let run = parse_run(&child.wait_with_output().expect("it ends"));
+        let account = run.ledger.as_ref().expect("kept");
+        assert_eq!((account.lost, &account.not_read), (0, &None), "{account:?}");
+        let staleness = account.staleness.as_ref().expect("there is a replica");
+        assert!(staleness.readings > 5, "{staleness:?}");
+        assert_eq!(staleness.went_back, 0, "{staleness:?}");
+        assert!(
+            staleness.age_max_s > 1.0 && staleness.commits_max > 10,
+            "{staleness:?}"
+        );
+        assert!(
+            staleness.commits_p50 < staleness.commits_max,
+            "{staleness:?}"
+        );
+        // What clients of other machines know is known later, but less than a second.
+        assert_eq!(staleness.told_within_s.is_some(), agents > 0);
+        assert!(
+            staleness
+                .told_within_s
+                .is_none_or(|s| s < staleness.age_max_s),
+            "{staleness:?}"
+        );
+    }
 }

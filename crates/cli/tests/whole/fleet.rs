@@ -35,7 +35,7 @@ fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Ru
 }
 
 /// The processes that were started with this agent's environment.
-fn processes(name: &str, number: usize) -> Vec<u32> {
+pub fn processes(name: &str, number: usize) -> Vec<u32> {
     let wanted = format!("FLEET_OF_TEST={name}{number}\0");
     let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -43,6 +43,19 @@ fn processes(name: &str, number: usize) -> Vec<u32> {
         .filter(|pid: &u32| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             String::from_utf8_lossy(&environment).contains(&wanted)
+        })
+        .collect()
+}
+
+/// The processes of `ssh` whose arguments have all of these texts.
+fn processes_with(arguments: &[&str]) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.starts_with("ssh\0") && arguments.iter().all(|text| line.contains(text))
         })
         .collect()
 }
@@ -67,7 +80,7 @@ fn parts(run: &Run) -> Vec<&MachinePart> {
 }
 
 /// What tells the rows of two runs apart: the balances, and the history without its times and order.
-fn rows(bench: &TestBench) -> Vec<String> {
+pub fn rows(bench: &TestBench) -> Vec<String> {
     let mut control = bench.control();
     let texts = [
         "select md5(string_agg(aid || ' ' || abalance, ',' order by aid)) from pgbench_accounts",
@@ -156,12 +169,12 @@ fn what_several_machines_measured_adds_up() {
 
 /// Starts a long run with two agents, and waits for its first transactions.
 pub fn long_run(bench: &TestBench, name: &str) -> Child {
-    let mut command = command(
-        bench,
-        name,
-        2,
-        "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m",
-    );
+    long_run_with(bench, name, "--warmup 0s --duration 5m")
+}
+
+fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
+    let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
+    let mut command = command(bench, name, 2, &arguments);
     command
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
@@ -170,7 +183,7 @@ pub fn long_run(bench: &TestBench, name: &str) -> Child {
     child
 }
 
-fn kill(pids: &[u32], signal: &str) {
+pub fn kill(pids: &[u32], signal: &str) {
     assert!(!pids.is_empty());
     let pids = pids.iter().map(u32::to_string);
     let sent = Command::new("kill").arg(signal).args(pids).status();
@@ -181,12 +194,18 @@ fn kill(pids: &[u32], signal: &str) {
 fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
     let bench = TestBench::new("fleet_lost");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    for (signal, reason) in [
-        ("-KILL", "its command was ended by signal 9"),
-        ("-STOP", "it has not answered for 3 s"),
+    let in_window = "--warmup 0s --duration 5m";
+    for (signal, times, reason) in [
+        ("-KILL", in_window, "its command was ended by signal 9"),
+        ("-STOP", in_window, "it has not answered for 3 s"),
+        (
+            "-KILL",
+            "--warmup 5m --duration 5m",
+            "its command was ended by signal 9",
+        ),
     ] {
-        let name = format!("lost{signal}");
-        let child = long_run(&bench, &name);
+        let name = format!("lost{signal}{}", times.len());
+        let child = long_run_with(&bench, &name, times);
         for number in [1, 2] {
             for pid in processes(&name, number) {
                 let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -304,6 +323,49 @@ pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) ->
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", folder.display()));
     command
+}
+
+/// Server processes of this database.
+fn backends(database: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let is_backend = |line: &Vec<u8>| {
+        let line = String::from_utf8_lossy(line);
+        line.starts_with("postgres: ") && line.contains(&format!(" {database} "))
+    };
+    lines.filter(is_backend).count()
+}
+
+#[test]
+fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
+    let bench = TestBench::new("fleet_connecting");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let mut command = bench.command("run tpcb --clients 16 --threads 2 --duration 5m");
+    // Each connection takes a second, after the log-in.
+    let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
+    command.args(["--url", &slow]);
+    for number in [1, 2] {
+        command.args(["--agent", &agent("connecting", number)]);
+    }
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let since = Instant::now();
+    while backends("fleet_connecting") < 16 {
+        assert!(since.elapsed() < Duration::from_secs(120));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill(&processes("connecting", 2), "-KILL");
+    let output = child.expect("it starts").wait_with_output();
+    let output = bench.assert_no_password(output.expect("it ends"));
+    let stderr = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    stderr
+        .assert_contains("agent 2 (")
+        .assert_contains("was lost before the load: its command was ended by signal 9");
+    assert!(last_run_is_missing(&bench));
+    assert_all_end("connecting", 2, Duration::from_secs(10));
 }
 
 /// The load has hardly begun, or has not, when the agent is killed.
@@ -449,6 +511,28 @@ fn agents_are_reached_by_ssh() {
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
         80
     );
+    // The carrier of one of them ends, and is there again for the next run.
+    let long = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
+    let mut long = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], long);
+    let child = long.stdout(std::process::Stdio::piped()).spawn();
+    crate::common::wait_until(&bench.home, any_committed);
+    let config = server.config.display().to_string();
+    kill(&processes_with(&[&config, "vm-lost"]), "-KILL");
+    let output = bench.assert_no_password(
+        child
+            .expect("it starts")
+            .wait_with_output()
+            .expect("it ends"),
+    );
+    assert_eq!(output.status.code(), Some(5));
+    let lost = last_run(&bench);
+    assert_eq!(lost.state, RunState::Partial);
+    lost.ended_because
+        .unwrap_or_default()
+        .assert_contains("agent 2 (")
+        .assert_contains("its command was ended by signal 9");
+    let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
+    ok_stdout(&execute(&bench, again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
     let output = execute(&bench, unknown);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
@@ -584,23 +668,6 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
     );
     assert_eq!(paced.status.code(), Some(2));
     stderr_text(&paced).assert_contains("--prove-client needs a load without a rate");
-}
-
-#[test]
-fn replaced_tools_refuse_agents_rather_than_drive_alone() {
-    let bench = TestBench::new("fleet_tools");
-    for tool in [
-        "pgbench -i",
-        "pgbench -t 1",
-        "sysbench oltp_read_only run",
-        "hammerdbcli auto x.tcl",
-    ] {
-        let mut command = bench.command(tool);
-        command.env("PRONY_AGENTS", "ssh vm1");
-        let output = command.output().expect("it starts");
-        assert!(!output.status.success(), "{tool}");
-        stderr_text(&output).assert_contains("unset PRONY_AGENTS");
-    }
 }
 
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.

@@ -213,14 +213,19 @@ pub fn children(parent: u32) -> Vec<u32> {
 
 /// Ends the processes of a server with SIGKILL: the postmaster, then its children.
 pub fn kill_at_once(server: &EmbeddedPostgres) {
-    let children = children(server.pid().expect("it runs"));
-    assert!(children.len() > 3, "{children:?}");
     // First all are stopped, so that none commits while the others end.
     server.freeze().expect("it runs");
+    kill_children(server.pid().expect("it runs"));
+    server.kill();
+}
+
+/// Ends the processes that a postmaster, which is stopped, has started.
+pub fn kill_children(postmaster: u32) {
+    let children = children(postmaster);
+    assert!(children.len() > 3, "{children:?}");
     for child in children {
         signal(child, libc::SIGKILL);
     }
-    server.kill();
 }
 
 pub fn signal(pid: u32, signal: i32) {
@@ -235,12 +240,44 @@ pub fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
     primary.start_standby(&options).expect("it starts")
 }
 
+const OWN_SQL: &str = r#"
+[workload]
+name = "sql"
+
+[[workload.transactions]]
+name = "one"
+sql = """
+\\set n random(1, 9)
+INSERT INTO own_notes (n) VALUES (:n);
+"""
+
+[[workload.transactions]]
+name = "two"
+sql = """
+BEGIN;
+INSERT INTO own_notes (n) VALUES (10);
+DELETE FROM own_notes WHERE n = 10;
+COMMIT;
+"""
+"#;
+
 #[test]
 fn a_ledger_accounts_for_each_commit() {
     let (postgres, maria) = (TestBench::new("ledger"), MariaTestBench::new("ledger"));
     ok_stdout(&postgres.prony("load tpcb --scale 4"));
     ok_stdout(&postgres.prony("load tpcc --scale 1"));
-    ok_stdout(&maria.prony("load oltp_read_write --scale 1 -o table_size=1000"));
+    for load in [
+        "load oltp_read_write --scale 2 -o table_size=1000",
+        "load ycsb --scale 1",
+    ] {
+        ok_stdout(&postgres.prony(load));
+        ok_stdout(&maria.prony(load));
+    }
+    let own = postgres.home.join("own.toml");
+    fs::write(&own, OWN_SQL).expect("a file");
+    for control in [&mut postgres.control(), &mut connect(maria.url())] {
+        control.run("create table own_notes (n bigint)");
+    }
     const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
     let on_postgres = [
         "tpcb",
@@ -249,11 +286,23 @@ fn a_ledger_accounts_for_each_commit() {
         "tpcc",
         "tpcc -o mode=statements",
     ];
-    let runs =
-        on_postgres.map(|workload| (workload, postgres.prony(&format!("run {workload} {RUN}"))));
-    let on_maria = "oltp_read_write -o table_size=1000";
-    let on_maria = (on_maria, maria.prony(&format!("run {on_maria} {RUN}")));
-    for (workload, output) in runs.into_iter().chain([on_maria]) {
+    let own = own.display();
+    let [own, simple] = [own.to_string(), format!("{own} --protocol simple")];
+    // Of one statement but for the first and own SQL.
+    let on_both = [
+        "oltp_read_write -o table_size=1000",
+        "oltp_update_index -o table_size=1000",
+        "oltp_insert",
+        "ycsb -o workload=a",
+        "ycsb -o workload=a --protocol simple",
+        &own,
+        &simple,
+    ];
+    let arguments = |workload: &str| format!("run {workload} {RUN}");
+    let on_postgres = on_postgres.iter().chain(&on_both);
+    let runs = on_postgres.map(|workload| (*workload, postgres.prony(&arguments(workload))));
+    let on_maria = on_both.map(|workload| (workload, maria.prony(&arguments(workload))));
+    for (workload, output) in runs.chain(on_maria) {
         let run = parse_run(&output);
         let account = run.ledger.as_ref().expect("kept");
         assert_eq!(
@@ -267,6 +316,10 @@ fn a_ledger_accounts_for_each_commit() {
             "{workload}"
         );
         assert!(account.acknowledged > 10, "{workload}: {account:?}");
+        if ["tpcb", "oltp_insert"].contains(&workload) {
+            let committed = run.growth[0].committed;
+            assert_eq!(account.acknowledged, committed, "{workload}");
+        }
     }
     let tables = "select count(*) from pg_class where relname like 'prony\\_ledger\\_%'";
     assert_eq!(

@@ -84,6 +84,9 @@ fn commands_run_in_the_lua_state_that_read_the_script() {
     }
     assert_prints(&bench, "mine.lua help", 0, "read\t0\nthe script's help\n");
     assert_prints(&bench, "mine.lua fails", 1, "read\t0\n");
+    bench.write("helpless.lua", "function help() error('no') end\n");
+    let failed = "FATAL: `help' function failed: ./helpless.lua:1: no\n";
+    assert_prints(&bench, "./helpless.lua help", 0, failed);
     let failed = "read\t0\nFATAL: `cleanup' function failed: ./mine.lua:6: no\n";
     assert_prints(&bench, "./mine.lua cleanup", 1, failed);
     let failed =

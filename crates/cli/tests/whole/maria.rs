@@ -1,8 +1,8 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    assert_hidden, connect, ok_stdout, parse_run, prony_command, query_number, send_signal,
-    start_run, stderr_text, total_figures, wait_until,
+    any_committed, assert_hidden, connect, ok_stdout, parse_run, prony_command, query_number,
+    send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_server::Control;
@@ -105,8 +105,22 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     stdout.assert_contains("oltp_read_write, scale 2, on MariaDB ");
     stdout.assert_contains("innodb_flush_log_at_trx_commit 1");
     ok_stdout(&bench.prony("check oltp_read_write"));
+    // One of its transactions and the drop would wait for each other.
+    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
+    command.args(["--url", bench.url()]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
+    let beside = bench.prony("clean oltp_read_write");
+    assert_eq!(beside.status.code(), Some(6));
+    stderr_text(&beside).assert_contains("a run may be using the tables: ");
+    send_signal(&child, "-INT");
+    child.wait_with_output().expect("it ends");
+    // What the same user does elsewhere in the database is not in the way.
+    let url = bench.url().to_owned();
+    let other = std::thread::spawn(move || connect(&url).run("do sleep(10)"));
     let cleaned = ok_stdout(&bench.prony("clean oltp_read_write"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
+    other.join().expect("it slept");
 
     let plan = bench.home.join("plan.toml");
     let text = format!(

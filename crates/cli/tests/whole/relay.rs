@@ -36,6 +36,8 @@ struct RelayState {
     open_connections: Mutex<Vec<Connection>>,
     /// Number of bytes sent by the program to the server.
     bytes_sent: AtomicU64,
+    /// A text, and when data of the program arrived that has it.
+    arrivals: Mutex<(String, Vec<Instant>)>,
     /// How long data is kept that the program sends, and that it receives, microseconds.
     delays_us: [AtomicU64; 2],
     accepted_connections: AtomicU64,
@@ -45,6 +47,15 @@ struct RelayState {
 }
 
 impl RelayState {
+    fn note_arrival(&self, data: &[u8]) {
+        let mut arrivals = self.arrivals.lock().expect("not poisoned");
+        let (text, times) = &mut *arrivals;
+        let is_text = |part: &[u8]| part == text.as_bytes();
+        if !text.is_empty() && data.windows(text.len()).any(is_text) {
+            times.push(Instant::now());
+        }
+    }
+
     /// Whether nothing is forwarded on the connection with this number.
     fn is_frozen(&self, number: u64) -> bool {
         self.is_frozen.load(Ordering::Relaxed) || number <= self.last_frozen.load(Ordering::Relaxed)
@@ -106,6 +117,16 @@ impl Relay {
         for (delay_us, delay) in self.state.delays_us.iter().zip([sent, received]) {
             delay_us.store(delay.as_micros() as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Notes when data of the program arrives that has this text.
+    pub fn record_arrivals_of(&self, text: &str) {
+        text.clone_into(&mut self.state.arrivals.lock().expect("not poisoned").0);
+    }
+
+    /// When such data arrived.
+    pub fn arrivals(&self) -> Vec<Instant> {
+        self.state.arrivals.lock().expect("not poisoned").1.clone()
     }
 
     /// Stops forwarding on all connections without closing them; new ones are still accepted.
@@ -259,6 +280,9 @@ fn forward(
                 }
                 Err(_) => break,
             };
+            if counts_bytes {
+                state.note_arrival(&buffer[..count]);
+            }
             let delay_us = state.delays_us[usize::from(!counts_bytes)].load(Ordering::Relaxed);
             thread::sleep(Duration::from_micros(delay_us));
             let is_discarded = !counts_bytes && state.discards_replies.load(Ordering::Relaxed);

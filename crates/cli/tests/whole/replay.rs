@@ -81,7 +81,13 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
              LOG,00000,\"duration: 1.000 ms  statement: {text}\",,,,,,,,,\"app\",\"client backend\",,0\n"
         )
     };
-    std::fs::write(&log, line(100, "SELECT adds()") + &line(200, "SELECT 1")).expect("a file");
+    // A pool's DISCARD ALL would end what makes the session read-only.
+    let lines = [
+        line(100, "DISCARD ALL"),
+        line(200, "SELECT adds()"),
+        line(300, "SELECT 1"),
+    ];
+    std::fs::write(&log, lines.concat()).expect("a file");
     let recording = home.join("hidden.rec").display().to_string();
     let capture = format!(
         "capture --log {} --keep-literals --out {recording}",
@@ -91,9 +97,31 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
     let line = format!("replay {recording} --json --no-observe --url {url}");
     let run = parse_run(&prony_command(&line, home).output().expect("it starts"));
     let totals = total_figures(&run.measured);
-    assert_eq!((totals.committed, totals.failed), (1, 1));
+    assert_eq!((totals.committed, totals.failed), (2, 1));
     assert_eq!(run.measured.errors[0].code, "25006");
     assert_eq!(rows(&mut connect(&url)), before);
+}
+
+/// Asserts that a recording that writes has repeats only with a command that restores the copy.
+fn assert_repeats_need_a_command(url: &str, home: &Path, recording: &str) {
+    let line =
+        format!("replay {recording} --writes --repeats 2 --speed max --no-observe --url {url}");
+    let refused = prony_command(&line, home).output().expect("it starts");
+    stderr_text(&refused).assert_contains("each repeat would change the copy again");
+    let (restored, plan) = (home.join("restored"), home.join("replay.toml"));
+    let text = format!(
+        "[workload]\nname = 'replay'\nfile = '{recording}'\nwrites = 'on'\nspeed = 'max'\n[server]\nurl = '{url}'\n\
+         [observe]\nserver = false\n[experiment]\nrepeats = 2\nbetween = 'echo once >> {}'\n",
+        restored.display()
+    );
+    std::fs::write(&plan, text).expect("a file");
+    let line = format!("run {}", plan.display());
+    let output = prony_command(&line, home).output().expect("it starts");
+    // Others may make the runs invalid.
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.assert_contains("2 runs");
+    let count = std::fs::read_to_string(restored).expect("a file");
+    assert_eq!(count.lines().count(), 2);
 }
 
 #[test]
@@ -129,6 +157,22 @@ fn a_replayed_load_leaves_the_same_rows() {
         .expect("a function");
     let failure = original.execute("INSERT INTO pgbench_branches (bid) VALUES ('no number')");
     assert!(failure.is_err());
+    // It fails, because there is no such table, so that COMMIT rolls back. The copies have it.
+    for (text, succeeds) in [
+        ("BEGIN", true),
+        (
+            "UPDATE pgbench_branches SET bbalance = bbalance + 1000",
+            true,
+        ),
+        ("INSERT INTO later VALUES (1)", false),
+        ("COMMIT", true),
+    ] {
+        assert_eq!(original.execute(text).is_ok(), succeeds, "{text}");
+    }
+    for database in ["copied", "fast"] {
+        let mut copy = connect(&server.url_for(database));
+        copy.execute("CREATE TABLE later (a int)").expect("a table");
+    }
     let expected = rows(&mut original);
     original.execute("SELECT 'the end'").expect("a marker");
     let log = wait_for_log(&server, "the end").display().to_string();
@@ -167,6 +211,14 @@ fn a_replayed_load_leaves_the_same_rows() {
             .iter()
             .find(|share| share.name == "failed as recorded");
         assert_eq!(again.map(|share| share.count), Some(1));
+        let other = run
+            .shares
+            .iter()
+            .find(|share| share.name == "failed only in the recording");
+        assert_eq!(other.map(|share| share.count), Some(1));
+        // The sessions connect before the window.
+        let lead_s = if speed == "1" { 1.0 } else { 0.0 };
+        assert_eq!(run.window.warmup_s, lead_s);
         assert_eq!(run.drive.open_loop, speed == "1");
         let latencies = run.statements.as_ref().expect("measured");
         let update = latencies
@@ -178,6 +230,7 @@ fn a_replayed_load_leaves_the_same_rows() {
         let shown = ok_stdout(&bench.prony_without_server("show last"));
         shown.assert_contains("times as long as the server logged");
     }
+    assert_repeats_need_a_command(&server.url_for("fast"), &home, &recording);
 }
 
 #[test]

@@ -116,6 +116,10 @@ impl<'a, I: Io> Connections<'a, I> {
 
     /// Opens a new connection in place of the current one, at its user's request.
     pub fn open(&mut self, slot: Slot) {
+        let connection = &self.slots[slot as usize];
+        if let (true, Some(reason)) = (connection.link.is_up(), connection.conn.refusal()) {
+            self.give_up(slot, &reason);
+        }
         self.close_slot(slot);
         let connection = &mut self.slots[slot as usize];
         connection.stays_closed = false;
@@ -140,8 +144,9 @@ impl<'a, I: Io> Connections<'a, I> {
     pub(super) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
         let connection = &mut self.slots[slot as usize];
         let (connection_use, number) = (connection.connection_use, connection.number);
-        connection.first_endpoint = match connection.home {
-            Some(home) if connection.conn.must_return() => self.routes.at_host(home),
+        connection.first_endpoint = match (connection.refused_by.take(), connection.home) {
+            (Some(host), _) => self.routes.after_host(host),
+            (None, Some(home)) if connection.conn.must_return() => self.routes.at_host(home),
             _ => (self.routes).first_endpoint(connection_use, number, &mut self.random),
         };
         let first = connection.first_endpoint;

@@ -4,6 +4,7 @@
 
 use prony_dialect::hammerdb::{Login, text};
 use prony_document::SqlDialect;
+use prony_fleet::ToolServer;
 use prony_runner::signals;
 use prony_server::control::Error;
 use prony_server::{Control, Environment, Target};
@@ -14,24 +15,13 @@ use std::path::Path;
 pub fn target(login: &Login) -> Result<Target, String> {
     let env = Environment::from_process();
     let port = login.port.to_string();
+    let options = client_options(login, &port);
     let resolved = match login.product.dialect {
         SqlDialect::PostgreSql => {
-            let options = [
-                ("host", login.host.as_str()),
-                ("port", &port),
-                ("sslmode", &login.ssl_mode),
-                ("user", &login.user),
-                ("password", login.password.reveal()),
-                ("dbname", &login.database),
-            ];
             prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
-        SqlDialect::TransactSql => {
-            prony_server::resolve_sql_server(&sql_server_options(login, &port), &env)
-        }
-        SqlDialect::MySql => {
-            prony_server::resolve_mysql(&mysql_options(login, &port), "the settings", &env)
-        }
+        SqlDialect::TransactSql => prony_server::resolve_sql_server(&options, &env),
+        SqlDialect::MySql => prony_server::resolve_mysql(&options, "the settings", &env),
     };
     let mut target = resolved.map_err(|error| error.to_string())?;
     signals::interrupt_waits_of(&mut target);
@@ -39,6 +29,28 @@ pub fn target(login: &Login) -> Result<Target, String> {
         super::warn(&warning.to_string());
     }
     Ok(target)
+}
+
+/// A login as options of its protocol's clients.
+fn client_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)> {
+    match login.product.dialect {
+        SqlDialect::PostgreSql => vec![
+            ("host", login.host.as_str()),
+            ("port", port),
+            ("sslmode", &login.ssl_mode),
+            ("user", &login.user),
+            ("password", login.password.reveal()),
+            ("dbname", &login.database),
+        ],
+        SqlDialect::TransactSql => sql_server_options(login, port),
+        SqlDialect::MySql => mysql_options(login, port),
+    }
+}
+
+/// How agents find the server of a login, of which this machine found `target`.
+pub fn tool_server(login: &Login, target: &Target) -> ToolServer {
+    let port = login.port.to_string();
+    ToolServer::new(login.product.dialect, &client_options(login, &port), target)
 }
 
 /// The settings of MySQL or MariaDB as options of their clients.

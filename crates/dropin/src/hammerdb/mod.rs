@@ -4,6 +4,7 @@
 //! In: the arguments; a script, from a file, standard input or a terminal. Out: the actions and output of
 //! HammerDB 4.6, and an exit status. Must never: print or store a password.
 
+pub mod agents;
 mod backend;
 mod bench;
 mod build;

@@ -32,6 +32,20 @@ pub fn target(
         .map_err(|problem| connect_error(call, connection, &problem, purpose))
 }
 
+/// pgbench's options as libpq keywords, besides the name of the database.
+pub fn libpq_options<'a>(
+    connection: &'a ConnectionOptions,
+    messages: &'a Messages,
+) -> [(&'static str, &'a str); 4] {
+    let or_empty = |value: &'a Option<String>| value.as_deref().unwrap_or_default();
+    [
+        ("host", or_empty(&connection.host)),
+        ("port", or_empty(&connection.port)),
+        ("user", or_empty(&connection.user)),
+        ("fallback_application_name", messages.progname()),
+    ]
+}
+
 /// A database name that is a connection string overrides the options, as in `PQconnectdbParams`. The error is libpq's
 /// message.
 fn resolve(
@@ -39,18 +53,7 @@ fn resolve(
     messages: &Messages,
     environment: &Environment,
 ) -> Result<Target, String> {
-    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
-    let (host, port, user) = (
-        or_empty(&connection.host),
-        or_empty(&connection.port),
-        or_empty(&connection.user),
-    );
-    let options = [
-        ("host", &*host),
-        ("port", &*port),
-        ("user", &*user),
-        ("fallback_application_name", messages.progname()),
-    ];
+    let options = libpq_options(connection, messages);
     // The database's name, or a connection string that contains it.
     let dbname = &connection.dbname;
     let mut target =
@@ -136,15 +139,16 @@ pub fn print_notices(control: &mut Control) {
     }
 }
 
+/// What `-d` means at the default level.
+pub const MEANING_OF_D: &str = "-d names the database, as since pgbench 17; for debugging output, as up to pgbench 16, use --debug or set \
+     PRONY_PGBENCH_COMPAT=16";
+
 /// What `-d` means at the default level; empty if the user named a level or did not use the option.
 fn level_hint(call: &PgbenchCall, connection: &ConnectionOptions) -> String {
     if call.names_level || !connection.named_by_short_d {
         return String::new();
     }
-    call.messages.hint(
-        "-d names the database, as since pgbench 17; for debugging output, as up to pgbench 16, use --debug or set \
-         PRONY_PGBENCH_COMPAT=16",
-    )
+    call.messages.hint(MEANING_OF_D)
 }
 
 /// pgbench's message about a failed connection.

@@ -23,6 +23,8 @@ pub struct ProcessHost<'a> {
 pub struct ScriptFiles {
     /// The scripts in the order of the options; builtin scripts are not included.
     pub scripts: Vec<Script>,
+    /// Their texts.
+    pub texts: Vec<String>,
     /// The variables of these scripts, which builtin scripts share.
     pub variable_names: VariableNames,
 }
@@ -35,6 +37,7 @@ impl<'a> ProcessHost<'a> {
             level,
             script_files: ScriptFiles {
                 scripts: Vec::new(),
+                texts: Vec::new(),
                 variable_names: VariableNames::new(),
             },
         }
@@ -76,6 +79,7 @@ impl Host for ProcessHost<'_> {
         let script = Script::parse(names, &name, &text, level)
             .map_err(|error| error.pgbench_stderr(self.messages.progname(), level))?;
         self.script_files.scripts.push(script);
+        self.script_files.texts.push(text);
         Ok(())
     }
 

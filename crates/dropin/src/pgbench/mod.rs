@@ -3,6 +3,7 @@
 //! In: the arguments. Out: the actions and output of the chosen level of pgbench, and its exit status. Must
 //! never: print a password, or a text that pgbench does not print.
 
+pub mod agents;
 mod bench;
 mod call;
 mod connection;
@@ -38,12 +39,20 @@ fn run(argv0: &str, arguments: &[OsString]) -> Result<u8, UsageError> {
         .map_err(|error| Messages::new(argv0, &Level::default()).fatal(&error.to_string()))?;
     let messages = Messages::new(argv0, &level);
     let mut host = ProcessHost::new(&messages, &level);
-    let invocation = parse_args(argv0, arguments, &level, &mut host)?;
+    let names_level =
+        compat.is_some_and(|text| !text.trim().is_empty()) || Level::of_name(argv0).is_some();
+    let invocation = parse_args(argv0, arguments, &level, &mut host).map_err(|mut error| {
+        // `-d -c 4 bench` has two databases.
+        let is_surplus = error.stderr.contains("too many command-line arguments");
+        if is_surplus && !names_level && arguments.iter().any(|argument| argument == "-d") {
+            error.stderr += &messages.hint(connection::MEANING_OF_D);
+        }
+        error
+    })?;
     let script_files = host.script_files;
     let call = PgbenchCall {
         redacted_arguments: redacted(arguments),
-        names_level: compat.is_some_and(|text| !text.trim().is_empty())
-            || Level::of_name(argv0).is_some(),
+        names_level,
         level,
         messages,
     };

@@ -2,6 +2,7 @@
 //!
 //! Must never: print a password.
 
+use super::agents;
 use super::call::{eprint, set_advice};
 use prony_dialect::mysql_client;
 use prony_dialect::sysbench::{
@@ -9,6 +10,7 @@ use prony_dialect::sysbench::{
     PgsqlOptions, describe_connect_failure, endpoints, login_failure_lines, mysql_unreachable,
     parse_driver, parse_ps_mode, pgsql_unreachable,
 };
+use prony_fleet::ToolServer;
 use prony_plan::Spread;
 use prony_runner::signals;
 use prony_server::control::{ConnectFailure, Error, FailureCause};
@@ -51,6 +53,26 @@ fn target(database: &DatabaseOptions, timeout_s: u32) -> Result<(Driver, Target)
     }
     signals::interrupt_waits_of(&mut target);
     Ok((driver, target))
+}
+
+/// How agents find the server of checked options, of which this machine found `target`.
+pub fn tool_server(database: &DatabaseOptions, target: &Target) -> ToolServer {
+    match parse_driver(database) {
+        Ok(Driver::Mysql) => {
+            let endpoint = endpoints(&database.mysql).remove(0);
+            let port = match &endpoint {
+                Endpoint::Host(_, port) => port.to_string(),
+                Endpoint::Socket(_) => String::new(),
+            };
+            let options = mysql_options(&database.mysql, &endpoint, &port);
+            agents::server(Driver::Mysql, &options, target)
+        }
+        _ => {
+            let port = database.pgsql.port.to_string();
+            let options = pgsql_options(&database.pgsql, &port);
+            agents::server(Driver::Pgsql, &options, target)
+        }
+    }
 }
 
 /// A placeholder target, for a script that might never connect.

@@ -44,39 +44,65 @@ impl SysbenchErrorPolicy {
         }
     }
 
+    /// Prints the lines about an error, and ends the run.
+    pub fn end_run(&self, lines: &str, number: u32, code: &str) {
+        set_advice(advice_of_test(self.driver, Command::Run, number, code));
+        self.call.log(LogLevel::Fatal, lines);
+        self.has_ended_run.store(true, Ordering::Relaxed);
+        self.stop_flag.store(true, Ordering::Relaxed);
+    }
+
     /// Whether an error has ended the run and is printed.
     pub fn has_ended_run(&self) -> bool {
         self.has_ended_run.load(Ordering::Relaxed)
     }
 }
 
+/// An error that ends a run.
+pub struct FatalError {
+    /// Lines of the log.
+    pub lines: String,
+    /// The server's number and code of it.
+    pub number: u32,
+    pub code: String,
+    /// Why its user ends.
+    pub reason: String,
+}
+
+/// The error of a statement that is not ignored. `is_bulk`: all statements are those of `bulk_insert`.
+pub fn fatal_error(driver: Driver, is_bulk: bool, failure: &StatementFailure<'_>) -> FatalError {
+    let error = failure.error;
+    let reported = driver.describe_error(error);
+    let (number, message) = (reported.number, reported.message);
+    let lines = statement_failed(
+        driver,
+        failure.is_prepared,
+        number,
+        &message,
+        failure.statement,
+    );
+    let reason = if is_bulk {
+        BULK_INSERT_FAILED.to_owned()
+    } else {
+        sql_error(number, &reported.sqlstate, &message)
+    };
+    let function = failing_function(Command::Run, true);
+    FatalError {
+        lines: lines + &function_failed(function, &reason),
+        number,
+        code: String::from_utf8_lossy(&error.code).into_owned(),
+        reason,
+    }
+}
+
 impl ErrorPolicy for SysbenchErrorPolicy {
     fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction {
-        let error = failure.error;
-        if self.ignored.restarts_event(self.driver, error) {
+        if self.ignored.restarts_event(self.driver, failure.error) {
             return ErrorAction::Retry;
         }
-        let reported = self.driver.describe_error(error);
-        let (number, message) = (reported.number, reported.message);
-        let (prepared, query) = (failure.is_prepared, failure.statement);
-        let lines = statement_failed(self.driver, prepared, number, &message, query);
-        set_advice(advice_of_test(
-            self.driver,
-            Command::Run,
-            number,
-            &String::from_utf8_lossy(&error.code),
-        ));
-        let reason = if self.is_bulk {
-            BULK_INSERT_FAILED.to_owned()
-        } else {
-            sql_error(number, &reported.sqlstate, &message)
-        };
-        let function = failing_function(Command::Run, true);
-        let lines = lines + &function_failed(function, &reason);
-        self.call.log(LogLevel::Fatal, &lines);
-        self.has_ended_run.store(true, Ordering::Relaxed);
-        self.stop_flag.store(true, Ordering::Relaxed);
-        ErrorAction::EndUser(reason)
+        let error = fatal_error(self.driver, self.is_bulk, failure);
+        self.end_run(&error.lines, error.number, &error.code);
+        ErrorAction::EndUser(error.reason)
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: the arguments. Out: the actions and output of the chosen version of sysbench, and its exit status.
 //! Must never: print a password, or a line on stdout that sysbench does not print.
 
+pub mod agents;
 mod bench;
 mod call;
 mod connection;

@@ -2,10 +2,12 @@
 //!
 //! Must never: measure a test or options that differ from the command line.
 
+use super::agents::Coordinator;
 use super::bench::{Bench, DefaultTexts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::errors::SysbenchErrorPolicy;
 use super::{connection, tables};
+use crate::agents::{start, too_few};
 use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, facts_or_reason};
 use prony_dialect::sysbench::{
@@ -13,6 +15,7 @@ use prony_dialect::sysbench::{
     SysbenchCommands, advice_of_test, command_header, failing_function, function_failed,
     parse_ps_mode, prepare_failed, threads_failed, unsupported_driver_option, workload_plan,
 };
+use prony_fleet::Fleet;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_runner::{ConnectionInfo, GrowthBefore, Signals, read_others};
 use prony_server::control::Error;
@@ -20,6 +23,10 @@ use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
 use prony_workload::oltp::{self, OLTP_READ_WRITE, Oltp, OltpProgram, options, statements};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The test whose events are rows.
+pub const BULK_INSERT: &str = "bulk_insert";
 
 /// A command of a bundled test, and its workload.
 pub struct BundledCommand<'a> {
@@ -73,6 +80,15 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
             .collect();
         return Err(call.fail_with_text(&lines.join("\nFATAL: ")));
     }
+    let mut fleet = None;
+    if native.command == Command::Run {
+        let threads = native.settings.threads;
+        if let Some(problem) = too_few(threads, "threads", "set --threads") {
+            return Err(call.fail_with_text(&problem));
+        }
+        fleet = start(&AtomicBool::new(false))
+            .map_err(|error| call.fail_with_text(&error.to_string()))?;
+    }
     call.log(LogLevel::Notice, &command_header(native));
     let (driver, target) =
         connection::resolve_server(&native.settings).map_err(|(lines, reason)| {
@@ -82,7 +98,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
         Command::Prepare => tables::prepare(call, &command, driver, &target),
         Command::Prewarm => tables::prewarm(call, &command, driver, &target),
         Command::Cleanup => tables::cleanup(call, &command, driver, &target),
-        Command::Run => run(call, &command, driver, target),
+        Command::Run => run(call, &command, driver, target, fleet),
         // The help was printed when the arguments were parsed.
         Command::Help => Ok(()),
     }
@@ -131,6 +147,7 @@ fn run(
     command: &BundledCommand<'_>,
     driver: Driver,
     target: Target,
+    fleet: Option<Fleet>,
 ) -> Result<(), CommandError> {
     let native = command.native;
     let database = &native.settings.database;
@@ -158,9 +175,15 @@ fn run(
         call.clone(),
         driver,
         database.mysql.ignored_errors.clone(),
-        command.workload.name == "bulk_insert",
+        command.workload.name == BULK_INSERT,
         signals.flag(),
     ));
+    let coordinator = Coordinator::new(
+        driver,
+        &database.mysql.ignored_errors,
+        connection::tool_server(database, &server.server.target),
+        errors.clone(),
+    );
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
         counts_rows_as_events: true,
@@ -181,7 +204,7 @@ fn run(
         signals: &signals,
         error_printed: &|| errors.has_ended_run(),
     };
-    bench.run()
+    bench.run(fleet.map(|fleet| (fleet, &coordinator)))
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

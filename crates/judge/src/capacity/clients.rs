@@ -6,10 +6,11 @@
 //! The clients double from one on, until two steps in a row are hardly faster than the best one before, or two miss what
 //! is required. Then the numbers beside the best one are measured.
 
-use super::CapacityStep;
+use super::{CapacityStep, OVER_CLIENTS, is_step, judge_step, required_of};
 use crate::sweep::Sweep;
 use prony_store::{AnswerVerdict, Requirement, Run, RunState};
 use serde::Serialize;
+use std::borrow::Borrow;
 
 /// Share by which a step must be faster than the best one before for the clients to double again, as a multiple of the
 /// precision: what is gained falls with each doubling, and the sum of the rest is below twice the next gain.
@@ -77,8 +78,9 @@ impl ClientsResult {
         search: &ClientsSearch,
         requirements: &[Requirement],
         steps: Vec<ClientsStep>,
-        runs: &[Run],
+        runs: &[impl Borrow<Run>],
     ) -> ClientsResult {
+        let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
         let endless = ClientsSearch {
             max_steps: usize::MAX,
             ..*search
@@ -95,9 +97,26 @@ impl ClientsResult {
             requirements: requirements.to_vec(),
             best: best_clients(&steps).cloned(),
             is_unfinished: endless.next_clients(&steps).is_some() || !is_last_complete,
-            sweep: Sweep::of(runs),
+            sweep: Sweep::of(&runs),
             steps,
         }
+    }
+
+    /// The answer of stored runs, with their seconds and in the order of the search, to what was required of the last one; `None`
+    /// unless they are the steps of a search over clients.
+    pub fn of(runs: &[&Run]) -> Option<ClientsResult> {
+        let settings = runs.last()?.search()?;
+        if !runs.iter().all(|run| is_step(run, OVER_CLIENTS)) {
+            return None;
+        }
+        let requirements = required_of(runs.last()?);
+        let search = ClientsSearch {
+            precision: settings.precision,
+            max_steps: settings.max_steps as usize,
+        };
+        let step = |run: &&Run| ClientsStep::new(run.drive.clients, judge_step(run, &requirements));
+        let steps = runs.iter().map(step).collect();
+        Some(ClientsResult::new(&search, &requirements, steps, runs))
     }
 
     /// Whether there is an answer: it fails if no number of clients meets what is required, and is undecided if another
@@ -292,7 +311,7 @@ mod tests {
         let result = |steps: &[(u32, f64, AnswerVerdict)]| {
             let steps = steps.iter();
             let steps = steps.map(|&(clients, tps, verdict)| step(clients, tps, verdict));
-            ClientsResult::new(&SEARCH, &[], steps.collect(), &[])
+            ClientsResult::new(&SEARCH, &[], steps.collect(), &[] as &[Run])
         };
         let rising = result(&[(1, 10.0, pass), (2, 20.0, pass)]);
         assert_eq!(

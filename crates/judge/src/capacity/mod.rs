@@ -238,9 +238,7 @@ impl CapacityResult {
         if last.answer.is_none() && settings.is_none() {
             return None;
         }
-        let results = last.answer.iter().flat_map(|answer| &answer.results);
-        let required = results.map(|result| result.requirement.clone());
-        let requirements: Vec<Requirement> = required.collect();
+        let requirements = required_of(last);
         let is_refused = requirements
             .iter()
             .any(|required| refusal(required).is_some());
@@ -302,8 +300,16 @@ impl CapacityStep {
             share_of_limit: self.share_of_limit,
             is_unknown: self.verdict == AnswerVerdict::Undecided && is_unknown,
             length_s: self.length_s,
+            delivered: self.achieved.unwrap_or_default(),
+            is_full: self.verdict == AnswerVerdict::Fail && !self.keeps_up && !self.is_client_limit,
         }
     }
+}
+
+/// What was required of a run.
+fn required_of(run: &Run) -> Vec<Requirement> {
+    let results = run.answer.iter().flat_map(|answer| &answer.results);
+    results.map(|result| result.requirement.clone()).collect()
 }
 
 /// What is the limit at the lowest rate that failed, or at the next one where it shows.

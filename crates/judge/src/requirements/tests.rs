@@ -84,10 +84,10 @@ fn what_is_counted_decides_in_any_run() {
         answered(run.clone(), "outage<4s").0,
         AnswerVerdict::Undecided
     );
-    assert_eq!(
-        answered(run.clone(), "throughput>17000").0,
-        AnswerVerdict::Undecided
-    );
+    let (verdict, result) = answered(run.clone(), "throughput>17000");
+    assert_eq!(verdict, AnswerVerdict::Undecided);
+    let reason = result.reason.unwrap();
+    assert_eq!(reason, "the run's figures must not be used (restart)");
     assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
     // The work of others only makes an outage longer.
     run.checks.last_mut().unwrap().id = "neighbours".to_owned();
@@ -308,4 +308,47 @@ fn a_baseline_is_the_newest_runs_of_a_label_that_can_be_compared() {
     let now: Vec<&Run> = now.iter().collect();
     let result = compare_with(&requirement("throughput>=97% of main"), &now, &main);
     assert_eq!(result.verdict, AnswerVerdict::Pass, "{result:?}");
+}
+
+/// A run of 5 s, and so many transactions of 1 ms and of 5 ms.
+fn short(clients: u32, fast: u64, slow: u64) -> Run {
+    let mut run = with_series(&[(fast + slow) / 5; 5]);
+    run.drive.clients = clients;
+    let mut histogram = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+    histogram.record_n(1_000_000, fast).unwrap();
+    histogram.record_n(5_000_000, slow).unwrap();
+    let response = &mut run.measured.kinds[0].response;
+    response.samples = fast + slow;
+    response.p99_ns = (fast + slow >= 1_000).then(|| histogram.value_at_quantile(0.99));
+    response.histogram = prony_store::encode_histogram(&histogram);
+    run
+}
+
+#[test]
+fn a_percentile_that_is_surely_above_its_limit_fails_without_an_interval() {
+    use AnswerVerdict::{Fail, Undecided};
+    for (run, text, verdict) in [
+        (short(8, 0, 300), "p99<1us", Fail),
+        (short(8, 0, 300), "p50<1us", Fail),
+        (short(8, 0, 300), "p99<10ms", Undecided),
+        // Of 3,000, 45 above the limit are too many for chance, if each says something by itself.
+        (short(1, 2_955, 45), "p99<2ms", Fail),
+        (short(64, 2_955, 45), "p99<2ms", Undecided),
+        (short(64, 2_700, 300), "p99<2ms", Fail),
+        (short(1, 2_965, 35), "p99<2ms", Undecided),
+    ] {
+        let result = answered(run, text).1;
+        assert_eq!(result.verdict, verdict, "{text}: {result:?}");
+    }
+    let result = answered(short(8, 0, 300), "p99<1us").1;
+    assert_eq!(result.value, None);
+    let reason = result.reason.unwrap();
+    reason.assert_contains("at least 5.00 ms at 95 %, which 300 transactions suffice to tell");
+    // What must not be used, or ended early, shows nothing.
+    let mut cut = short(8, 0, 300);
+    cut.state = RunState::Partial;
+    assert_eq!(answered(cut, "p99<1us").1.verdict, Undecided);
+    // Two repeats that are certain are certain together.
+    let two = [short(8, 0, 3_000), short(8, 0, 3_000)];
+    assert_eq!(of_repeats(&two, 2, "p99<2ms").verdict, Fail);
 }

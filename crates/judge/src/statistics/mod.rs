@@ -53,7 +53,7 @@ mod usl;
 pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
 pub use knee::{CurvePoint, KneeState, find_knee};
-pub use median_interval::{median_interval, order_statistic_interval};
+pub use median_interval::{median_intervals, order_statistic_interval, ranks_below};
 pub use ranks::{RankComparison, ranks_suffice};
 pub(crate) use runs::moments;
 pub use runs::{coefficient_of_variation, median, paired, runs_needed, welch};

@@ -84,7 +84,7 @@ fn upper_tail_p(t: f64, noncentrality: f64, dof: f64) -> f64 {
 }
 
 /// The standard normal distribution function, by the series of its density (A&S 26.2.11).
-fn normal_cdf(x: f64) -> f64 {
+pub fn normal_cdf(x: f64) -> f64 {
     if x.abs() > 8.0 {
         return f64::from(u8::from(x > 0.0));
     }

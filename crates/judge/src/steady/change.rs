@@ -4,22 +4,29 @@
 //! share of the mean). Out: the [`Change`] that fits better. Must never: take chance for a change, or the
 //! autocorrelation of seconds for evidence.
 //!
-//! Both models are fitted by least squares to at most twenty bins. The error of each comes from its own
-//! residuals, and is inflated by their first-order autocorrelation (Bayley and Hammersley 1946), because a
-//! disturbance that lasts for some seconds looks like a change otherwise. The best of many cuts exceeds a
-//! quantile of Student's t far more often than one cut does; [`CHANGE_MIN_STD_ERRORS`] is therefore
-//! calibrated by simulation (`tests/simulated`).
+//! Both models are fitted by least squares to seconds or, in a longer window, to at most twenty bins of them. The error of each comes from its own
+//! residuals and their first-order autocorrelation, because a disturbance that lasts for some seconds looks like a change
+//! otherwise. Few residuals hide most of the correlation that the bins have (Kendall 1954): the correlation and the
+//! variance are those of an autoregressive series whose residuals would on average be what these are. The best of many cuts
+//! exceeds a quantile of Student's t far more often than one cut does; [`CHANGE_MIN_STD_ERRORS`] is therefore calibrated by
+//! simulation (`tests/simulated`).
 
 use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
-/// Largest number of bins.
+/// Largest number of bins of several seconds.
 const MAX_BINS: usize = 20;
+/// In a shorter window each second is a bin: a step within one of few bins would look like noise.
+const MAX_SINGLE_SECONDS: usize = 40;
 /// Fewest bins on each side of a step.
 const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
 const MIN_STD_DEVIATION: f64 = 0.001;
-/// Largest autocorrelation of the residuals for which the error is corrected.
-const MAX_CORRELATION: f64 = 0.9;
+/// Largest correlation of neighbouring bins that is considered: with more they are a random walk, in which any change is chance.
+const MAX_CORRELATION: f64 = 0.98;
+/// Correlation of neighbouring seconds that is assumed at least, as virtual machines have it: few bins do not show it.
+const SECONDS_CORRELATION: f64 = 0.65;
+/// Halvings of the range in which the correlation is.
+const CORRELATION_STEPS: u32 = 12;
 
 /// A change of a series over the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,61 +54,164 @@ impl Change {
 /// How a series changed over the window, where `summarize` computes the value of a bin from its seconds;
 /// `None` if chance explains the change.
 pub(crate) fn find_change(series: &[f64], summarize: fn(&[f64]) -> f64) -> Option<Change> {
-    let bins = summarize_bins(series, summarize);
+    let (per_bin, bins) = summarize_bins(series, summarize);
     if bins.len() < 2 * MIN_SIDE_BINS + 2 {
         return None;
     }
     let line = fit_line(&bins);
     let step = (MIN_SIDE_BINS..=bins.len() - MIN_SIDE_BINS)
         .map(|cut| fit_step(&bins, cut))
-        .min_by(|a, b| a.residual_variance.total_cmp(&b.residual_variance))?;
-    let best = if line.residual_variance <= step.residual_variance {
+        .min_by(|a, b| a.residual_variance().total_cmp(&b.residual_variance()))?;
+    let best = if line.residual_variance() <= step.residual_variance() {
         line
     } else {
         step
     };
     let size = best.change.end_value - best.change.start_value;
-    (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error).then_some(best.change)
+    (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error(expected_correlation(per_bin)))
+        .then_some(best.change)
 }
 
-/// A fitted model.
+/// A fitted model: two levels of the bins, each the mean of the bins by weights. For a line these are its height and its
+/// slope, for a step the means before and after it.
 struct Fit {
     change: Change,
-    /// Variance of the bins about the model, for its degrees of freedom.
-    residual_variance: f64,
-    /// Standard error of the change's size.
-    std_error: f64,
+    /// The directions that the model takes from the bins: orthogonal, of length 1.
+    directions: [Vec<f64>; 2],
+    /// The change's size, as a combination of the bins' lengths in these directions.
+    size_weights: [f64; 2],
+    residuals: Vec<f64>,
+    /// Degrees of freedom that the model takes.
+    parameters: f64,
 }
 
 impl Fit {
-    /// `model` returns the model's value for each bin, `parameters` is the number of fitted parameters, and
-    /// `size_variance` the variance of the change's size, as a multiple of the variance of a bin.
+    /// `model` returns the model's value for each bin.
     fn new(
         change: Change,
         bins: &[f64],
         model: impl Fn(usize) -> f64,
+        (directions, size_weights): ([Vec<f64>; 2], [f64; 2]),
         parameters: f64,
-        size_variance: f64,
     ) -> Fit {
-        let residuals: Vec<f64> = bins
-            .iter()
-            .enumerate()
-            .map(|(at, value)| value - model(at))
-            .collect();
-        let (residual_variance, variance) = variances(&residuals, parameters);
+        let residuals = bins.iter().enumerate();
         Fit {
             change,
-            residual_variance,
-            std_error: (variance * size_variance).sqrt(),
+            directions,
+            size_weights,
+            residuals: residuals.map(|(at, value)| value - model(at)).collect(),
+            parameters,
+        }
+    }
+
+    /// Variance of the bins about the model, for its degrees of freedom.
+    fn residual_variance(&self) -> f64 {
+        sum_of_squares(&self.residuals) / (self.residuals.len() as f64 - self.parameters)
+    }
+
+    /// Standard error of the change's size, if each bin keeps a share of the deviation of the one before it: at least
+    /// `min_correlation`, and at least the share with which the model would leave residuals of this correlation. Those of
+    /// correlated bins are less correlated, and smaller, because the model takes a part of what the bins have in common.
+    fn std_error(&self, min_correlation: f64) -> f64 {
+        let products: f64 = self
+            .residuals
+            .windows(2)
+            .map(|pair| pair[0] * pair[1])
+            .sum();
+        let squares = sum_of_squares(&self.residuals);
+        let correlation = if squares > 0.0 {
+            products / squares
+        } else {
+            0.0
+        };
+        let (mut low, mut high) = (min_correlation, MAX_CORRELATION);
+        for _ in 0..CORRELATION_STEPS {
+            let middle = (low + high) / 2.0;
+            let expected = self.expect(middle);
+            if expected.neighbours < correlation * expected.residuals {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let Expected {
+            residuals, size, ..
+        } = self.expect(low);
+        // A cut that was chosen takes a degree of freedom too.
+        let count = self.residuals.len() as f64;
+        let freedom = residuals * (count - self.parameters) / (count - 2.0);
+        let variance = (squares / freedom).max(MIN_STD_DEVIATION * MIN_STD_DEVIATION);
+        (variance * size).sqrt()
+    }
+
+    /// What is expected of bins with variance 1, of which neighbours correlate so.
+    fn expect(&self, correlation: f64) -> Expected {
+        let count = self.residuals.len();
+        let powers: Vec<f64> = (0..count).map(|lag| correlation.powi(lag as i32)).collect();
+        let covariance = |a: usize, b: usize| powers[a.abs_diff(b)];
+        let product = |of: &[f64], at: usize| -> f64 {
+            of.iter()
+                .enumerate()
+                .map(|(other, value)| covariance(at, other) * value)
+                .sum()
+        };
+        let images = self.directions.each_ref().map(|direction| {
+            (0..count)
+                .map(|at| product(direction, at))
+                .collect::<Vec<_>>()
+        });
+        let between = |a: usize, b: usize| dot(&self.directions[a], &images[b]);
+        let between = [
+            [between(0, 0), between(0, 1)],
+            [between(1, 0), between(1, 1)],
+        ];
+        // Covariance of two residuals.
+        let left = |a: usize, b: usize| {
+            let mut left = covariance(a, b);
+            for (direction, image) in self.directions.iter().zip(&images) {
+                left -= direction[a] * image[b] + image[a] * direction[b];
+            }
+            for (first, row) in self.directions.iter().zip(&between) {
+                for (second, common) in self.directions.iter().zip(row) {
+                    left += first[a] * common * second[b];
+                }
+            }
+            left
+        };
+        let [first, second] = self.size_weights;
+        Expected {
+            residuals: (0..count).map(|at| left(at, at)).sum(),
+            neighbours: (1..count).map(|at| left(at - 1, at)).sum(),
+            size: first * first * between[0][0]
+                + 2.0 * first * second * between[0][1]
+                + second * second * between[1][1],
         }
     }
 }
 
-/// The variance of residuals for their degrees of freedom, and the same inflated by their autocorrelation.
-fn variances(residuals: &[f64], parameters: f64) -> (f64, f64) {
+/// Expected sums, as multiples of the variance of a bin.
+struct Expected {
+    /// Squares of the residuals.
+    residuals: f64,
+    /// Products of neighbouring residuals.
+    neighbours: f64,
+    /// Square of the size of the change.
+    size: f64,
+}
+
+fn sum_of_squares(values: &[f64]) -> f64 {
+    dot(values, values)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// The variance of deviations from a mean, inflated by their autocorrelation.
+fn inflated_variance(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
-    let sum_of_squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-    let variance = sum_of_squares / (count - parameters);
+    let sum_of_squares = sum_of_squares(residuals);
+    let variance = sum_of_squares / (count - 1.0);
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let correlation = if sum_of_squares > 0.0 {
         products / sum_of_squares
@@ -109,10 +219,9 @@ fn variances(residuals: &[f64], parameters: f64) -> (f64, f64) {
         0.0
     };
     // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
-    let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, MAX_CORRELATION);
+    let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, 0.9);
     let inflation = (1.0 + correlation) / (1.0 - correlation);
-    let min_variance = MIN_STD_DEVIATION * MIN_STD_DEVIATION;
-    (variance, variance.max(min_variance) * inflation)
+    variance.max(MIN_STD_DEVIATION * MIN_STD_DEVIATION) * inflation
 }
 
 /// The difference of the means of two adjacent parts of a series in standard errors, by the scatter of the second part. The
@@ -120,7 +229,7 @@ fn variances(residuals: &[f64], parameters: f64) -> (f64, f64) {
 pub(crate) fn difference_in_std_errors(first: &[f64], second: &[f64]) -> f64 {
     let level = mean(second);
     let residuals: Vec<f64> = second.iter().map(|value| value - level).collect();
-    let (_, variance) = variances(&residuals, 1.0);
+    let variance = inflated_variance(&residuals);
     let size_variance = 1.0 / first.len() as f64 + 1.0 / second.len() as f64;
     (mean(first) - level) / (variance * size_variance).sqrt()
 }
@@ -141,7 +250,16 @@ fn fit_line(bins: &[f64]) -> Fit {
         share_before_step: None,
     };
     let model = |at: usize| level + slope * (at as f64 - centre);
-    Fit::new(change, bins, model, 2.0, length * length / sum_xx)
+    let at_all = vec![(bins.len() as f64).sqrt().recip(); bins.len()];
+    let rising = (0..bins.len()).map(|at| (at as f64 - centre) / sum_xx.sqrt());
+    let directions = [at_all, rising.collect()];
+    Fit::new(
+        change,
+        bins,
+        model,
+        (directions, [0.0, length / sum_xx.sqrt()]),
+        2.0,
+    )
 }
 
 fn fit_step(bins: &[f64], cut: usize) -> Fit {
@@ -152,21 +270,48 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
         end_value,
         share_before_step: Some(before.len() as f64 / bins.len() as f64),
     };
-    let size_variance = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
     let model = |at: usize| if at < cut { start_value } else { end_value };
-    Fit::new(change, bins, model, 3.0, size_variance)
+    let length_of = |part: &[f64]| (part.len() as f64).sqrt().recip();
+    let lengths = [length_of(before), length_of(after)];
+    let side = |is_after: bool| {
+        let in_side = |at: usize| {
+            if (at >= cut) == is_after {
+                lengths[usize::from(is_after)]
+            } else {
+                0.0
+            }
+        };
+        (0..bins.len()).map(in_side).collect()
+    };
+    let directions = [side(false), side(true)];
+    Fit::new(
+        change,
+        bins,
+        model,
+        (directions, [-lengths[0], lengths[1]]),
+        3.0,
+    )
 }
 
-/// The summaries of equal parts of the series; seconds that do not fill a part are dropped from the
-/// beginning.
-fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> Vec<f64> {
-    let count = MAX_BINS.min(series.len() / 2).max(1);
-    let per_bin = series.len() / count;
-    let skipped = series.len() - per_bin * count;
-    series[skipped..]
-        .chunks(per_bin.max(1))
-        .map(summarize)
-        .collect()
+/// The correlation of neighbouring bins of so many seconds, of which neighbours have [`SECONDS_CORRELATION`].
+fn expected_correlation(per_bin: usize) -> f64 {
+    let (rho, seconds) = (SECONDS_CORRELATION, per_bin as f64);
+    let forgotten = 1.0 - rho.powf(seconds);
+    rho * forgotten * forgotten / (seconds * (1.0 - rho * rho) - 2.0 * rho * forgotten)
+}
+
+/// The summaries of equal parts of the series, and how many seconds each has; seconds that do not fill a part are dropped from
+/// the beginning.
+fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> (usize, Vec<f64>) {
+    let per_bin = match series.len() {
+        ..=MAX_SINGLE_SECONDS => 1,
+        count => count.div_ceil(MAX_BINS),
+    };
+    let skipped = series.len() % per_bin;
+    (
+        per_bin,
+        series[skipped..].chunks(per_bin).map(summarize).collect(),
+    )
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {

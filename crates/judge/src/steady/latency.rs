@@ -168,7 +168,7 @@ mod tests {
         for open in [true, false] {
             assert_eq!(severity(open, 0.0), None);
             assert_eq!(severity(open, 0.005), None);
-            assert_eq!(severity(open, 0.02), Some(Severity::Note));
+            assert_eq!(severity(open, 0.03), Some(Severity::Note));
             assert_eq!(severity(open, 0.06), Some(Severity::Caveat));
             assert_eq!(severity(open, 0.2), Some(Severity::Invalid));
         }

@@ -12,7 +12,7 @@ use crate::machine::server_cpus;
 use crate::observations::server_machine_mean;
 use crate::price::Prices;
 pub use crate::statistics::KneeState;
-use crate::statistics::{ALPHA, CurvePoint, UslFit, find_knee, fit_usl, median, median_interval};
+use crate::statistics::{ALPHA, CurvePoint, UslFit, find_knee, fit_usl, median, median_intervals};
 use prony_plan::experiment::MACHINE_AXIS;
 use prony_store::{Run, Setting, Severity};
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub struct SweepPoint {
     pub invalid_by: Vec<String>,
     /// Median of the rate; absent if no run counts.
     pub rate: Option<f64>,
-    /// Interval of that median at 95 %; absent for fewer than two runs.
+    /// Interval of that median at 95 %; absent for fewer than two runs, and for two if no other point has several.
     pub rate_interval: Option<[f64; 2]>,
     /// Median response time of committed transactions, nanoseconds.
     pub p50_ns: Option<f64>,
@@ -122,13 +122,13 @@ impl Sweep {
             let value = value.map_or_else(String::new, |setting| setting.value.clone());
             let cpus = own.iter().find_map(|run| server_cpus(run));
             let figures = VariantFigures::of(&name, &own, by_nopm);
-            let mut point = SweepPoint::new(value, cpus, &figures, &own);
+            let mut point = PointRuns::new(value, cpus, figures, own);
             if axis == CPUS_AXIS {
-                point.x = point.cpus;
+                point.point.x = point.point.cpus;
             }
             match curves.iter_mut().find(|(known, _)| *known == settings) {
-                Some((_, points)) => points.push((point, own)),
-                None => curves.push((settings, vec![(point, own)])),
+                Some((_, points)) => points.push(point),
+                None => curves.push((settings, vec![point])),
             }
         }
         let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
@@ -167,9 +167,9 @@ impl Sweep {
                 format!("{cpus} CPUs")
             };
             let figures = VariantFigures::of(&value, &own, false);
-            let mut point = SweepPoint::new(value, Some(cpus), &figures, &own);
-            point.x = point.cpus;
-            (point, own)
+            let mut point = PointRuns::new(value, Some(cpus), figures, own);
+            point.point.x = point.point.cpus;
+            point
         });
         let points: Vec<PointRuns<'_>> = points.collect();
         (!points.is_empty()).then(|| Sweep {
@@ -190,6 +190,11 @@ impl Sweep {
                 point.tps_per_money = priced.tps_per_money;
             }
         }
+    }
+
+    /// Whether the values of the axis are numbers, so that its points are a curve; otherwise they are variants like others.
+    pub fn has_numbers(&self) -> bool {
+        self.points().all(|point| point.x.is_some())
     }
 
     /// All points of all curves.
@@ -250,7 +255,7 @@ impl SweepPoint {
             counted: figures.counted,
             invalid_by: invalid_by(runs),
             rate,
-            rate_interval: median_interval(&figures.rates, ALPHA),
+            rate_interval: None,
             p50_ns: middle(figures.p50_ns),
             p99_ns: middle(figures.p99_ns),
             server_cpu_share: (!busy.is_empty()).then(|| median(&busy)),
@@ -270,18 +275,44 @@ fn invalid_by(runs: &[&Run]) -> Vec<String> {
     ids.into_iter().collect()
 }
 
-type PointRuns<'a> = (SweepPoint, Vec<&'a Run>);
+/// A point with its runs, and the rates of those that count.
+struct PointRuns<'a> {
+    point: SweepPoint,
+    rates: Vec<f64>,
+    runs: Vec<&'a Run>,
+}
+
+impl<'a> PointRuns<'a> {
+    fn new(
+        value: String,
+        cpus: Option<u32>,
+        figures: VariantFigures,
+        runs: Vec<&'a Run>,
+    ) -> PointRuns<'a> {
+        PointRuns {
+            point: SweepPoint::new(value, cpus, &figures, &runs),
+            rates: figures.rates,
+            runs,
+        }
+    }
+}
 
 impl Curve {
     /// Finds the knee and what limits the throughput there, if the values of the axis are numbers.
     fn new(settings: Vec<Setting>, mut points: Vec<PointRuns<'_>>, is_concurrency: bool) -> Curve {
-        let is_numeric = points.iter().all(|(point, _)| point.x.is_some());
+        let is_numeric = points.iter().all(|own| own.point.x.is_some());
         if is_numeric {
-            points.sort_by(|(a, _), (b, _)| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+            let x = |own: &PointRuns<'_>| own.point.x.unwrap_or(0.0);
+            points.sort_by(|a, b| x(a).total_cmp(&x(b)));
+        }
+        let rates: Vec<&[f64]> = points.iter().map(|own| &*own.rates).collect();
+        let intervals = median_intervals(&rates, ALPHA);
+        for (own, interval) in points.iter_mut().zip(intervals) {
+            own.point.rate_interval = interval;
         }
         let with_rate = points.iter().enumerate().filter(|_| is_numeric);
         let (indexes, curve): (Vec<usize>, Vec<CurvePoint>) = with_rate
-            .filter_map(|(index, (point, _))| {
+            .filter_map(|(index, PointRuns { point, .. })| {
                 let curve_point = CurvePoint {
                     x: point.x?,
                     y: point.rate.filter(|rate| *rate > 0.0)?,
@@ -294,7 +325,7 @@ impl Curve {
         let knee = knee.map(|knee| indexes[knee]);
         let limiter = knee.and_then(|knee| {
             // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
-            first_known(points[knee..].iter().map(|(point, runs)| {
+            first_known(points[knee..].iter().map(|PointRuns { point, runs, .. }| {
                 // Runs that the client limited do not count, and show the limit best.
                 let shows = |run: &&Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
                 let own: Vec<&Run> = runs.iter().copied().filter(shows).collect();
@@ -303,7 +334,7 @@ impl Curve {
         });
         Curve {
             settings,
-            points: points.into_iter().map(|(point, _)| point).collect(),
+            points: points.into_iter().map(|own| own.point).collect(),
             knee,
             knee_state: is_numeric.then_some(state),
             limiter,

@@ -26,6 +26,8 @@ const WANDERING_RUNS: u32 = 400;
 const RUNS_PER_FAULT: u32 = 100;
 /// Largest share of the healthy runs that may be doubted.
 const MAX_DOUBTED_SHARE: f64 = 0.02;
+/// Largest share of the runs that only wander which may be doubted by a drift.
+const MAX_WANDERING_SHARE: f64 = 0.03;
 /// Smallest share of the runs with a fault in which it is found.
 const MIN_FOUND_SHARE: f64 = 0.95;
 
@@ -56,9 +58,9 @@ fn at_most_two_of_a_hundred_healthy_runs_are_doubted() {
     }
 }
 
-/// Throughput wanders by several per cent on virtual machines.
+/// Throughput wanders by several per cent on virtual machines: that is neither a warm-up nor a drift.
 #[test]
-fn at_most_two_of_a_hundred_runs_that_wander_are_doubted_by_a_warm_up() {
+fn runs_that_wander_are_rarely_doubted_by_a_warm_up_or_a_drift() {
     let cells = [20.0, 60.0].into_iter().flat_map(|length_s| {
         let memories = [0.5, 0.7, 0.8, 0.9].into_iter();
         memories.flat_map(move |memory| [0.05, 0.08].map(|scatter| (length_s, scatter, memory)))
@@ -73,13 +75,62 @@ fn at_most_two_of_a_hundred_runs_that_wander_are_doubted_by_a_warm_up() {
             }
         }
         println!("{length_s} s, {scatter}, {memory}: {by_check:?}");
-        let doubted = by_check.get("warm-up").copied().unwrap_or_default();
-        let share = f64::from(doubted) / f64::from(WANDERING_RUNS);
-        assert!(
-            share <= MAX_DOUBTED_SHARE,
-            "{length_s} s, {scatter}, {memory}: {doubted}"
-        );
+        for (id, max_share) in [
+            ("warm-up", MAX_DOUBTED_SHARE),
+            ("drift", MAX_WANDERING_SHARE),
+            ("latency-drift", MAX_WANDERING_SHARE),
+        ] {
+            let doubted = by_check.get(id).copied().unwrap_or_default();
+            let share = f64::from(doubted) / f64::from(WANDERING_RUNS);
+            assert!(
+                share <= max_share,
+                "{id}: {length_s} s, {scatter}, {memory}: {doubted}"
+            );
+        }
     }
+}
+
+/// Against the same noise, real changes are found: the shares of runs with a fault of that name in which it is found, at
+/// least. The noise of the last rows hides 15 % from anyone.
+#[test]
+fn changes_are_found_in_throughput_that_wanders() {
+    let (slope, step, fall) = (
+        "throughput falls by 15 %",
+        "throughput falls by 15 % in a step",
+        "throughput falls by 60 % in a step",
+    );
+    let mut missed = Vec::new();
+    for (length_s, scatter, memory, promised) in [
+        (20.0, 0.01, 0.3, [0.95, 0.95, 0.95]),
+        (20.0, 0.02, 0.3, [0.3, 0.9, 0.95]),
+        (60.0, 0.02, 0.3, [0.95, 0.95, 0.95]),
+        (60.0, 0.03, 0.5, [0.5, 0.9, 0.95]),
+        (120.0, 0.03, 0.5, [0.9, 0.95, 0.95]),
+        (300.0, 0.05, 0.5, [0.9, 0.95, 0.95]),
+        (300.0, 0.05, 0.8, [0.3, 0.8, 0.95]),
+        (300.0, 0.08, 0.9, [0.02, 0.2, 0.9]),
+    ] {
+        for (name, promised) in [slope, step, fall].into_iter().zip(promised) {
+            let fault = sick::FAULTS.iter().find(|fault| fault.name == name);
+            let fault = fault.expect("a fault");
+            let mut random = Random(5);
+            let mut found = 0;
+            for _ in 0..RUNS_PER_FAULT {
+                let mut run = simulate_wandering(&mut random, length_s, scatter, memory);
+                (fault.cause)(&mut run, &mut random);
+                let checks = judge(&run);
+                let mut doubts = doubts(&checks);
+                let ids = ["drift", "burst", "warm-up"];
+                found += u32::from(doubts.any(|check| ids.contains(&check.id.as_str())));
+            }
+            let cell = format!("{length_s} s, {scatter}, {memory}, {name}: {found}");
+            println!("{cell}");
+            if f64::from(found) < promised * f64::from(RUNS_PER_FAULT) {
+                missed.push(cell);
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]

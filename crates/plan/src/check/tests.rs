@@ -153,14 +153,16 @@ fn a_replay_has_the_pace_and_the_end_of_its_sessions() {
         input.set_option("--speed", "speed", speed);
         input
     };
-    for (speed, pace) in [
-        (None, Pace::Timetable),
-        (Some("2"), Pace::Timetable),
-        (Some("max"), Pace::Closed),
+    let second = Duration::from_secs(1);
+    for (speed, pace, warmup) in [
+        (None, Pace::Timetable, second),
+        (Some("2"), Pace::Timetable, second),
+        (Some("max"), Pace::Closed, Duration::ZERO),
     ] {
         let drive = replay(speed).check().unwrap().drive;
         assert_eq!((drive.pace, drive.stop), (pace, Stop::WorkDone));
-        assert_eq!(drive.warmup, Duration::ZERO);
+        // The sessions connect in it.
+        assert_eq!((drive.warmup, drive.warmup_max), (warmup, None));
         assert!(drive.statement_latency);
     }
     let minute = Duration::from_secs(60);
@@ -169,10 +171,15 @@ fn a_replay_has_the_pace_and_the_end_of_its_sessions() {
         ..replay(None)
     };
     let drive = short.check().unwrap().drive;
-    assert_eq!(
-        (drive.stop, drive.warmup),
-        (Stop::After(minute), Duration::ZERO)
-    );
+    assert_eq!((drive.stop, drive.warmup), (Stop::After(minute), second));
+    let cold = PlanInput {
+        warmup: value_from_flag("--warmup", Some(Duration::ZERO)),
+        ..replay(None)
+    };
+    let problems = cold.check().unwrap_err().0;
+    problems[0]
+        .message
+        .assert_starts_with("must be at least 1s");
     let at_rate = PlanInput {
         rate_tps: value_from_flag("--rate", Some(10.0)),
         ..replay(None)

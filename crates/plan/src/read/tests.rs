@@ -1,4 +1,4 @@
-use crate::problem::Problems;
+use crate::problem::{MAX_PROBLEMS, Problems};
 use crate::{Plan, PlanInput};
 use prony_assertions::TextAssertions;
 use proptest::prelude::*;
@@ -187,6 +187,28 @@ fn many_unknown_keys_are_located_and_summarised() {
     ));
     // 9 characters before the keys, 12 for each of the first ten and 13 for each of the next 89.
     one_line.assert_contains("p.toml:2:1286 (run.öä_99)");
+}
+
+/// A hint costs more than the rest of reading a key, and 100 are shown, in the order of the file.
+#[test]
+fn only_problems_that_are_shown_get_a_hint() {
+    // A parsed table is sorted by name: the last name of the file comes first.
+    let unknown: String = (0..2_000)
+        .map(|key| format!("x{:05} = 1\n", 99_999 - key))
+        .collect();
+    let tables: String = (0..2_000).map(|table| format!("[y{table}]\n")).collect();
+    for text in [unknown.clone(), format!("[run]\n{unknown}"), tables] {
+        let input = PlanInput::from_toml("p.toml", &text).expect("TOML");
+        let with_hint = input
+            .file
+            .problems
+            .iter()
+            .filter(|found| found.hint.is_some());
+        assert_eq!(with_hint.count(), MAX_PROBLEMS + 1);
+        assert_eq!(input.file.problems.len(), 2_000);
+        let shown = Problems::sorted(input.file.problems).0;
+        assert!(shown.iter().all(|found| found.hint.is_some()), "{shown:#?}");
+    }
 }
 
 const EXAMPLE: &str = include_str!("../../../../plans/open-loop-rate.toml");

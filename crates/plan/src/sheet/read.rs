@@ -7,7 +7,7 @@ use super::date::calendar_error;
 use super::{BillingPeriod, PriceDate};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located};
-use crate::problem::{InputLocation, Problem, Problems};
+use crate::problem::{InputLocation, MAX_PROBLEMS, Problem, Problems};
 use crate::section::{Positions, Section, Source};
 use crate::suggest;
 use toml::de::{DeTable, DeValue};
@@ -229,11 +229,17 @@ fn read_item(
 
 /// Collects the problems of a table, and reports its unknown keys.
 fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
-    for (key, offset, _) in section.unread_keys() {
+    let mut keys = section.unread_keys();
+    keys.sort_by_key(|(_, offset, _)| *offset);
+    for (index, (key, offset, _)) in keys.into_iter().enumerate() {
         let location = section
             .source
             .location(offset, format!("{}.{key}", section.path));
         let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
+        if index > MAX_PROBLEMS {
+            input.problems.push(problem);
+            continue;
+        }
         let hint = match suggest::nearest(key, &section.valid_keys) {
             Some(similar) => format!("did you mean {similar}?"),
             None => format!("[{}] has {}", section.name, section.valid_keys.join(", ")),

@@ -17,6 +17,8 @@ use std::io::{Read, Write};
 
 /// The longest text that is read, bytes: that of the largest stored document.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
+/// A longer text, that of a day, is compressed a little less: a good compression of a week takes a minute.
+const LARGE_TEXT_BYTES: usize = 32 << 20;
 /// RFC 1952: the header without a name, a comment, a time or other fields, in which a text could be hidden.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 const ELEMENT_END: &str = "</script>";
@@ -62,7 +64,11 @@ pub enum EmbeddedError {
 
 impl EmbeddedText {
     pub fn new(text: String) -> EmbeddedText {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let level = match text.len() {
+            ..=LARGE_TEXT_BYTES => Compression::default(),
+            _ => Compression::fast(),
+        };
+        let mut encoder = GzEncoder::new(Vec::new(), level);
         // Writing to memory does not fail.
         let written = encoder.write_all(text.as_bytes());
         let compressed = written.and_then(|()| encoder.finish()).unwrap_or_default();

@@ -60,6 +60,7 @@ use base64::engine::general_purpose::STANDARD;
 use embedded::{Content, EmbeddedText};
 use over_time::MAX_RUNS_IN_FULL;
 use prices::PagePrices;
+use prony_judge::price::Prices;
 use prony_store::{Annotation, Build, Run};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -153,9 +154,9 @@ fn generate_page(
     build: &Build,
 ) -> Result<String, fmt::Error> {
     let mut out = Html::default();
-    write_header(&mut out, documents, form, build)?;
-    let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
     let prices = page_prices.map(|page_prices| &page_prices.prices);
+    write_header(&mut out, documents, prices, form, build)?;
+    let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
     let write_prices = |out: &mut Html| match prices {
         Some(prices) => prices::write(out, prices),
         None => Ok(()),
@@ -290,12 +291,13 @@ fn write_head(
 fn write_header(
     out: &mut Html,
     documents: &[Document],
+    prices: Option<&Prices>,
     form: PageForm,
     build: &Build,
 ) -> fmt::Result {
     let title = match documents {
         [document] => one::title(&document.run),
-        documents => several::title_of_several(documents),
+        documents => several::title_of_several(documents, prices),
     };
     let title = match form {
         PageForm::ApsaraDb => format!("Test report: {title}"),

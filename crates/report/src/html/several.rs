@@ -12,10 +12,12 @@ use super::percentiles::{self, NamedLatency};
 use super::table::{end_table, start_table};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
 use super::{comparisons, dots, prices, seconds, start_section, suite, variants};
+use crate::capacity::limits_text;
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::short_verdict;
 use crate::units::{self, or_dash, time_or_dash};
+use prony_judge::capacity::{CapacityResult, ClientsResult};
 use prony_judge::experiment::variant_names;
 use prony_judge::price::Prices;
 use prony_judge::reproduced::suite_summary;
@@ -23,7 +25,7 @@ use prony_judge::sweep::Sweep;
 use prony_store::Run;
 use std::fmt;
 
-/// Maximum number of variants beside the first that the title names.
+/// Maximum number of variants beside the first, or of configurations, that the title names.
 const MAX_TITLE_NAMES: usize = 3;
 
 /// Writes the table of contents; `entries` are inserted after the entry of the overview.
@@ -88,7 +90,7 @@ pub fn write_charts(out: &mut Html, documents: &[Document]) -> fmt::Result {
 }
 
 /// The title of the page: what its runs ask.
-pub fn title_of_several(documents: &[Document]) -> String {
+pub fn title_of_several(documents: &[Document], prices: Option<&Prices>) -> String {
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     if let Some(summary) = suite_summary(&runs) {
         return format!("{}: {} runs", plain(&summary.title), documents.len());
@@ -100,20 +102,48 @@ pub fn title_of_several(documents: &[Document]) -> String {
     {
         return format!("{} runs side by side", documents.len());
     }
-    if let Some(sweep) = Sweep::of(&runs) {
+    if let Some(prices) = prices {
+        let mut names: Vec<&str> = Vec::new();
+        for point in &prices.points {
+            if !names.contains(&&*point.configuration) {
+                names.push(&point.configuration);
+            }
+        }
+        return format!(
+            "{workload}: what it costs on {}",
+            named(&names, "configurations")
+        );
+    }
+    if let Some(found) = CapacityResult::of(&runs) {
+        return format!(
+            "{workload}: the highest rate{}",
+            limits_text(&found.requirements)
+        );
+    }
+    if let Some(found) = ClientsResult::of(&runs) {
+        let limits = limits_text(&found.requirements);
+        return format!("{workload}: the best number of clients{limits}");
+    }
+    if let Some(sweep) = Sweep::of(&runs).filter(Sweep::has_numbers) {
         return format!("{workload} by {}", plain(&sweep.axis));
     }
     let sides = PageSides::of(documents);
     match &sides.names()[..] {
         [first, others @ ..] if sides.are_variants && !others.is_empty() => {
-            let others: Vec<String> = others.iter().map(|name| plain(name)).collect();
-            let shown = match others.len() {
-                0..=MAX_TITLE_NAMES => others.join(", "),
-                more => format!("{more} other variants"),
-            };
+            let others: Vec<&str> = others.iter().map(String::as_str).collect();
+            let shown = named(&others, "other variants");
             format!("{workload}: {shown} against {}", plain(first))
         }
         _ => format!("{workload}: {} runs", documents.len()),
+    }
+}
+
+/// Names for a title, or their number if they are many.
+fn named(names: &[&str], what: &str) -> String {
+    let shown: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    match shown.len() {
+        0..=MAX_TITLE_NAMES => shown.join(", "),
+        many => format!("{many} {what}"),
     }
 }
 

@@ -6,11 +6,13 @@
 use super::comparisons::{PageSides, write_effects, write_sentences};
 use super::document::Document;
 use super::table::write_figure_table;
+use crate::capacity::{clients_remark, clients_sentence};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant};
 use crate::text::counts::counted_runs;
+use crate::text::replay::replayed_over_repeats;
 use crate::units::{self, or_dash};
-use prony_judge::capacity::CapacityResult;
+use prony_judge::capacity::{CapacityResult, ClientsResult};
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
 use prony_judge::price::Prices;
 use prony_judge::sweep::Sweep;
@@ -39,21 +41,22 @@ pub fn write(
                 // What the points cost stands in their own table.
                 prices.map_or(Ok(()), |_| super::sweep::write_points(out, &sweep))
             }
-            None => super::sweep::write(out, &sweep),
+            None => {
+                if let Some(found) = ClientsResult::of(&runs) {
+                    writeln_markup!(out, "<p><strong>{}</strong></p>", clients_sentence(&found))?;
+                    if let Some(remark) = clients_remark(&found) {
+                        writeln_markup!(out, "<p>{}</p>", remark)?;
+                    }
+                } else if !sweep.has_numbers() {
+                    // Such points are variants like others.
+                    write_answer(out, sides)?;
+                }
+                super::sweep::write(out, &sweep)
+            }
         };
     }
     let names = sides.names();
-    if names.len() > 1 {
-        let comparison = sides.compare();
-        writeln_markup!(out, "<p>{}</p>", comparison.label())?;
-        for side in &comparison.side_comparisons {
-            write_sentences(out, &comparison, side)?;
-        }
-        if let Some(caution) = disturbed_caution(&comparison) {
-            writeln_markup!(out, "<p>{}</p>", caution)?;
-        }
-        write_effects(out, sides)?;
-    }
+    write_answer(out, sides)?;
     let rate = if all_have_nopm(&runs) {
         "NOPM, median"
     } else {
@@ -76,5 +79,22 @@ pub fn write(
             noise_of_variant(&runs, &variant.name),
         ]
     });
-    write_figure_table(out, caption, &columns, rows)
+    write_figure_table(out, caption, &columns, rows)?;
+    super::statements::write(out, replayed_over_repeats(&runs, usize::MAX))
+}
+
+/// Writes whether the variants differ, each beside the first.
+fn write_answer(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
+    if sides.names().len() < 2 {
+        return Ok(());
+    }
+    let comparison = sides.compare();
+    writeln_markup!(out, "<p>{}</p>", comparison.label())?;
+    for side in &comparison.side_comparisons {
+        write_sentences(out, &comparison, side)?;
+    }
+    if let Some(caution) = disturbed_caution(&comparison) {
+        writeln_markup!(out, "<p>{}</p>", caution)?;
+    }
+    write_effects(out, sides)
 }

@@ -171,7 +171,10 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line(format!("  {bars}  {range}"))
 }
 
-fn write_section(out: &mut Printer<'_>, section: Option<TableSection>) -> io::Result<()> {
+pub(crate) fn write_section(
+    out: &mut Printer<'_>,
+    section: Option<TableSection>,
+) -> io::Result<()> {
     let Some(section) = section else {
         return Ok(());
     };

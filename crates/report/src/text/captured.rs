@@ -4,14 +4,16 @@
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};
-use crate::units::percent_with_tenths;
-use prony_store::{KindFigures, Run};
+use crate::units::{count, or_dash, percent_with_tenths};
+use prony_store::{KindFigures, ROWS_OF_CALLS, Run};
 
 /// The captured share of a transaction in the time of all, and that of the run; both up to 1.
 struct TimeShare<'a> {
     name: &'a str,
     captured: f64,
     here: f64,
+    /// Rows a call, captured and here, if both are known.
+    rows: Option<[f64; 2]>,
 }
 
 /// The shares of the transactions; empty if the plan was not captured, or nothing was measured.
@@ -36,10 +38,19 @@ fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
             let name = transaction["name"].as_str()?;
             let captured = transaction["captured"]["time"].as_f64()?;
             let kind = kinds.iter().find(|kind| kind.kind.as_deref() == Some(name));
+            let rows = run
+                .shares
+                .iter()
+                .find(|share| share.base == ROWS_OF_CALLS && share.name == name && share.total > 0);
+            let rows = rows.map(|share| share.count as f64 / share.total as f64);
             Some(TimeShare {
                 name,
                 captured,
                 here: kind.map_or(0.0, |kind| time_ns(kind)) / all_ns,
+                rows: transaction["captured"]["rows"]
+                    .as_f64()
+                    .zip(rows)
+                    .map(<[f64; 2]>::from),
             })
         });
     captured.filter(|share| share.here.is_finite()).collect()
@@ -52,12 +63,38 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     let largest = shares
         .iter()
         .max_by(|a, b| difference(a).total_cmp(&difference(b)))?;
-    Some(format!(
+    let mut text = format!(
         "{} took {} of the time, {} when captured; no other transaction differs more",
         plain(largest.name),
         percent_with_tenths(largest.here),
         percent_with_tenths(largest.captured)
-    ))
+    );
+    // One row more or less, as of a random key that misses, is no other query.
+    let factor = |[captured, here]: [f64; 2]| ((here + 1.0) / (captured + 1.0)).ln().abs();
+    let rows = shares
+        .iter()
+        .filter_map(|share| Some((share.name, share.rows?)));
+    let other_rows = rows.max_by(|a, b| factor(a.1).total_cmp(&factor(b.1)));
+    if let Some((name, rows)) = other_rows.filter(|(_, rows)| factor(*rows) > ROWS_FACTOR.ln()) {
+        let [captured, here] = rows.map(rows_text);
+        text += &format!(
+            "; {} had {here} rows a call, {captured} when captured",
+            plain(name)
+        );
+    }
+    Some(text)
+}
+
+/// A larger factor between the rows of a call and the captured ones is in the sentence.
+const ROWS_FACTOR: f64 = 1.25;
+
+/// A mean number of rows.
+fn rows_text(rows: f64) -> String {
+    if rows < 100.0 {
+        format!("{rows:.2}")
+    } else {
+        count(rows.round() as u64)
+    }
 }
 
 /// The shares of all transactions.
@@ -66,12 +103,20 @@ pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
     if shares.is_empty() {
         return None;
     }
-    let mut table = Table::new(&["transaction", "captured", "here"]);
+    let mut table = Table::new(&[
+        "transaction",
+        "captured",
+        "here",
+        "rows a call, captured",
+        "here",
+    ]);
     for share in shares {
         table.row([
             plain(share.name),
             percent_with_tenths(share.captured),
             percent_with_tenths(share.here),
+            or_dash(share.rows, |[captured, _]| rows_text(captured)),
+            or_dash(share.rows, |[_, here]| rows_text(here)),
         ]);
     }
     Some(TableSection {
@@ -80,7 +125,7 @@ pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
         text: "Captured: of the time that the server counted for these statements. Here: of the server's time, or, where it is \
                not known, of the service time of committed transactions. Here a call also has its round trip and its commit, so \
                short statements weigh more. Otherwise a transaction that takes a larger share reads other rows than the \
-               application, finds them less often in memory, or waits for others."
+               application, finds them less often in memory, or waits for others. Rows: returned or changed, over the whole run."
             .to_owned(),
     })
 }
@@ -89,7 +134,7 @@ pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::{Figures, Latency};
+    use prony_store::{Figures, Latency, ObservedShare};
     use serde_json::json;
 
     #[test]
@@ -112,7 +157,19 @@ mod tests {
             transaction("pay", 0.3),
             transaction("log", 0.2),
         ];
+        let rows = |name: &str, count, base: &str| ObservedShare {
+            name: name.to_owned(),
+            base: base.to_owned(),
+            count,
+            total: 30,
+            ..ObservedShare::default()
+        };
         let run = Run {
+            shares: vec![
+                rows("look", 90, ROWS_OF_CALLS),
+                rows("pay", 33, ROWS_OF_CALLS),
+                rows("log", 99, "queries"),
+            ],
             plan: json!({"workload": {"transactions": transactions}}),
             measured: Figures {
                 kinds: vec![
@@ -125,8 +182,8 @@ mod tests {
             },
             ..Run::default()
         };
-        let sentence =
-            "look took 75.0 % of the time, 50.0 % when captured; no other transaction differs more";
+        let sentence = "look took 75.0 % of the time, 50.0 % when captured; no other transaction differs more; look had \
+                        3.00 rows a call, 1.00 when captured";
         assert_eq!(mix_sentence(&run).as_deref(), Some(sentence));
         let section = captured_mix(&run).expect("a section");
         let (mut bytes, style) = (Vec::new(), crate::style::Style::plain());
@@ -135,6 +192,8 @@ mod tests {
         let text = String::from_utf8(bytes).expect("UTF-8");
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ");
-        text.assert_contains("look 50.0 % 75.0 % pay 30.0 % 25.0 % log 20.0 % 0.0 %");
+        text.assert_contains(
+            "look 50.0 % 75.0 % 1.00 3.00 pay 30.0 % 25.0 % 1.00 1.10 log 20.0 % 0.0 %",
+        );
     }
 }

@@ -215,6 +215,12 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     if let Some(across) = staleness.went_back_across {
         text += &format!(", {across} against the reading before at another one");
     }
+    if let Some(within_s) = staleness.told_within_s {
+        text += &format!(
+            "; other machines told of commits within {}, by which an age may be longer",
+            seconds(within_s)
+        );
+    }
     if let Some(reason) = unread {
         text += &format!("; another one was not read: {reason}");
     }

@@ -2,10 +2,14 @@
 //!
 //! In: a Run. Out: sentences. Must never: call a time slower without saying that the log has the server's part alone.
 
-use crate::text::plain;
-use crate::units::{count, percent_with_tenths, time};
+use crate::table::Table;
+use crate::text::{TableSection, plain};
+use crate::units::{count, count_with_noun, or_dash, percent_with_tenths, time};
+use prony_judge::experiment::variant_names;
 use prony_judge::observations;
+use prony_judge::replay::{ReplayedStatement, TimeBesideLog, replayed_statements};
 use prony_store::{Run, StatementLatency};
+use std::borrow::Borrow;
 
 /// How a replay compares with the log, in a sentence or two; `None` if the run is not one, or the log has no times.
 pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
@@ -47,6 +51,106 @@ pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
     Some(text)
 }
 
+/// Each statement's latency over the runs beside the logged one; `None` if they are no replay, or less than two of each
+/// variant count. With more than `rows_max` statements, those with the most added time.
+pub(crate) fn replayed_over_repeats(
+    runs: &[impl Borrow<Run>],
+    rows_max: usize,
+) -> Option<TableSection> {
+    let names = variant_names(runs);
+    let of_variant = |name: &String| {
+        let runs = runs.iter().map(Borrow::borrow);
+        let own: Vec<&Run> = runs.filter(|run| run.variant() == Some(name)).collect();
+        replayed_statements(&own)
+    };
+    let mut statements: Vec<(&String, ReplayedStatement)> = names
+        .iter()
+        .flat_map(|name| of_variant(name).into_iter().map(move |found| (name, found)))
+        .collect();
+    let run_count = statements.iter().map(|(_, found)| found.runs).max()?;
+    if run_count < 2 {
+        return None;
+    }
+    let has_variants = names.len() > 1;
+    let text = repeats_text(&statements, run_count, rows_max);
+    statements.truncate(rows_max);
+    let titles = [
+        "statement",
+        "recorded",
+        "replayed",
+        "ratio",
+        "95 %",
+        "p99 ratio",
+        "95 %",
+    ];
+    let variant = ["variant"].into_iter().filter(|_| has_variants);
+    let mut table = Table::new(&variant.chain(titles).collect::<Vec<_>>());
+    for (variant, found) in statements {
+        let p99 = found.p99.as_ref();
+        let interval = |time: Option<&TimeBesideLog>| {
+            or_dash(time.and_then(|time| time.interval), interval_of_ratio)
+        };
+        let cells = [
+            plain(&found.name),
+            time(found.mean.recorded_ns),
+            time(found.mean.median_ns),
+            ratio_text(found.mean.ratio()),
+            interval(Some(&found.mean)),
+            or_dash(p99, |time| ratio_text(time.ratio())),
+            interval(p99),
+        ];
+        let variant = Some(plain(variant)).filter(|_| has_variants);
+        table.row(variant.into_iter().chain(cells));
+    }
+    Some(TableSection {
+        heading: "Statements beside the log",
+        table: Some(table),
+        text,
+    })
+}
+
+/// What the table says, and how far it can be trusted.
+fn repeats_text(
+    statements: &[(&String, ReplayedStatement)],
+    run_count: usize,
+    rows_max: usize,
+) -> String {
+    let ends = || {
+        statements
+            .iter()
+            .filter_map(|(_, found)| found.mean.interval)
+    };
+    let longer = ends().filter(|[low, _]| *low > 1.0).count();
+    let shorter = ends().filter(|[_, high]| *high < 1.0).count();
+    let method = if run_count < 6 {
+        ", by Student's t because there are fewer than six runs"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "Of {}, {longer} took longer than in the log and {shorter} less; the intervals of the others include 1. Replayed: the median \
+         of the runs' means, with the way to the client and back, which the log does not have. 95 %: the interval of the ratio of the median\
+         {method}; one in twenty misses. The log is a single run, whose own chance is not in the interval.",
+        count_with_noun(statements.len() as u64, "statement", "statements"),
+    );
+    let hidden = statements.len().saturating_sub(rows_max);
+    if hidden > 0 {
+        text += &format!(
+            " The {} with less added time are on the page: prony report.",
+            count(hidden as u64)
+        );
+    }
+    text
+}
+
+fn ratio_text(ratio: f64) -> String {
+    format!("{ratio:.2}")
+}
+
+fn interval_of_ratio([low, high]: [f64; 2]) -> String {
+    format!("{low:.2} to {high:.2}")
+}
+
 /// In how many of the server's readings sessions waited for locks, which others hold until they commit.
 fn waits_for_commits(run: &Run) -> Option<String> {
     let waits: Vec<u32> = observations::rows(run)
@@ -64,6 +168,7 @@ fn waits_for_commits(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::{Latency, Observed, ObservedShare, RecordedLatency, ServerSecond};
 
     fn statement(
@@ -85,6 +190,50 @@ mod tests {
             }),
             ..StatementLatency::default()
         }
+    }
+
+    #[test]
+    fn repeats_have_an_interval_for_each_statement() {
+        let repeat = |number: u32, factor: f64| {
+            let mut run = Run {
+                statements: Some(vec![
+                    statement("select t", 100, 1e6 * factor, Some(1e6)),
+                    statement("update <t>", 100, 9e6 * factor, Some(3e6)),
+                    statement("not timed", 1000, 9e9, None),
+                ]),
+                ..crate::sample_run::closed()
+            };
+            run.experiment = Some(prony_store::Experiment {
+                variant: "replay".to_owned(),
+                repeat: number,
+                ..prony_store::Experiment::default()
+            });
+            run
+        };
+        let runs: Vec<Run> = [0.9, 1.0, 1.1]
+            .into_iter()
+            .zip(1..)
+            .map(|(factor, number)| repeat(number, factor))
+            .collect();
+        assert!(replayed_over_repeats(&runs[..1], 9).is_none());
+        assert!(replayed_over_repeats(&[crate::sample_run::closed()], 9).is_none());
+        let section = replayed_over_repeats(&runs, 1).expect("a replay");
+        section
+            .text
+            .assert_contains("Of 2 statements, 1 took longer than in the log and 0 less");
+        section.text.assert_contains("by Student's t");
+        section
+            .text
+            .assert_contains("The 1 with less added time are on the page");
+        let (mut bytes, style) = (Vec::new(), crate::style::Style::plain());
+        let table = section.table.expect("a table");
+        table.write(&mut bytes, &style, 0).expect("written");
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words
+            .join(" ")
+            .assert_contains("update <t> 3.00 ms 9.00 ms 3.00 2.33 to 3.84");
+        text.assert_lacks("select t");
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::control::WaitOptions;
 use crate::error::Error;
 use crate::option_values::Origin;
 use crate::postgres::Environment;
-use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions};
+use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions, limited};
 use options::Options;
 use prony_plan::Spread;
 use prony_wire::Secret;
@@ -100,7 +100,13 @@ fn build_target(
         })?,
     };
     let password = options.non_empty("password").map(Secret::new);
-    let endpoints = hosts::resolve(&hosts, &options, env, password, &mut warnings)?;
+    let endpoints = limited(hosts::resolve(
+        &hosts,
+        &options,
+        env,
+        password,
+        &mut warnings,
+    )?)?;
     let tls = tls::build(&options)?;
     let timeout_s: Option<u32> = options.number("connect-timeout")?;
     let key_path = options.non_empty("server-public-key-path").map(Path::new);

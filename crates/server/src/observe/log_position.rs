@@ -34,7 +34,8 @@ const SQL_SERVER: [&str; 2] = [
      WHERE is_local = 1 AND database_id = DB_ID()",
 ];
 
-/// Whether the server is a replica, which may lack what its primary has acknowledged; not if it does not say so.
+/// Whether the server is a replica, or a node that is cut off from its Galera cluster, which may lack what others have
+/// acknowledged; not if it does not say so.
 pub fn is_replica(control: &mut Control) -> bool {
     let is = |control: &mut Control, sql: &str, value: &str| {
         let found = control.query_value(sql);
@@ -47,12 +48,16 @@ pub fn is_replica(control: &mut Control) -> bool {
                 "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
                 replica_status(control),
             ];
+            let status = control.query("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_status'");
+            let is_cut_off =
+                |row: &Vec<Option<String>>| row.get(1) == Some(&Some("non-Primary".to_owned()));
             // A server that was promoted may keep its channel.
-            is(control, "SELECT @@global.read_only", "1")
-                && has_channel.iter().any(|sql| {
-                    let rows = control.query(sql);
-                    rows.is_ok_and(|rows| !rows.is_empty())
-                })
+            status.is_ok_and(|rows| rows.iter().any(is_cut_off))
+                || is(control, "SELECT @@global.read_only", "1")
+                    && has_channel.iter().any(|sql| {
+                        let rows = control.query(sql);
+                        rows.is_ok_and(|rows| !rows.is_empty())
+                    })
         }
         SqlDialect::TransactSql => is_secondary(control).unwrap_or(false),
     }

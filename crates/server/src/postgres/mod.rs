@@ -31,7 +31,7 @@ pub use redact::redact;
 use crate::control::WaitOptions;
 use crate::error::Error;
 use crate::option_values::Origin;
-use crate::target::{PostgresOptions, ProtocolOptions, Target};
+use crate::target::{PostgresOptions, ProtocolOptions, Target, limited};
 use options::Options;
 use prony_wire::Secret;
 
@@ -94,7 +94,7 @@ pub fn resolve_with_options(
             (None, None) => None,
         };
     }
-    let endpoints = hosts::resolve(specs, &mut warnings)?;
+    let endpoints = limited(hosts::resolve(specs, &mut warnings)?)?;
     let has_password = endpoints.iter().any(|endpoint| endpoint.password.is_some());
 
     Ok(Target {

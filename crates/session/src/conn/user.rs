@@ -83,6 +83,10 @@ impl Conn {
         self.exchange.borrow_mut().close(statement);
     }
 
+    pub(crate) fn forget_prepared(&self) {
+        self.exchange.borrow_mut().forget_prepared();
+    }
+
     pub(crate) fn sync(&self) {
         let count = self.pushed.get();
         self.exchange.borrow_mut().sync(count == 0);

@@ -4,7 +4,7 @@
 use super::{Db, Wait};
 use crate::conn::{Conn, UserPhase};
 use crate::error::DbError;
-use crate::ledger::ClientLedger;
+use crate::ledger::{ClientLedger, EntryBeforeEnd, JoinedBlock, LedgerResults};
 use prony_wire::{BlockState, Effect, Exchange, QueryMode, ServerError, Statement, Value, WireRow};
 use std::cell::Ref;
 
@@ -32,14 +32,35 @@ impl Db {
         batch: &[(&Statement, &[Value<'_>])],
     ) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
+        self.encode_batch(batch);
+        self.wait_for_reply().await
+    }
+
+    fn encode_batch(&mut self, batch: &[(&Statement, &[Value<'_>])]) {
         match &mut self.ledger {
             None => self.conn.request(batch.iter().copied()),
-            Some(ledger) => request_with_entry(&self.conn, ledger, batch),
+            Some(ledger) => {
+                self.ledger_results = request_with_entry(&self.conn, ledger, batch);
+            }
         }
         if self.context.measures_statements() {
             self.begin_timing(batch.first().map(|(statement, _)| statement.id()));
         }
-        self.wait_for_reply().await
+    }
+
+    /// Encodes a request of one statement at once, as [`Db::exec`] makes it, so that its values need not live until the
+    /// reply; [`Db::finish_request`], which must follow, sends the request.
+    ///
+    /// # Errors
+    /// [`DbError`] if the connection is not up.
+    pub fn begin_exec(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), DbError> {
+        self.check_usable()?;
+        self.encode_batch(&[(statement, values)]);
+        Ok(())
     }
 
     /// Adds an execution to the next request, which [`Db::sync`] sends: a batch whose values need not live
@@ -56,8 +77,11 @@ impl Db {
         }
         if let Some(ledger) = &mut self.ledger {
             ledger.note(statement);
-            if let Some((insert, entry)) = ledger.entry_before(statement) {
-                self.conn.push(insert, &entry);
+            if let Some(entry) = ledger.entry_before(statement) {
+                self.conn.push(entry.insert, &entry.values);
+                self.conn
+                    .push(entry.joined_end.unwrap_or(statement), values);
+                return Ok(());
             }
         }
         self.conn.push(statement, values);
@@ -101,6 +125,11 @@ impl Db {
         self.conn.close_statement(statement);
     }
 
+    /// Forgets which statements are prepared, after a text that made the session drop them: each is prepared again.
+    pub fn forget_prepared(&mut self) {
+        self.conn.forget_prepared();
+    }
+
     /// The protocol mode of this connection's statements.
     pub fn protocol_mode(&self) -> QueryMode {
         self.conn.exchange().mode()
@@ -110,6 +139,20 @@ impl Db {
     pub async fn query(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.query(sql.as_bytes());
+        self.wait_for_reply().await
+    }
+
+    /// Executes a statement outside a block that writes, as [`Db::query`] does. If the run keeps a ledger, it has an entry.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::exec`].
+    pub async fn write(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
+        self.check_usable()?;
+        let ledger = self.ledger.as_mut();
+        let with_entry = ledger.and_then(|ledger| ledger.text_with_entry(sql));
+        let (text, results) = with_entry.unwrap_or((sql, [0, 0]));
+        self.conn.query(text.as_bytes());
+        self.ledger_results = results;
         self.wait_for_reply().await
     }
 
@@ -131,6 +174,7 @@ impl Db {
     }
 
     pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
+        let ledger_results = std::mem::take(&mut self.ledger_results);
         Wait { conn: &self.conn }.await;
         if !self.conn.is_up() {
             self.conn.set_timed_request(None);
@@ -144,7 +188,10 @@ impl Db {
             Some(error) => Err(error.of_service(self.context.service())),
             None => {
                 self.conn.record_success(exchange.block_state());
-                Ok(DbReply { exchange })
+                Ok(DbReply {
+                    exchange,
+                    ledger_results,
+                })
             }
         }
     }
@@ -177,6 +224,7 @@ impl Db {
     pub fn last_reply(&self) -> DbReply<'_> {
         DbReply {
             exchange: self.conn.exchange(),
+            ledger_results: [0, 0],
         }
     }
 
@@ -215,38 +263,60 @@ impl Db {
     }
 }
 
-/// Requests a batch, with an entry of the ledger before the statement that ends the transaction, or first if the batch
-/// is a transaction.
+/// Requests a batch with an entry of the ledger, before the statement that ends the transaction or as the placement of
+/// entries says. Returns the results that the reply has more.
 fn request_with_entry(
     conn: &Conn,
     ledger: &mut ClientLedger,
     batch: &[(&Statement, &[Value<'_>])],
-) {
+) -> LedgerResults {
     batch
         .iter()
         .for_each(|(statement, _)| ledger.note(statement));
-    let statements = batch.iter().map(|(statement, _)| *statement);
+    let statements = || batch.iter().map(|(statement, _)| *statement);
     let mode = conn.exchange().mode();
-    if let Some((position, combined, entry)) = ledger.entry_with_write(statements, mode) {
-        return request_combined(conn, batch, (position, combined), entry);
+    if let Some((position, combined, entry)) = ledger.entry_with_write(statements(), mode) {
+        request_combined(conn, batch, (position, combined), entry);
+        return [0, 0];
     }
     let ends = |(statement, _): &(&Statement, &[Value<'_>])| statement.effect() == Effect::Commits;
-    let end = batch.iter().position(ends);
-    let entry = match end {
-        Some(end) => ledger.entry_before(batch[end].0),
-        None if conn.block_state() == BlockState::Idle => {
-            ledger.entry_of_request(batch.iter().map(|(statement, _)| *statement))
-        }
-        None => None,
-    };
-    match entry {
-        None => conn.request(batch.iter().copied()),
-        Some((insert, entry)) => {
-            let (before, after) = batch.split_at(end.unwrap_or(0));
+    if let Some(end) = batch.iter().position(ends) {
+        let Some(entry) = ledger.entry_before(batch[end].0) else {
+            conn.request(batch.iter().copied());
+            return [0, 0];
+        };
+        let EntryBeforeEnd {
+            insert,
+            values,
+            joined_end,
+        } = entry;
+        let (before, after) = batch.split_at(end);
+        let (end, end_values) = after[0];
+        let both: [(&Statement, &[Value<'_>]); 2] =
+            [(insert, &values), (joined_end.unwrap_or(end), end_values)];
+        conn.request(before.iter().chain(&both).chain(&after[1..]).copied());
+        // The end has no rows that a user could look for by number.
+        return [0, 0];
+    }
+    if conn.block_state() == BlockState::Idle {
+        if let Some((insert, entry)) = ledger.entry_of_request(statements()) {
             let entry: [(&Statement, &[Value<'_>]); 1] = [(insert, &entry)];
-            conn.request(before.iter().chain(&entry).chain(after).copied());
+            conn.request(entry.iter().chain(batch).copied());
+            return [1, 0];
+        }
+        if let Some(block) = ledger.joined_block(statements()) {
+            let all: [(&Statement, &[Value<'_>]); 4] = [
+                (block.begin, &[]),
+                (block.insert, &block.values),
+                (block.statement, batch[0].1),
+                (block.commit, &[]),
+            ];
+            conn.request(all.iter().copied());
+            return JoinedBlock::RESULTS;
         }
     }
+    conn.request(batch.iter().copied());
+    [0, 0]
 }
 
 /// Requests a batch in which the statement at a position is replaced by one with two more values.
@@ -279,12 +349,16 @@ fn request_combined(
 #[derive(Debug)]
 pub struct DbReply<'a> {
     exchange: Ref<'a, Exchange>,
+    /// Results of the ledger's statements before and after the others, which users do not see.
+    ledger_results: LedgerResults,
 }
 
 impl DbReply<'_> {
     /// The rows of all results, each with the number of its result from 0.
     pub fn iter(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
-        self.exchange.rows()
+        let [before, _] = self.ledger_results;
+        let rows = self.exchange.rows();
+        rows.map(move |(result, row)| (result.saturating_sub(before), row))
     }
 
     /// Whether rows are missing at the end, because they exceed the limit ([`Db::limit_rows`]).
@@ -309,27 +383,32 @@ impl DbReply<'_> {
     /// The names of the columns of result `result` (from 0). In the extended protocol they are sent only if
     /// the statement asks for them ([`Statement::with_columns`]) or the connection always does.
     pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        self.exchange.column_names(result)
+        self.exchange.column_names(self.ledger_results[0] + result)
     }
 
     /// The number of columns of result `result` (from 0), known under the same condition as the names.
     pub fn column_count(&self, result: usize) -> usize {
-        self.exchange.column_count(result)
+        self.exchange.column_count(self.ledger_results[0] + result)
     }
 
     /// How many results the reply has, including those without rows.
     pub fn result_count(&self) -> usize {
-        self.exchange.result_count()
+        let [before, after] = self.ledger_results;
+        self.exchange.result_count().saturating_sub(before + after)
     }
 
     /// Rows that the last command changed or returned.
     pub fn affected_rows(&self) -> u64 {
-        self.exchange.affected_rows()
+        match self.ledger_results {
+            [_, 0] => self.exchange.affected_rows(),
+            _ => self.affected_rows_of(self.result_count().saturating_sub(1)),
+        }
     }
 
     /// Rows that the command of result `result` (from 0) changed or returned. For PostgreSQL, only the last
     /// result's number is known.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
-        self.exchange.affected_rows_of(result)
+        self.exchange
+            .affected_rows_of(self.ledger_results[0] + result)
     }
 }

@@ -165,6 +165,13 @@ impl Db {
                     _ => Settlement::RolledBack,
                 });
                 let outcome = Outcome::Failed(error.class, error.counted_as);
+                let rules = self.context.rules();
+                if error.refuses_connection()
+                    && rules.reopens_lost_connections
+                    && !rules.connect_per_transaction
+                {
+                    self.conn.give_up();
+                }
                 self.context.record(self.end_on_owner(outcome), Some(error));
                 self.recover().await?;
             }
@@ -215,7 +222,10 @@ impl Db {
             if self.context.is_stopped() {
                 return Err(UserExit::Stopped);
             }
-            if !self.conn.is_up() || self.conn.phase() == UserPhase::Unusable {
+            if !self.conn.is_up()
+                || self.conn.phase() == UserPhase::Unusable
+                || self.conn.is_given_up()
+            {
                 if !self.context.rules().reopens_lost_connections {
                     return Err(UserExit::Failed(self.conn.failure_message()));
                 }

@@ -71,6 +71,9 @@ pub struct LedgerState {
     /// When they knew it, seconds from the start of the load; absent in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_s: Option<f64>,
+    /// As of [`LedgerMark`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete_s: Option<f64>,
     /// What they knew before, about once a second, in order; less often in a long load of very many clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<LedgerMark>,
@@ -81,6 +84,10 @@ pub struct LedgerState {
 pub struct LedgerMark {
     /// Seconds from the start of the load.
     pub at_s: f64,
+    /// What was acknowledged before this is in it, seconds from the start of the load, if clients of other machines told it
+    /// later; otherwise `at_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complete_s: Option<f64>,
     /// The highest number of each client whose transaction had ended.
     pub last: Vec<u64>,
 }
@@ -118,7 +125,10 @@ impl LedgerState {
         let last_of = |mark: &LedgerMark| mark.last.get(number.client as usize).copied();
         let is_before = |mark: &LedgerMark| last_of(mark).unwrap_or(0) < number.sequence;
         let index = self.marks.partition_point(is_before);
-        let before = index.checked_sub(1).map(|index| self.marks[index].at_s);
+        let before = index.checked_sub(1).map(|index| {
+            let mark = &self.marks[index];
+            mark.complete_s.unwrap_or(mark.at_s)
+        });
         let by = self.marks.get(index).map(|mark| mark.at_s).or(self.at_s);
         // Without a later mark nothing is known, because documents of earlier versions have none.
         [by.map(|_| before.unwrap_or(0.0)), by]
@@ -151,6 +161,10 @@ pub struct ReplicaStaleness {
     /// The same of the reading before at any of the servers; absent if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub went_back_across: Option<u64>,
+    /// Other machines told within this time that a commit was acknowledged, seconds: an age may be longer by as much;
+    /// absent if this machine drove the clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_within_s: Option<f64>,
 }
 
 /// A commit that the server acknowledged and does not have.
@@ -185,8 +199,12 @@ mod tests {
     fn a_commit_was_acknowledged_between_two_marks() {
         let mut marks = Vec::new();
         for (at_s, last) in [(1.0, [10, 0]), (2.0, [10, 5]), (3.0, [30, 5])] {
-            let last = last.to_vec();
-            LedgerMark { at_s, last }.add_to(&mut marks);
+            let mark = LedgerMark {
+                at_s,
+                last: last.to_vec(),
+                ..LedgerMark::default()
+            };
+            mark.add_to(&mut marks);
         }
         let state = LedgerState {
             at_s: Some(3.5),
@@ -201,6 +219,14 @@ mod tests {
         assert_eq!(between(0, 11), [Some(2.0), Some(3.0)]);
         assert_eq!(between(1, 1), [Some(1.0), Some(2.0)]);
         assert_eq!(between(1, 6), [Some(3.0), Some(3.5)]);
+        // Other machines told what they had known 0.25 s before.
+        let mut told = state.clone();
+        told.marks[1].complete_s = Some(1.75);
+        let number = LedgerNumber {
+            client: 0,
+            sequence: 11,
+        };
+        assert_eq!(told.acknowledged_between(number), [Some(1.75), Some(3.0)]);
         let unknown = LedgerState::default();
         let number = LedgerNumber::default();
         assert_eq!(unknown.acknowledged_between(number), [None, None]);
@@ -213,6 +239,7 @@ mod tests {
             let mark = LedgerMark {
                 at_s: f64::from(at),
                 last: vec![at.into(); 1_000],
+                ..LedgerMark::default()
             };
             mark.add_to(&mut marks);
         }

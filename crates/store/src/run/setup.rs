@@ -417,12 +417,12 @@ pub struct SuiteRequest {
     pub request: String,
 }
 
-/// How `prony find` searches the highest rate that meets what is required.
+/// How `prony find` searches the highest rate, or the best number of clients, that meets what is required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSearch {
-    /// Whether its first rate was estimated, so that it is near the answer.
+    /// Whether its first rate was estimated, so that it is near the answer; false over clients.
     pub is_estimate: bool,
-    /// The search ends if the answer is known to plus or minus this share.
+    /// The search ends if the answer is known to plus or minus this share, or no other number of clients brings more.
     pub precision: f64,
     /// It ends after so many steps at the latest.
     pub max_steps: u32,

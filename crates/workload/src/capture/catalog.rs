@@ -66,7 +66,7 @@ impl<'a> Catalog<'a> {
                 .strip_prefix('#')
                 .and_then(|number| number.parse::<usize>().ok());
             let column = match number {
-                Some(number) => table.columns.get(number - 1),
+                Some(number) => number.checked_sub(1).and_then(|at| table.columns.get(at)),
                 None => table
                     .columns
                     .iter()

@@ -21,7 +21,7 @@ const AGGREGATED_ROWS: u64 = 100;
 const ROWS_A_CALL_MAX: u64 = 10_000;
 
 /// A statement as a transaction.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Transaction {
     /// Backslash commands, then the statement.
     pub script: String,

@@ -27,6 +27,8 @@ pub fn plan_of_keys(control: &mut Control) -> Result<Option<String>, ControlErro
         share: 1.0,
         keeps_literals: false,
         time: Duration::ZERO,
+        view: "",
+        sequences: Vec::new(),
     };
     let mut catalog = Catalog::new(control);
     let mut entries = Vec::<Entry>::new();

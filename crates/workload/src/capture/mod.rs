@@ -6,6 +6,7 @@
 
 mod catalog;
 mod generators;
+mod grouping;
 mod keys;
 mod mask;
 mod plan_text;
@@ -41,6 +42,10 @@ pub struct CaptureOptions {
     pub keeps_literals: bool,
     /// How long the statements were counted; zero: since the statistics began.
     pub time: Duration,
+    /// The view that counted them, for the plan.
+    pub view: &'static str,
+    /// Transactions that were seen whole: the texts of their statements.
+    pub sequences: Vec<Vec<String>>,
 }
 
 /// A plan, and what it holds.
@@ -54,7 +59,8 @@ pub struct Captured {
     pub left_out: Vec<(String, String, f64)>,
 }
 
-/// A statement of the plan.
+/// A transaction of the plan.
+#[derive(Clone)]
 struct Entry {
     name: String,
     totals: StatementTotals,
@@ -100,6 +106,7 @@ pub fn capture(
             }
         }
     }
+    let entries = grouping::grouped(entries, &options.sequences);
     let kept_us: f64 = entries.iter().map(|entry| entry.totals.time_us).sum();
     let mut captured = Captured {
         plan: String::new(),
@@ -107,13 +114,7 @@ pub fn capture(
         share: kept_us / time_us.max(f64::MIN_POSITIVE),
         left_out,
     };
-    captured.plan = plan_text::write(
-        &entries,
-        &captured,
-        &utilities,
-        (dialect, incomplete),
-        options,
-    );
+    captured.plan = plan_text::write(&entries, &captured, &utilities, incomplete, options);
     Ok(captured)
 }
 

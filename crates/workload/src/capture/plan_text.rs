@@ -2,8 +2,7 @@
 
 use super::generators::Sample;
 use super::{CaptureOptions, Captured, Entry, on_one_line};
-use prony_document::SqlDialect;
-use prony_server::statements::{StatementTotals, statistics_view};
+use prony_server::statements::StatementTotals;
 
 /// The most calls that a weight tells apart.
 const WEIGHT_MAX: f64 = 1e9;
@@ -14,10 +13,10 @@ pub(super) fn write(
     entries: &[Entry],
     captured: &Captured,
     utilities: &[StatementTotals],
-    (dialect, incomplete): (SqlDialect, &[&str]),
+    incomplete: &[&str],
     options: &CaptureOptions,
 ) -> String {
-    let mut lines = header(entries, captured, utilities, dialect, options);
+    let mut lines = header(entries, captured, utilities, options);
     lines.extend(
         incomplete
             .iter()
@@ -79,11 +78,10 @@ fn header(
     entries: &[Entry],
     captured: &Captured,
     utilities: &[StatementTotals],
-    dialect: SqlDialect,
     options: &CaptureOptions,
 ) -> Vec<String> {
     let calls: u64 = entries.iter().map(|entry| entry.totals.calls).sum();
-    let (view, count) = (statistics_view(dialect), entries.len());
+    let (view, count) = (options.view, entries.len());
     let time = match options.time {
         time if time.is_zero() => "since the statistics began".to_owned(),
         time => format!("in {} s", time.as_secs_f64()),
@@ -91,8 +89,13 @@ fn header(
     let mut lines = vec![
         format!("# Captured by prony capture from {view} {time}: {count} statements, {calls} calls,"),
         format!("# {:.1} % of the time of all statements of this database.", captured.share * 100.0),
-        "# Each statement is a transaction of its own: the server does not say which statements were one transaction."
-            .to_owned(),
+        match options.sequences.len() {
+            0 => "# Each statement is a transaction of its own: the server does not say which statements were one transaction.".to_owned(),
+            seen => format!(
+                "# Of {seen} transactions that the server remembers, those whose statements were always together are transactions here; \
+                 each other statement is a transaction of its own."
+            ),
+        },
     ];
     let is_commit = |totals: &&StatementTotals| {
         let word = totals.text.trim().trim_end_matches(';').to_lowercase();

@@ -210,12 +210,15 @@ fn captured(
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
     let target = prony_server::resolve(&url, &Environment::without_home("tester"));
     let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
-    let totals = read_statements(&mut control).expect("statistics");
-    let totals = totals.since(&StatementStatistics::default());
+    let statistics = read_statements(&mut control).expect("statistics");
+    let view = statistics.view;
+    let totals = statistics.since(&StatementStatistics::default());
     let options = CaptureOptions {
         share: 1.0,
         keeps_literals: false,
         time: Duration::from_secs(60),
+        view,
+        sequences: Vec::new(),
     };
     let captured = capture(&mut control, totals, &["some is hidden"], &options).expect("a plan");
     (captured.plan, captured.left_out)
@@ -252,6 +255,8 @@ fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
             ],
             &["0x3", "SELECT a FROM t WHERE a = @P1", "3", "9", "3"],
             &["0x4", "INSERT INTO evil VALUES (@P1)", "3", "9", "3"],
+            // As an INSERT without names numbers its columns, from one.
+            &["0x5", "SELECT a FROM t WHERE [#0] = @P1", "3", "9", "3"],
         ]),
         text if text.contains("sys.columns") => rows(&[
             &["x'''\n[run]\nat=['exec id']\n#", "varchar", "0"],
@@ -414,6 +419,42 @@ fn a_plan_is_captured_on_sql_server() {
     let workload = workload.check().expect("valid").workload;
     let problems = SQL.check_options(&workload, QueryMode::Prepared);
     assert!(problems.is_empty(), "{plan}");
+}
+
+#[test]
+fn a_query_store_that_records_is_read_instead_of_the_cache_of_plans() {
+    let (plan, _) = captured(|text| match text {
+        text if text.contains("database_query_store_options") => rows(&[&["2", "AUTO"]]),
+        text if text.contains("query_store_runtime_stats") => rows(&[
+            &[
+                "0x1 7",
+                "(@P1 int)SELECT name FROM dbo.users WHERE id = @P1",
+                "20",
+                "6.1e3",
+                "20",
+            ],
+            // Another plan of it.
+            &[
+                "0x1 8",
+                "(@P1 int)SELECT name FROM dbo.users WHERE id = @P1",
+                "10",
+                "2900",
+                "40",
+            ],
+        ]),
+        text if text.contains("sys.columns") => {
+            rows(&[&["id", "int", "1"], &["name", "varchar", "0"]])
+        }
+        text if text.contains("dm_exec_query_stats") => panic!("the cache of plans was read"),
+        _ => rows(&[&["1"]]),
+    });
+    for part in [
+        "from sys.query_store_runtime_stats in 60 s: 1 statements, 30 calls",
+        "weight = 30\ncaptured = { time = 1.0000, rows = 2.0000 }",
+        "SELECT name FROM dbo.users WHERE id = :id;",
+    ] {
+        plan.assert_contains(part);
+    }
 }
 
 #[test]

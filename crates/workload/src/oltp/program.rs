@@ -358,13 +358,13 @@ impl SharedState {
                     return Ok(());
                 }
                 // The packet is full: send it, and begin the next one with this row.
-                let inserted = db.query(packet.text()).await?.affected_rows();
+                let inserted = db.write(packet.text()).await?.affected_rows();
                 count_query(db, queries, write_kind(inserted));
                 packet.clear();
                 packet.push_row();
                 return Ok(());
             }
-            let inserted = db.query(packet.fill()).await?.affected_rows();
+            let inserted = db.write(packet.fill()).await?.affected_rows();
             count_query(db, queries, write_kind(inserted));
             return Ok(());
         }
@@ -427,7 +427,7 @@ impl SharedState {
             EventPart::TextInsert => {
                 self.write_insert(table as u32 + 1, user);
                 user.current = CurrentStatement::Text;
-                let inserted = db.query(&user.text).await?.affected_rows();
+                let inserted = db.write(&user.text).await?.affected_rows();
                 count_query(db, queries, write_kind(inserted));
                 Ok(())
             }

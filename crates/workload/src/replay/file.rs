@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The first bytes of a recording; the last is the version of the format.
-pub const MAGIC: &[u8; 8] = b"PRONYRP\x01";
+pub const MAGIC: &[u8; 8] = b"PRONYRP\x02";
 /// The most bytes that a chunk or the index may have when it is decompressed: a damaged file must not fill the memory.
-const DECOMPRESSED_MAX: u64 = 1 << 32;
+const DECOMPRESSED_MAX: u64 = 1 << 30;
 
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,8 @@ pub enum SessionRecordingError {
     },
     /// Another file.
     NotARecording(PathBuf),
+    /// Written by a build of Prony with another format.
+    OtherVersion(PathBuf),
     /// Cut off, or changed.
     Damaged(PathBuf),
 }
@@ -48,6 +50,10 @@ impl UserError for SessionRecordingError {
             SessionRecordingError::NotARecording(path) => {
                 ErrorParts::new(format!("{} is not a recording of sessions", path.display()))
                     .with_hint(make)
+            }
+            SessionRecordingError::OtherVersion(path) => {
+                ErrorParts::new(format!("{} is of another version of Prony", path.display()))
+                    .with_hint("capture it again")
             }
             SessionRecordingError::Damaged(path) => {
                 ErrorParts::new(format!("{} is incomplete or damaged", path.display()))
@@ -133,7 +139,11 @@ impl Index {
         let is_masked = cursor.byte()? != 0;
         let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
         let statements = read_list(&mut cursor, RecordedStatement::read)?;
+        // What is added up and numbered later, in 64 and 16 bits.
+        let mut calls = statements.iter().map(|statement| statement.calls);
+        calls.try_fold(0, u64::checked_add)?;
         let kinds = read_list(&mut cursor, Cursor::text)?;
+        u16::try_from(kinds.len()).ok()?;
         let sessions = read_list(&mut cursor, |cursor| {
             let [start_us, length_us, transactions] =
                 [cursor.number()?, cursor.number()?, cursor.number()?];
@@ -225,9 +235,14 @@ impl SessionRecording {
         let file = File::open(path).map_err(failure)?;
         let length = file.metadata().map_err(failure)?.len();
         let mut start = [0; MAGIC.len()];
-        let is_recording = file.read_exact_at(&mut start, 0).is_ok() && start == *MAGIC;
-        if !is_recording {
-            return Err(SessionRecordingError::NotARecording(path.to_owned()));
+        let has_start = file.read_exact_at(&mut start, 0).is_ok();
+        if !has_start || start != *MAGIC {
+            let (name, _) = MAGIC.split_at(MAGIC.len() - 1);
+            return Err(if start.starts_with(name) {
+                SessionRecordingError::OtherVersion(path.to_owned())
+            } else {
+                SessionRecordingError::NotARecording(path.to_owned())
+            });
         }
         let damaged = || SessionRecordingError::Damaged(path.to_owned());
         let mut end = [0; 16];
@@ -354,6 +369,8 @@ pub(super) struct SessionReader {
     at_us: u64,
     /// The kind of the transaction that was read last.
     pub kind: usize,
+    /// Whether its block is still open at its end: it is a part, and the next one belongs to it.
+    pub continues: bool,
     /// Its executions.
     pub executions: Vec<Execution>,
     values: Vec<Option<Range<usize>>>,
@@ -369,6 +386,7 @@ impl SessionReader {
             chunk: Vec::new(),
             at: 0,
             kind: 0,
+            continues: false,
             executions: Vec::new(),
             values: Vec::new(),
         }
@@ -408,7 +426,8 @@ impl SessionReader {
         };
         self.executions.clear();
         self.values.clear();
-        self.kind = usize::try_from(cursor.number()?).ok()?;
+        let kind = cursor.number()?;
+        (self.kind, self.continues) = (usize::try_from(kind >> 1).ok()?, kind & 1 != 0);
         let count = cursor.number()?;
         for _ in 0..count {
             self.at_us = self.at_us.checked_add(cursor.number()?)?;

@@ -234,7 +234,9 @@ impl ReplayUser<'_> {
             return Err(UserExit::Stopped);
         }
         let mut opened = self.open().await;
-        loop {
+        // The opening of the connection whose block the next part of a transaction belongs to.
+        let mut block = None;
+        'transactions: loop {
             let first = &reader.executions[0];
             match self.due_ns(first, appearance) {
                 Some(due_ns) => self.db.start_at(reader.kind as _, due_ns).await?,
@@ -242,13 +244,15 @@ impl ReplayUser<'_> {
             }
             let result = match opened {
                 // The connection may have been opened again since the last transaction.
-                Ok(()) => match self.forbid_writes().await {
+                Ok(()) => match self.continue_on(block).await {
                     Ok(()) => self.replay_transaction(&reader, appearance).await,
                     Err(error) => Err(error),
                 },
                 Err(error) => Err(error),
             };
             opened = Ok(());
+            block = Some(self.db.times_opened()).filter(|_| reader.continues);
+            let mut is_left_out = result.is_err() && reader.continues;
             let result = result.map_err(|mut error| {
                 error.message = without_quoted(&error.message);
                 error
@@ -258,12 +262,25 @@ impl ReplayUser<'_> {
                 Ok(outcome) if self.db.is_in_block() => self.db.end_with_open_block(outcome),
                 result => self.db.end(result).await?,
             }
-            if !reader.next().map_err(UserExit::Failed)? {
-                break;
+            // The rest of a block that failed would be executed outside of it.
+            while reader.next().map_err(UserExit::Failed)? {
+                if !is_left_out {
+                    continue 'transactions;
+                }
+                (is_left_out, block) = (reader.continues, None);
             }
+            break;
         }
         self.db.close_connection().await;
         Ok(())
+    }
+
+    /// Prepares for a transaction, or for the next part of one in a block on the connection that was opened so often.
+    async fn continue_on(&mut self, block: Option<u32>) -> Result<(), DbError> {
+        if block.is_some_and(|opened| opened != self.db.times_opened()) {
+            return Err(lost_within_transaction());
+        }
+        self.forbid_writes().await
     }
 
     async fn open(&mut self) -> Result<(), DbError> {
@@ -315,6 +332,13 @@ impl ReplayUser<'_> {
                 Err(error) => return Err(error),
             };
             let entry = &self.replay.recording.index.statements[execution.statement];
+            if entry.drops_prepared {
+                self.db.forget_prepared();
+            }
+            if entry.ends_read_only && failed.is_none() {
+                self.guarded = None;
+                self.forbid_writes().await?;
+            }
             if entry.rolls_back || failed.is_some() {
                 outcome = Outcome::RolledBack;
             }
@@ -330,8 +354,7 @@ impl ReplayUser<'_> {
         execution: &Execution,
     ) -> Result<(), DbError> {
         if !self.is_guarded() {
-            let text = "the connection was lost and opened again within a transaction";
-            return Err(DbError::lost(text.to_owned(), false));
+            return Err(lost_within_transaction());
         }
         let statement = &self.replay.statements[execution.statement];
         let entry = &self.replay.recording.index.statements[execution.statement];
@@ -358,4 +381,9 @@ impl ReplayUser<'_> {
         }
         self.db.exec(statement, &inline[..count]).await.map(drop)
     }
+}
+
+fn lost_within_transaction() -> DbError {
+    let text = "the connection was lost and opened again within a transaction";
+    DbError::lost(text.to_owned(), false)
 }

@@ -7,7 +7,8 @@
 use super::encoding::put_number;
 use super::file::{Index, RecordedSession, SessionWriter, put_execution};
 use super::statements::{
-    RecordedStatement, StatementEffect, effect, placeholders, short_name, with_values,
+    RecordedStatement, StatementEffect, effect, executes_comment, placeholders, short_name,
+    with_values,
 };
 use crate::capture::without_literals;
 use prony_document::SqlDialect;
@@ -72,6 +73,10 @@ pub struct LeftOut {
     pub client_data: u64,
     /// Statements whose parameters the log does not have, or not all of them.
     pub without_values: u64,
+    /// Records of the logs without a time, or cut off.
+    pub unreadable_records: u64,
+    /// Statements of triggers and functions.
+    pub of_routines: u64,
 }
 
 /// What was recorded.
@@ -86,8 +91,6 @@ pub struct Recorded {
     pub errors: u64,
     /// From the first statement to the end of the last one, in microseconds.
     pub length_us: u64,
-    /// Calls of procedures whose statements the log may have too.
-    pub calls: u64,
     pub left_out: LeftOut,
 }
 
@@ -135,6 +138,10 @@ struct OpenSession {
     /// The statements of the transaction, by which it is of a kind.
     shape: Vec<usize>,
     is_in_block: bool,
+    /// Whether a statement of the block failed, so that PostgreSQL rolls it back at its end.
+    has_failed_block: bool,
+    /// Whether statements begin transactions by themselves: MySQL's autocommit is off.
+    is_manual: bool,
 }
 
 /// Collects statements by session.
@@ -280,9 +287,13 @@ impl<W: Write> SessionRecorder<W> {
         }
         self.end_waiting(state, None, false)?;
         state.steps = None;
-        let Some(text) = text else { return Ok(()) };
+        let Some(text) = text else {
+            self.note_failure(state);
+            return Ok(());
+        };
         if placeholders(text, self.index.dialect) > 0 {
             self.recorded.left_out.without_values += 1;
+            self.note_failure(state);
             return Ok(());
         }
         let executed = Executed {
@@ -294,6 +305,11 @@ impl<W: Write> SessionRecorder<W> {
             has_failed: true,
         };
         self.add(state, executed)
+    }
+
+    /// Notes that a statement failed, which ends what a block of PostgreSQL can commit.
+    fn note_failure(&self, state: &mut OpenSession) {
+        state.has_failed_block |= state.is_in_block && self.index.dialect == SqlDialect::PostgreSql;
     }
 
     /// Records the statement that waits for its duration.
@@ -328,7 +344,7 @@ impl<W: Write> SessionRecorder<W> {
         } = executed;
         if let Some((first_us, steps_us)) = state.steps.take() {
             at_us = at_us.min(first_us);
-            duration_us = duration_us.map(|duration| duration + steps_us);
+            duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
         }
         if values.is_some() {
             let count = if is_named {
@@ -343,13 +359,15 @@ impl<W: Write> SessionRecorder<W> {
             !values.is_empty()
                 || (self.keeps_literals() && placeholders(text, self.index.dialect) > 0)
         });
-        let known = self.know(text, values.is_some());
+        let (text, known) = self.as_executed(text, values.is_some(), state);
         if self.keeps_literals() && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());
         }
-        if known.effect.needs_client_data {
-            self.recorded.left_out.client_data += 1;
+        let left_out = &mut self.recorded.left_out;
+        if known.effect.needs_client_data || known.effect.is_of_routine {
+            left_out.client_data += u64::from(known.effect.needs_client_data);
+            left_out.of_routines += u64::from(known.effect.is_of_routine);
             return Ok(());
         }
         let zero_us = *self.zero_us.get_or_insert(at_us);
@@ -367,13 +385,13 @@ impl<W: Write> SessionRecorder<W> {
         }
         let needs_values = statement.has_placeholders;
         let before = state.transaction.len();
-        let text = self.text_to_keep(text, known.index, values);
+        let kept = self.text_to_keep(text, known.index, values);
         let values = values.filter(|_| needs_values && self.keeps_literals());
         put_execution(
             at_us - state.previous_us,
             duration_us,
             known.index,
-            text.as_deref(),
+            kept.as_deref(),
             values.unwrap_or_default(),
             has_failed,
             &mut state.transaction,
@@ -385,23 +403,64 @@ impl<W: Write> SessionRecorder<W> {
         state.recorded.end_us = state
             .recorded
             .end_us
-            .max(at_us + duration_us.unwrap_or_default());
+            .max(at_us.saturating_add(duration_us.unwrap_or_default()));
         self.count(known.effect, has_failed);
-        if let (Some(is_in_block), false) = (known.effect.leaves_block, has_failed) {
-            state.is_in_block = is_in_block;
-        }
+        self.follow_block(state, known.effect, text, has_failed);
         if !state.is_in_block || state.transaction.len() > TRANSACTION_BYTES_MAX {
             self.end_transaction(state)?;
         }
         Ok(())
     }
 
+    /// The statement that the server executed: ROLLBACK for a COMMIT of a block in which a statement has failed. Here that
+    /// statement may succeed, or is left out.
+    fn as_executed<'t>(
+        &mut self,
+        text: &'t str,
+        has_values: bool,
+        state: &OpenSession,
+    ) -> (&'t str, Known) {
+        let known = self.know(text, has_values);
+        let commits = !known.effect.rolls_back && is_alone(text);
+        let text = match known.effect.leaves_block.filter(|_| commits) {
+            Some(false) if state.has_failed_block => "ROLLBACK",
+            Some(true) if state.has_failed_block => "ROLLBACK AND CHAIN",
+            _ => return (text, known),
+        };
+        (text, self.know(text, false))
+    }
+
+    /// Notes what a statement makes of the session's transaction block.
+    fn follow_block(
+        &self,
+        state: &mut OpenSession,
+        known: StatementEffect,
+        text: &str,
+        has_failed: bool,
+    ) {
+        if has_failed {
+            // A COMMIT that fails rolls back.
+            let has_ended = known.leaves_block == Some(false) && is_alone(text);
+            state.is_in_block &= !has_ended;
+            self.note_failure(state);
+        } else if let Some(is_in_block) = known.leaves_block {
+            state.is_in_block = is_in_block;
+        } else if known.sets_autocommit.is_some() {
+            // Texts that differ in a literal share what is known of them.
+            let own = effect(text, self.index.dialect);
+            state.is_manual = own.sets_autocommit == Some(false);
+            state.is_in_block &= state.is_manual;
+        } else {
+            state.is_in_block |= state.is_manual;
+            state.has_failed_block &= !known.restores_savepoint;
+        }
+        state.has_failed_block &= state.is_in_block && (has_failed || known.leaves_block.is_none());
+    }
+
     fn count(&mut self, effect: StatementEffect, has_failed: bool) {
         self.recorded.statements += 1;
         self.recorded.writes += u64::from(effect.writes);
         self.recorded.errors += u64::from(has_failed);
-        let may_repeat = self.index.dialect == SqlDialect::MySql;
-        self.recorded.calls += u64::from(may_repeat && effect.calls_procedure);
     }
 
     fn keeps_literals(&self) -> bool {
@@ -431,6 +490,9 @@ impl<W: Write> SessionRecorder<W> {
         // The text of a prepared statement is the same in each execution. Its literals are its own.
         let key = if has_values && self.keeps_literals() {
             text.to_owned()
+        } else if executes_comment(text, dialect) {
+            // It does more than the same text without comments.
+            without_literals(text, dialect) + " /*!*/"
         } else {
             without_literals(text, dialect)
         };
@@ -440,7 +502,10 @@ impl<W: Write> SessionRecorder<W> {
         let effect = effect(text, dialect);
         let is_full = self.index.statements.len() >= STATEMENTS_MAX || key.len() > TEXT_BYTES_MAX;
         let index = if is_full {
-            self.index.statements[0].writes |= effect.writes;
+            let shared = &mut self.index.statements[0];
+            shared.writes |= effect.writes;
+            shared.ends_read_only |= effect.ends_read_only;
+            shared.drops_prepared |= effect.drops_prepared;
             0
         } else {
             let name = self.unique_name(short_name(text, dialect));
@@ -450,6 +515,8 @@ impl<W: Write> SessionRecorder<W> {
                 has_placeholders: has_values,
                 writes: effect.writes,
                 rolls_back: effect.rolls_back,
+                ends_read_only: effect.ends_read_only,
+                drops_prepared: effect.drops_prepared,
                 ..RecordedStatement::default()
             });
             self.index.statements.len() - 1
@@ -513,7 +580,10 @@ impl<W: Write> SessionRecorder<W> {
         }
         let kind = self.kind_of(&state.shape);
         let before = state.chunk.len();
-        put_number(kind as u64, &mut state.chunk);
+        put_number(
+            (kind as u64) << 1 | u64::from(state.is_in_block),
+            &mut state.chunk,
+        );
         put_number(state.executions, &mut state.chunk);
         self.buffered += state.chunk.len() - before;
         state.chunk.append(&mut state.transaction);
@@ -577,9 +647,14 @@ impl<W: Write> SessionRecorder<W> {
     }
 }
 
+/// Whether a text has one statement.
+fn is_alone(text: &str) -> bool {
+    !text.trim_end_matches([';', ' ', '\n']).contains(';')
+}
+
 fn add_step(state: &mut OpenSession, at_us: i64, duration_us: u64) {
     let (_, sum_us) = state.steps.get_or_insert((at_us, 0));
-    *sum_us += duration_us;
+    *sum_us = sum_us.saturating_add(duration_us);
 }
 
 fn write_chunk<W: Write>(

@@ -7,12 +7,13 @@ use super::timetable::CONNECT_LEAD_NS;
 use prony_document::SqlDialect;
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, run_simulated};
-use prony_plan::{DrivePlan, Pace, Stop};
+use prony_plan::{DrivePlan, Pace, REPLAY_LEAD, Stop};
 use prony_server::{Environment, resolve};
 use prony_wire::QueryMode;
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// AuthenticationOk and ReadyForQuery; the reply to a statement.
 const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
@@ -123,6 +124,7 @@ fn replay_guarded(
             Pace::Closed
         },
         stop: Stop::WorkDone,
+        warmup: speed.map_or(Duration::ZERO, |_| REPLAY_LEAD),
         protocol: QueryMode::Simple,
         ..DrivePlan::default()
     };
@@ -176,6 +178,48 @@ fn a_slow_server_makes_statements_late_and_a_session_waits_for_its_replies() {
     assert_eq!(tally.service().mean_ns(), 10e6);
     let gaps: Vec<u64> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(gaps, [10_000_000; 2]);
+    // The window begins when the first statement is due, not when its session connects, and ends with the last reply.
+    let measured = &driven.collected.measured;
+    let length_ns = measured.end_ns - measured.start_ns;
+    assert!((30_000_000..31_000_000).contains(&length_ns), "{length_ns}");
+}
+
+#[test]
+fn the_rest_of_a_block_whose_first_part_failed_is_left_out() {
+    // Longer transactions are recorded in parts.
+    let long: &str = Box::leak(format!("SELECT '{}'", "x".repeat(2 << 20)).into_boxed_str());
+    let texts = [
+        (0, 0, "BEGIN", false),
+        (0, 10, "SELECT 'fails' as new", false),
+        (0, 20, long, false),
+        (0, 30, "SELECT 'of the second part'", false),
+        (0, 40, long, false),
+        (0, 50, "COMMIT", false),
+        (0, 60, "SELECT 1", false),
+    ];
+    let recording = record("parts", texts.into_iter());
+    assert_eq!(recording.index.sessions[0].transactions, 4);
+    let (driven, arrivals, _) = replay(recording, Some(1.0), 1, 1_000);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!((tally.committed, tally.failed), (1, 1));
+    // BEGIN, the statement that fails, and what is after COMMIT.
+    assert_eq!(arrivals.len(), 3);
+}
+
+#[test]
+fn a_session_that_a_pool_resets_is_read_only_again() {
+    let texts = [
+        (0, 0, "SELECT 1", false),
+        (0, 1_000, "DISCARD ALL", false),
+        (0, 2_000, "SELECT 1", false),
+    ];
+    let recording = record("reset", texts.into_iter());
+    assert!(!recording.may_write());
+    let (driven, arrivals, _) = replay_guarded(recording, Some(1.0), 1, 1_000, "SET guard");
+    assert_eq!(driven.collected.measured.all_kinds().failed, 0);
+    // The guard comes once more, directly after DISCARD ALL.
+    assert_eq!(arrivals.len(), 5);
+    assert_eq!(arrivals[3] - arrivals[2], 1_000);
 }
 
 #[test]

@@ -12,12 +12,21 @@ pub(super) struct StatementEffect {
     pub writes: bool,
     /// Whether a transaction block is open after it; `None` if it leaves that as it was.
     pub leaves_block: Option<bool>,
+    /// Whether the session's statements begin transactions by themselves after it, or no longer do: autocommit of MySQL.
+    pub sets_autocommit: Option<bool>,
     /// Whether it rolls back its transaction.
     pub rolls_back: bool,
+    /// Whether it rolls back to a savepoint.
+    pub restores_savepoint: bool,
+    /// Whether the session may no longer be read-only after it, and nothing else: it is alone in its text.
+    pub ends_read_only: bool,
     /// Whether no connection of a load can execute it: a COPY from or to the client.
     pub needs_client_data: bool,
-    /// Whether it executes a procedure, whose statements a log of MySQL may have too.
-    pub calls_procedure: bool,
+    /// Whether it can only be a statement of a trigger or function, which MySQL's general log has beside the one that ran
+    /// it.
+    pub is_of_routine: bool,
+    /// Whether the session has no prepared statements after it.
+    pub drops_prepared: bool,
 }
 
 /// A statement of a recording.
@@ -31,6 +40,10 @@ pub(super) struct RecordedStatement {
     pub has_placeholders: bool,
     pub writes: bool,
     pub rolls_back: bool,
+    /// Whether a read-only session has to be made so again after it.
+    pub ends_read_only: bool,
+    /// Whether the session has no prepared statements after it.
+    pub drops_prepared: bool,
     /// Number of executions, failed ones included.
     pub calls: u64,
     pub times: LoggedTimes,
@@ -76,34 +89,57 @@ const GUARDS: [&str; 2] = ["read_only", "set_config"];
 /// Words of MySQL's SET for what outlives the session.
 const LASTING: [&str; 3] = ["global", "persist", "password"];
 
+/// Whether a text has a comment that MySQL or MariaDB executes.
+pub(super) fn executes_comment(text: &str, dialect: SqlDialect) -> bool {
+    dialect == SqlDialect::MySql && (text.contains("/*!") || text.contains("/*M!"))
+}
+
 /// What the statements of a text do.
 pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
     let tokens = tokens(text, dialect);
     let mut effect = StatementEffect {
-        // A comment that MySQL or MariaDB executes.
-        writes: dialect == SqlDialect::MySql && (text.contains("/*!") || text.contains("/*M!")),
+        writes: executes_comment(text, dialect),
         ..StatementEffect::default()
     };
-    for statement in tokens.split(|token| token.kind == TokenKind::Symbol && token.text == ";") {
+    let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";
+    let is_alone = tokens
+        .split(is_end)
+        .filter(|tokens| !tokens.is_empty())
+        .count()
+        == 1;
+    for statement in tokens.split(is_end) {
         let words: Vec<&str> = statement
             .iter()
             .filter(|token| token.kind == TokenKind::Name && !token.is_quoted)
             .map(|token| &*token.text)
             .collect();
         let Some(verb) = words.first() else { continue };
-        effect.writes |= !READS.contains(verb)
+        effect.ends_read_only = is_alone && resets_session(&words, dialect);
+        // What PREPARE may have of PostgreSQL is no more than the server refuses.
+        let is_execute = *verb == "execute" && dialect == SqlDialect::PostgreSql;
+        effect.writes |= !(READS.contains(verb) || is_execute)
             || changes_data(verb, &words)
-            || may_end_read_only(statement, &words, dialect);
+            || (!effect.ends_read_only && may_end_read_only(statement, &words, dialect));
+        let has = |word: &str| words.contains(&word);
+        let begins_next = has("chain") && !has("no");
         match *verb {
             "begin" => effect.leaves_block = Some(true),
             "start" if words.get(1) == Some(&"transaction") => effect.leaves_block = Some(true),
-            "commit" | "end" | "abort" => effect.leaves_block = Some(false),
+            "commit" | "end" | "abort" => effect.leaves_block = Some(begins_next),
             "prepare" if words.get(1) == Some(&"transaction") => effect.leaves_block = Some(false),
-            "rollback" if !words.contains(&"to") => effect.leaves_block = Some(false),
+            "rollback" if !has("to") => effect.leaves_block = Some(begins_next),
+            "set" if dialect == SqlDialect::MySql => {
+                effect.sets_autocommit = autocommit(statement).or(effect.sets_autocommit);
+            }
             _ => {}
         }
-        effect.rolls_back |= matches!(*verb, "rollback" | "abort") && !words.contains(&"to");
-        effect.calls_procedure |= *verb == "call";
+        effect.rolls_back |= matches!(*verb, "rollback" | "abort") && !has("to");
+        effect.restores_savepoint |= *verb == "rollback" && has("to");
+        effect.drops_prepared |= matches!(
+            words[..],
+            ["discard" | "deallocate", "all"] | ["deallocate", "prepare", "all"]
+        );
+        effect.is_of_routine |= dialect == SqlDialect::MySql && is_of_routine(verb, statement);
         effect.needs_client_data |= match *verb {
             "copy" => words.contains(&"stdin") || words.contains(&"stdout"),
             "load" => words.contains(&"local"),
@@ -127,6 +163,58 @@ fn changes_data(verb: &str, words: &[&str]) -> bool {
     }
 }
 
+/// Whether a statement puts the settings of its session back, or lets its next transactions write, as pools and drivers do
+/// between two uses of a connection. It changes nothing of a transaction that is open.
+fn resets_session(words: &[&str], dialect: SqlDialect) -> bool {
+    let is_postgres = dialect == SqlDialect::PostgreSql;
+    match words {
+        ["discard" | "reset", "all"] => is_postgres,
+        [
+            "set",
+            "session",
+            "characteristics",
+            "as",
+            "transaction",
+            modes @ ..,
+        ] => is_postgres && modes.ends_with(&["read", "write"]),
+        ["set", "session", "transaction", "read", "write"] => !is_postgres,
+        _ => false,
+    }
+}
+
+/// Whether a statement of MySQL has a variable of a function or the row of a trigger: no client can execute it.
+fn is_of_routine(verb: &str, statement: &[Token]) -> bool {
+    let is_name = |token: &Token| token.kind == TokenKind::Name && !token.is_quoted;
+    let is_alias = |name: &str| {
+        let mut uses = (0..statement.len()).filter(|at| statement[*at].text == name);
+        uses.any(|at| statement.get(at + 1).is_none_or(|next| next.text != "."))
+    };
+    statement.windows(2).any(|pair| {
+        let [first, second] = [&pair[0], &pair[1]];
+        is_name(first)
+            && match &*first.text {
+                // So the server writes a variable's value.
+                "name_const" => second.text == "(",
+                name @ ("new" | "old") => second.text == "." && !is_alias(name),
+                "into" => {
+                    let is_file = matches!(&*second.text, "outfile" | "dumpfile");
+                    verb == "select" && is_name(second) && !second.text.starts_with('@') && !is_file
+                }
+                _ => false,
+            }
+    })
+}
+
+/// The value that a SET of MySQL gives to `autocommit`.
+fn autocommit(statement: &[Token]) -> Option<bool> {
+    let is_setting = |token: &Token| token.text.rsplit(['.', '@']).next() == Some("autocommit");
+    let at = statement.iter().position(is_setting)?;
+    let value = statement[at + 1..]
+        .iter()
+        .find(|token| token.kind != TokenKind::Symbol)?;
+    Some(!matches!(&*value.text, "0" | "off" | "false"))
+}
+
 /// Whether a statement may let a session write that was made read-only, changes the server's settings, or ends a
 /// prepared transaction.
 fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -> bool {
@@ -146,7 +234,7 @@ fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -
         "begin" => has("read") && has("write"),
         "start" => words.get(1) != Some(&"transaction") || (has("read") && has("write")),
         "reset" => dialect == SqlDialect::MySql || has("all") || names("read_only"),
-        "discard" => true,
+        "discard" => has("all"),
         "commit" | "rollback" => has("prepared"),
         "prepare" => words.get(1) == Some(&"transaction") || names("set_config"),
         _ => names("set_config"),
@@ -226,7 +314,13 @@ impl RecordedStatement {
     pub fn write(&self, out: &mut Vec<u8>) {
         put_bytes(self.name.as_bytes(), out);
         put_bytes(self.text.as_bytes(), out);
-        let flags = [self.has_placeholders, self.writes, self.rolls_back];
+        let flags = [
+            self.has_placeholders,
+            self.writes,
+            self.rolls_back,
+            self.ends_read_only,
+            self.drops_prepared,
+        ];
         let flags = flags.iter().enumerate();
         put_number(flags.map(|(bit, flag)| u64::from(*flag) << bit).sum(), out);
         put_number(self.calls, out);
@@ -241,6 +335,8 @@ impl RecordedStatement {
             has_placeholders: flags & 1 != 0,
             writes: flags & 2 != 0,
             rolls_back: flags & 4 != 0,
+            ends_read_only: flags & 8 != 0,
+            drops_prepared: flags & 16 != 0,
             calls: cursor.number()?,
             times: LoggedTimes::read(cursor)?,
         })
@@ -268,6 +364,7 @@ mod tests {
             ("BEGIN; select 1; COMMIT", false),
             ("BEGIN; truncate t; COMMIT", true),
             ("call p(1)", true),
+            ("execute p(1)", false),
             ("EXPLAIN ANALYZE DELETE FROM t", true),
             ("explain delete from t", false),
             ("vacuum t", true),
@@ -278,9 +375,22 @@ mod tests {
             ("start transaction read write", true),
             ("set \"transaction_read_only\" to off", true),
             ("set search_path to a", false),
-            ("reset all", true),
+            // A read-only session is made so again after these, if nothing is between.
+            ("reset all", false),
+            ("reset all;", false),
+            ("discard all", false),
+            ("discard plans", false),
+            (
+                "set session characteristics as transaction read write",
+                false,
+            ),
+            ("reset all; commit; select f()", true),
+            (
+                "set session characteristics as transaction read write; select f()",
+                true,
+            ),
+            ("reset default_transaction_read_only", true),
             ("reset search_path", false),
-            ("discard all", true),
             (
                 "select set_config('transaction_read_only', 'off', false)",
                 true,
@@ -302,6 +412,10 @@ mod tests {
             ("set persist_only a = 5", true),
             ("set password = 'a'", true),
             ("set @@session.transaction_read_only = 0", true),
+            ("set transaction read write", true),
+            ("set session transaction read write", false),
+            ("set session transaction read write; select f()", true),
+            ("execute p", true),
             ("set names utf8mb4", false),
             ("set autocommit = 0", false),
             ("reset query cache", true),
@@ -311,6 +425,28 @@ mod tests {
         ] {
             assert_eq!(effect(text, SqlDialect::MySql).writes, writes, "{text}");
         }
+    }
+
+    #[test]
+    fn statements_of_triggers_and_functions_are_told_by_their_variables() {
+        for (text, is_of_routine) in [
+            ("select count(*) into c from t", true),
+            ("select a from t where b = NAME_CONST('n',1)", true),
+            ("insert into l values (new.a)", true),
+            ("update l set x = OLD.`a` where y = 1", true),
+            ("select a into @c from t", false),
+            ("select a into outfile 'f' from t", false),
+            (
+                "insert into t values (1) as new on duplicate key update a = new.a",
+                false,
+            ),
+            ("select new.a from t new", false),
+            ("insert into t select a from b", false),
+        ] {
+            let effect = effect(text, SqlDialect::MySql);
+            assert_eq!(effect.is_of_routine, is_of_routine, "{text}");
+        }
+        assert!(!effect("select a into b from t", SqlDialect::PostgreSql).is_of_routine);
     }
 
     #[test]
@@ -347,6 +483,24 @@ mod tests {
                 (leaves_block, rolls_back),
                 "{text}"
             );
+        }
+        for (text, leaves_block) in [
+            ("commit and chain", true),
+            ("ROLLBACK WORK AND CHAIN", true),
+            ("commit and no chain", false),
+        ] {
+            let effect = effect(text, SqlDialect::PostgreSql);
+            assert_eq!(effect.leaves_block, Some(leaves_block), "{text}");
+        }
+        for (text, sets_autocommit) in [
+            ("SET autocommit=0", Some(false)),
+            ("set @@session.autocommit = OFF", Some(false)),
+            ("SET @@autocommit = 1", Some(true)),
+            ("SET names utf8, autocommit = 1", Some(true)),
+            ("SET names utf8", None),
+        ] {
+            let effect = effect(text, SqlDialect::MySql);
+            assert_eq!(effect.sets_autocommit, sets_autocommit, "{text}");
         }
         let copy = effect("copy t from stdin with (freeze on)", SqlDialect::PostgreSql);
         assert!(copy.needs_client_data);

@@ -1,9 +1,9 @@
 //! SessionRecording logs and reading the recordings, without a server.
 
-use super::file::{Execution, SessionReader, SessionRecording};
+use super::file::{Execution, Index, SessionReader, SessionRecording, SessionWriter};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
-use super::workload::REPLAY;
+use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
 use prony_document::SqlDialect;
@@ -179,6 +179,115 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
     );
 }
 
+/// What a log has beside its records is told, not dropped without a word.
+#[test]
+fn records_that_cannot_be_read_are_counted() {
+    let folder = Folder::new("unreadable");
+    let cut_off = "2026-11-29T, and the server was killed\n".repeat(3);
+    let log = folder.file("log.csv", &(sample_log() + &cut_off));
+    let recorded = record(&[log], true, &folder.0.join("out"));
+    assert_eq!(recorded.left_out.unreadable_records, 3);
+    let json = "{\"timestamp\":\"2026-11-29 22:57:41.123 UTC\",\"session_id\":\"a\",\"error_severity\":\"LOG\",\
+                \"message\":\"duration: 1.0 ms  statement: select 1\"}\n{\"timestamp\":\"2026";
+    let log = folder.file("log.json", json);
+    let recorded = record(&[log], true, &folder.0.join("out"));
+    let unreadable = recorded.left_out.unreadable_records;
+    assert_eq!((recorded.statements, unreadable), (1, 1));
+}
+
+/// The texts of the statements of each transaction of the first session.
+fn texts(log: &Path, out: &Path) -> Vec<Vec<String>> {
+    record(&[log.to_owned()], true, out);
+    let recording = SessionRecording::open(out).expect("a recording");
+    let transactions = played(recording).swap_remove(0).into_iter();
+    let text = |line: String| {
+        let line = line.trim_end_matches(" []").splitn(4, ' ');
+        line.last().unwrap_or_default().to_owned()
+    };
+    transactions
+        .map(|lines| lines.into_iter().map(text).collect())
+        .collect()
+}
+
+#[test]
+fn a_block_that_the_server_rolled_back_is_rolled_back() {
+    let folder = Folder::new("rolled-back");
+    let mut ms = 1000;
+    let mut line = |text: &str, failed: &str| {
+        ms += 10;
+        match failed {
+            "" => csv(
+                ms,
+                "a.1",
+                "LOG",
+                &format!("duration: 1.000 ms  statement: {text}"),
+                "",
+                "",
+            ),
+            failed => csv(ms, "a.1", "ERROR", failed, "", text),
+        }
+    };
+    let log = [
+        line("BEGIN", ""),
+        line("INSERT INTO t VALUES (1)", ""),
+        // The log does not have its parameter, so that it is left out.
+        line("INSERT INTO t VALUES ($1)", "duplicate key"),
+        line("COMMIT;", ""),
+        line("BEGIN", ""),
+        line("SAVEPOINT s", ""),
+        line("INSERT INTO t VALUES (2)", "deadlock detected"),
+        line("ROLLBACK TO s", ""),
+        line("COMMIT", ""),
+        line("BEGIN", ""),
+        line("COMMIT", "duplicate key"),
+        line("SELECT 1", ""),
+    ]
+    .concat();
+    let log = folder.file("log.csv", &log);
+    let expected = [
+        vec!["BEGIN", "INSERT INTO t VALUES (1)", "ROLLBACK"],
+        vec![
+            "BEGIN",
+            "SAVEPOINT s",
+            "INSERT INTO t VALUES (2)",
+            "ROLLBACK TO s",
+            "COMMIT",
+        ],
+        vec!["BEGIN", "COMMIT"],
+        vec!["SELECT 1"],
+    ];
+    assert_eq!(texts(&log, &folder.0.join("out")), expected);
+}
+
+#[test]
+fn without_autocommit_a_transaction_lasts_until_its_commit() {
+    let folder = Folder::new("autocommit");
+    let statements = [
+        "SET autocommit=1",
+        "SELECT 1",
+        "SET autocommit=0",
+        "SELECT a FROM t",
+        "UPDATE t SET a = 1",
+        "COMMIT",
+        "SELECT a FROM t",
+        "SET autocommit=1",
+        "SELECT 2",
+    ];
+    let lines = statements
+        .iter()
+        .map(|text| format!("2026-11-29T22:57:41.000002Z\t    8 Query\t{text}\n"));
+    let log = folder.file("general.log", &lines.collect::<String>());
+    let expected = [
+        vec!["SET autocommit=1"],
+        vec!["SELECT 1"],
+        vec!["SET autocommit=0"],
+        vec!["SELECT a FROM t", "UPDATE t SET a = 1", "COMMIT"],
+        vec!["SELECT a FROM t", "SET autocommit=1"],
+        vec!["SELECT 2"],
+    ];
+    assert_eq!(texts(&log, &folder.0.join("out")), expected);
+}
+
 #[test]
 fn the_log_on_stderr_is_refused() {
     let folder = Folder::new("stderr");
@@ -285,6 +394,29 @@ fn damaged_recordings_are_refused_and_never_panic() {
             "{problem}"
         );
     }
+    // Numbers that no log has are added up later.
+    std::fs::write(&out, &whole).expect("a file");
+    let index = SessionRecording::open(&out).expect("whole").index;
+    let forged = |change: fn(&mut Index)| {
+        let mut index = index.clone();
+        change(&mut index);
+        let writer = SessionWriter::new(std::fs::File::create(&out).expect("a file"));
+        writer.expect("writable").finish(&index).expect("writable");
+        SessionRecording::open(&out)
+    };
+    assert!(forged(|_| ()).is_ok());
+    let changes: [fn(&mut Index); 2] = [
+        |index| {
+            index
+                .statements
+                .iter_mut()
+                .for_each(|statement| statement.calls = u64::MAX)
+        },
+        |index| index.kinds.resize(70_000, "kind".to_owned()),
+    ];
+    for change in changes {
+        assert!(forged(change).is_err());
+    }
     for index in 8..whole.len() {
         let mut bytes = whole.clone();
         bytes[index] ^= 0x55;
@@ -345,6 +477,19 @@ fn memory_does_not_grow_with_the_log() {
         .iter()
         .map(|session| session.transactions);
     assert_eq!(count.sum::<u64>(), 400_000);
+}
+
+#[test]
+fn a_recording_is_opened_once_while_it_does_not_change() {
+    let folder = Folder::new("once");
+    let log = folder.file("log.csv", &sample_log());
+    let out = folder.0.join("out");
+    let path = out.display().to_string();
+    record(std::slice::from_ref(&log), true, &out);
+    let [first, second] = [0, 1].map(|_| load_of(&path).expect("a recording"));
+    assert!(Arc::ptr_eq(&first, &second));
+    record(&[log], false, &out);
+    assert!(load_of(&path).expect("a recording").index.is_masked);
 }
 
 #[test]

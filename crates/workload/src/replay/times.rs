@@ -45,9 +45,10 @@ impl LoggedTimes {
     /// The time that this share of the times does not exceed, in nanoseconds.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
+        let mut seen = 0_u64;
         let bucket = self.buckets.iter().position(|count| {
-            seen += count;
+            // A damaged file may have any numbers.
+            seen = seen.saturating_add(*count);
             seen >= rank
         })?;
         Some(time_us(bucket) * 1e3)

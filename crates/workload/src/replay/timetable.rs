@@ -4,12 +4,13 @@
 //! were open at once; with fewer, sessions are late, and their lateness is measured.
 
 use super::file::RecordedSession;
-use prony_plan::SplitMix;
+use prony_plan::{REPLAY_LEAD, SplitMix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How long before its first statement a session connects, and so how long before the first statement the load begins.
-pub(super) const CONNECT_LEAD_NS: u64 = 1_000_000_000;
+/// How long before its first statement a session connects, and so how long before the first statement the load begins. A
+/// run measures from there on.
+pub(super) const CONNECT_LEAD_NS: u64 = REPLAY_LEAD.as_nanos() as u64;
 /// The copies of a session begin within this time of the recording.
 const COPIES_WITHIN_US: u64 = 1_000_000;
 /// At which pause between sessions a client can replay both, in recorded microseconds. It also has to connect in time, so

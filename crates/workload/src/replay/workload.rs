@@ -1,6 +1,6 @@
 //! The `replay` workload: recorded sessions. Never creates or drops tables.
 
-use super::file::SessionRecording;
+use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
 use crate::describe::{Growth, OptionKind, OptionSpec, option};
 use crate::option_reader::OptionReader;
@@ -8,8 +8,11 @@ use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
 use prony_server::Control;
-use std::path::Path;
-use std::sync::Arc;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Sessions that `prony capture --log` recorded.
 pub static REPLAY: ReplayWorkload = ReplayWorkload;
@@ -46,14 +49,41 @@ const SPEED_MAX: f64 = 1000.0;
 
 /// What the plan of a replay says.
 struct Request {
-    recording: SessionRecording,
+    recording: Arc<SessionRecording>,
     file: String,
     options: ReplayOptions,
 }
 
 /// The recording that a plan replays, if it names one that can be read.
-pub fn load_of(file: &str) -> Option<SessionRecording> {
-    SessionRecording::open(Path::new(file)).ok()
+pub fn load_of(file: &str) -> Option<Arc<SessionRecording>> {
+    open(Path::new(file)).ok()
+}
+
+/// A file as it was when it was opened: its path, device, number, length and time.
+type FileVersion = (PathBuf, [u64; 3], SystemTime);
+
+/// The recordings that this process has opened: the checks of a plan and each of its runs need the same index, which may
+/// be large.
+static OPENED: Mutex<Vec<(FileVersion, Arc<SessionRecording>)>> = Mutex::new(Vec::new());
+
+/// Opens a recording, unless it is open and unchanged.
+fn open(path: &Path) -> Result<Arc<SessionRecording>, SessionRecordingError> {
+    let version = fs::metadata(path).and_then(|meta| {
+        let numbers = [meta.dev(), meta.ino(), meta.len()];
+        Ok((path.to_owned(), numbers, meta.modified()?))
+    });
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Ok(version) = &version
+        && let Some((_, recording)) = opened.iter().find(|(known, _)| known == version)
+    {
+        return Ok(Arc::clone(recording));
+    }
+    let recording = Arc::new(SessionRecording::open(path)?);
+    if let Ok(version) = version {
+        opened.retain(|(known, _)| known.0 != version.0);
+        opened.push((version, Arc::clone(&recording)));
+    }
+    Ok(recording)
 }
 
 /// The recording and what is done with it.
@@ -80,7 +110,7 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
         allows_writes: reader.switch("writes"),
     };
     let file = reader.text("file");
-    let recording = match SessionRecording::open(Path::new(&file)) {
+    let recording = match open(Path::new(&file)) {
         _ if file.is_empty() => {
             reader.add_problem("no recording is named".to_owned(), "prony replay FILE");
             None
@@ -94,6 +124,8 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
     };
     if let Some(recording) = &recording {
         let (is_masked, writes) = (recording.index.is_masked, writes(recording));
+        let entries = recording.index.statements.iter();
+        let calls: u64 = entries.map(|statement| statement.calls).sum();
         if is_masked {
             reader.add_problem(
                 format!("{file} has no literals, so that its statements would find other rows"),
@@ -101,7 +133,7 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
             );
         } else if writes > 0 && !options.allows_writes {
             reader.add_problem(
-                format!("{file} has {writes} statements that may write"),
+                format!("{file} has statements that may write: {writes} of {calls}"),
                 "give --writes if the server is a copy that may be changed",
             );
         }
@@ -189,12 +221,7 @@ impl Workload for ReplayWorkload {
             SqlDialect::MySql | SqlDialect::TransactSql => "SET SESSION TRANSACTION READ ONLY",
         };
         let settings = settings(&request);
-        let program = ReplayProgram::new(
-            Arc::new(request.recording),
-            request.options,
-            read_only,
-            settings,
-        );
+        let program = ReplayProgram::new(request.recording, request.options, read_only, settings);
         Ok(ReadyWorkload::new(Arc::new(program), 1))
     }
 }

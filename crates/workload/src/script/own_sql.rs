@@ -102,6 +102,7 @@ pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> Sc
     let policy = ScriptPolicy {
         dialect: Some(dialect),
         max_tries: own_sql.max_tries,
+        records_command_stats: own_sql.is_captured,
         ..ScriptPolicy::default()
     };
     ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings)

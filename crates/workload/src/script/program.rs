@@ -12,6 +12,7 @@ use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
+use prony_document::{ObservedShare, ROWS_OF_CALLS};
 use prony_session::{Db, Program, StatementTable, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -148,6 +149,26 @@ impl Program for ScriptProgram {
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         self.settings.clone()
+    }
+
+    /// Of a captured mix the rows of each transaction, which are compared with the captured ones.
+    fn action_shares(&self) -> Vec<ObservedShare> {
+        let scripts = self.shared.scripts.iter().zip(self.command_stats());
+        let shares = scripts.map(|(script, commands)| {
+            let is_sql = |command: &Command| matches!(command.kind, CommandKind::Sql(_));
+            let commands = script.commands.iter().zip(commands);
+            let queries = commands.filter(|(command, _)| is_sql(command));
+            let queries: Vec<CommandStats> = queries.map(|(_, stats)| stats).collect();
+            ObservedShare {
+                name: script.name.clone(),
+                base: ROWS_OF_CALLS.to_owned(),
+                count: queries.iter().map(|stats| stats.rows).sum(),
+                total: queries.first().map_or(0, |stats| stats.count),
+                ..ObservedShare::default()
+            }
+        });
+        let is_own_sql = self.shared.policy.dialect.is_some();
+        shares.filter(|_| is_own_sql).collect()
     }
 
     fn commits_once(&self) -> bool {

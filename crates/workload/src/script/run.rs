@@ -354,7 +354,7 @@ impl ScriptClient {
             Some(statement)
                 if db.protocol_mode() == QueryMode::Simple && policy.dialect.is_some() =>
             {
-                self.encode_statement(context, sql, statement, db)?;
+                self.encode_statement(context, sql, statement, false, db)?;
                 db.finish_request().await
             }
             Some(statement) if db.protocol_mode() != QueryMode::Simple => {
@@ -370,11 +370,15 @@ impl ScriptClient {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
-                self.encode_statement(context, sql, statement, db)?;
+                self.encode_statement(context, sql, statement, in_pipeline, db)?;
                 if in_pipeline {
                     return Ok(());
                 }
-                db.sync().await
+                if db.has_ledger() {
+                    db.finish_request().await
+                } else {
+                    db.sync().await
+                }
             }
             _ => {
                 self.text.clear();
@@ -386,19 +390,22 @@ impl ScriptClient {
         policy.debug(|| format!("client {client} receiving"));
         let reply = reply.map_err(Halt::Failed)?;
         reply.notices(|notice| policy.notice(&notice));
+        let (script, command) = (context.index.script as usize, context.command_number());
+        self.stats.record_rows(script, command, &reply);
         match &sql.store_command {
             None => Ok(()),
             Some(store_command) => self.store_columns(context, store_command, &reply),
         }
     }
 
-    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol, otherwise as a
-    /// part of it.
+    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol or with a ledger,
+    /// otherwise as a part of it.
     fn encode_statement(
         &mut self,
         context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: &Statement,
+        in_pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
         let ids = sql.parameters();
@@ -411,6 +418,7 @@ impl ScriptClient {
         let (variables, dialect) = (&self.evaluator.variables, context.policy.dialect);
         let mut encode = |values: &[WireValue<'_>]| {
             let result = match db.protocol_mode() {
+                _ if db.has_ledger() && !in_pipeline => db.begin_exec(statement, values),
                 QueryMode::Simple => db.begin_request(statement, values),
                 QueryMode::Extended | QueryMode::Prepared => db.push(statement, values),
             };

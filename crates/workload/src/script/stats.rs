@@ -2,7 +2,7 @@
 //! that clients share no data while they run.
 
 use super::program::ScriptRun;
-use prony_session::Db;
+use prony_session::{Db, DbReply};
 use std::sync::Arc;
 
 /// The sums of one command.
@@ -16,14 +16,17 @@ pub struct CommandStats {
     pub failures: u64,
     /// Number of retries after errors of this command.
     pub retries: u64,
+    /// Rows that the completed executions returned or changed.
+    pub rows: u64,
 }
 
 impl CommandStats {
-    fn add(&mut self, other: &CommandStats) {
+    pub fn add(&mut self, other: &CommandStats) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.failures += other.failures;
         self.retries += other.retries;
+        self.rows += other.rows;
     }
 }
 
@@ -83,6 +86,14 @@ impl ClientStats {
         if let Some(sums) = self.stats.get_mut(script, command) {
             sums.count += 1;
             sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(start_ns));
+        }
+    }
+
+    /// Records the rows that the last reply returned or changed.
+    #[inline]
+    pub fn record_rows(&mut self, script: usize, command: usize, reply: &DbReply<'_>) {
+        if let Some(sums) = self.stats.get_mut(script, command) {
+            sums.rows += reply.affected_rows();
         }
     }
 

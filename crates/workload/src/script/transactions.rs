@@ -70,6 +70,8 @@ pub(super) struct OwnSql {
     pub max_tries: u32,
     /// Whether every statement is prepared once before the load.
     pub has_trial: bool,
+    /// Whether `prony capture` wrote a transaction of it, so that its rows are counted.
+    pub is_captured: bool,
     /// What determines the meaning of the run's figures, for the document.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -81,6 +83,16 @@ struct TransactionText {
     /// Whether it only reads, as the user says.
     only_reads: bool,
     sql: String,
+}
+
+/// Whether `prony capture` wrote a transaction of the plan.
+fn is_captured(plan: &WorkloadPlan) -> bool {
+    let transactions = plan.options.get("transactions");
+    let mut transactions = transactions
+        .and_then(|list| list.as_array())
+        .into_iter()
+        .flatten();
+    transactions.any(|transaction| transaction.get("captured").is_some())
 }
 
 /// Reads the transactions and variables that a plan names, in the plan's order; files come last.
@@ -146,6 +158,7 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
         samples,
         max_tries,
         has_trial,
+        is_captured: is_captured(plan),
         settings,
     })
 }

@@ -6,7 +6,7 @@ use crate::args::Goal;
 use crate::exit::{Exit, Failure};
 use prony_report::units;
 use prony_server::Control;
-use prony_server::statements::{StatementStatistics, read_statements};
+use prony_server::statements::{StatementStatistics, read_sequences, read_statements};
 use prony_workload::capture::{CaptureOptions, capture, plan_of_keys};
 use std::path::Path;
 use std::time::Duration;
@@ -223,11 +223,15 @@ fn own_workload(control: &mut Control) -> Result<String, Failure> {
     let connection = |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
     let why_not = match read_statements(control) {
         Ok(statistics) => {
+            let view = statistics.view;
+            let sequences = read_sequences(control).map_err(connection)?;
             let totals = statistics.since(&StatementStatistics::default());
             let options = CaptureOptions {
                 share: CAPTURED_SHARE,
                 keeps_literals: false,
                 time: Duration::ZERO,
+                view,
+                sequences: sequences.into_values().collect(),
             };
             let captured = capture(control, totals, &[], &options).map_err(connection)?;
             if captured.transactions > 0 {

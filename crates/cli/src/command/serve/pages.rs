@@ -227,7 +227,7 @@ impl StorePages {
         let is_of = |run: &&RunSummary| run.experiment.as_ref().is_some_and(|own| own.id == id);
         let run = summaries.iter().find(is_of);
         let run = run.ok_or_else(|| not_found("there is no such experiment"))?;
-        let sides = load_sides(&self.store, &run.id, NameScope::Experiment)?;
+        let sides = load_sides(&self.store, &run.id, NameScope::Experiment, RunStore::load)?;
         let runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
         self.report(&runs)
     }

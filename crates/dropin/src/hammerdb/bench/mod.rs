@@ -10,10 +10,11 @@ mod store;
 mod timings;
 mod users;
 
+use super::agents::{self, Coordinator};
 use super::job::Job;
 use super::lines::VuserLines;
 use super::{connection, warn};
-use crate::tool_run::{ConnectedServer, StartWarning, ToolRun};
+use crate::tool_run::{ConnectedServer, StartWarning, ToolFleet, ToolRun};
 use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
 use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan};
@@ -22,6 +23,7 @@ use prony_dialect::hammerdb::{
 };
 use prony_document::SqlDialect;
 use prony_drive::{DriveResult, SampleListener};
+use prony_fleet::Fleet;
 use prony_plan::Plan;
 use prony_runner::{
     ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed, read_others,
@@ -30,12 +32,12 @@ use prony_server::Control;
 use prony_store::Run;
 use prony_workload::remedy::Remedy;
 use prony_workload::{Error, ReadyWorkload, Workload};
-use sink::SampleSinks;
+pub use sink::SampleSinks;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use users::{DelayedUsers, ErrorFlags};
+pub use users::{DelayedUsers, ErrorFlags};
 
 /// The inputs of a run.
 pub struct RunContext<'a> {
@@ -76,10 +78,15 @@ struct EndedRun {
 
 /// Runs the workload.
 pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, String> {
+    if let Some(problem) = agents::problem(context.request) {
+        return Err(problem);
+    }
     warn_about_ignored_settings(context.request);
-    let (prepared, control) = prepare_run(context)?;
+    let fleet = crate::agents::start(context.signals.flag().as_ref());
+    let fleet = fleet.map_err(|error| error.to_string())?;
+    let (prepared, control) = prepare_run(context, fleet.as_ref())?;
     let sinks = SampleSinks::new(context, &prepared);
-    let ended_run = drive_load(context, &prepared, control, &sinks, job)?;
+    let ended_run = drive_load(context, &prepared, control, &sinks, fleet, job)?;
     if ended_run.is_stored {
         job.run_id = Some(ended_run.run.id.clone());
     }
@@ -124,7 +131,11 @@ fn warn_about_ignored_settings(request: &RunRequest) {
     }
 }
 
-fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
+/// `fleet`: the machines that drive the load, if others do.
+fn prepare_run(
+    context: &RunContext<'_>,
+    fleet: Option<&Fleet>,
+) -> Result<(PreparedRun, Control), String> {
     let (target, mut control) = connection::open(&context.request.login)?;
     let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
     let plan = run_workload_plan(context.request, context.profile);
@@ -137,7 +148,10 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
     }
     .map_err(|error| refusal_message(&error, &context.request.login))?;
     let facts = prony_server::read_server_facts(&mut control).map_err(|error| error.to_string())?;
-    let drive = drive_plan(context.request, context.minute_length, context.processors);
+    let processors = fleet.map_or(context.processors, Fleet::cpus);
+    let mut drive = drive_plan(context.request, context.minute_length, processors);
+    let machines = fleet.map_or(0, |fleet| fleet.agents().count());
+    drive.threads = drive.threads.max(machines as u32);
     let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
     let error_flags: Option<ErrorFlags> = context
         .request
@@ -215,6 +229,7 @@ fn drive_load(
     prepared: &PreparedRun,
     control: Control,
     sinks: &SampleSinks,
+    fleet: Option<Fleet>,
     job: &mut Job,
 ) -> Result<EndedRun, String> {
     let run_ended = AtomicBool::new(false);
@@ -233,9 +248,15 @@ fn drive_load(
         new_sample_listener: Some(&new_listener),
         on_connect_refused: None,
     };
+    let target = &prepared.server.server.target;
+    let coordinator = Coordinator::new(context.request, prepared.plan.drive.warmup, target, sinks);
+    let fleet = fleet.map(|fleet| ToolFleet {
+        fleet,
+        tool: &coordinator,
+    });
     let (start_sender, start_receiver) = std::sync::mpsc::channel();
     let (finished, monitor_result) = std::thread::scope(|scope| {
-        let monitor = Monitor::new(context, &prepared.server.server.target, control, &run_ended);
+        let monitor = Monitor::new(context, target, control, &run_ended);
         let timeline = Timeline::new(
             context.request,
             context.minute_length,
@@ -244,7 +265,7 @@ fn drive_load(
         );
         let monitor = scope.spawn(move || monitor.run(&start_receiver, timeline));
         let mut observer = HammerdbObserver::new(start_sender, &run_ended, monitor);
-        let finished = tool_run.execute(&mut observer);
+        let finished = tool_run.execute(fleet, &mut observer);
         (finished, observer.end())
     });
     let finished = finished.map_err(|error| error.to_string())?;

@@ -59,7 +59,7 @@ struct SinkState {
 }
 
 impl SampleSinks {
-    pub fn new(context: &RunContext<'_>, prepared: &PreparedRun) -> SampleSinks {
+    pub(super) fn new(context: &RunContext<'_>, prepared: &PreparedRun) -> SampleSinks {
         let request = context.request;
         let kinds = prepared.ready_workload.program.kinds().iter();
         let kinds: Vec<TransactionKind> = kinds.map(|name| TransactionKind::find(name)).collect();
@@ -91,6 +91,13 @@ impl SampleSinks {
         let mut times = lock(&self.state.times).clone();
         times.users.sort_by_key(|user| user.vuser);
         times
+    }
+
+    /// Records a failed transaction of another machine's client.
+    pub fn record_failure(&self, client: u32, kind_index: usize, code: [u8; 5]) {
+        if let Some(kind) = self.state.kinds.get(kind_index) {
+            self.state.record_failure(client, *kind, code);
+        }
     }
 
     pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {

@@ -34,10 +34,26 @@ impl DelayedUsers {
         warmup: Duration,
         error_flags: Option<ErrorFlags>,
     ) -> Self {
+        let last_start = request.start_delay(request.vusers.saturating_sub(1));
+        DelayedUsers::with_delay(
+            program,
+            request.start_delay(1),
+            last_start > warmup,
+            error_flags,
+        )
+    }
+
+    /// Wraps a program whose users start this long after one another.
+    pub fn with_delay(
+        program: Arc<dyn Program>,
+        delay_step: Duration,
+        has_late_starts: bool,
+        error_flags: Option<ErrorFlags>,
+    ) -> Self {
         DelayedUsers {
             program,
-            delay_step: request.start_delay(1),
-            has_late_starts: request.start_delay(request.vusers.saturating_sub(1)) > warmup,
+            delay_step,
+            has_late_starts,
             error_flags,
         }
     }

@@ -9,11 +9,12 @@ mod script_messages;
 mod setup;
 mod store;
 
+use super::agents::{self, Coordinator};
 use super::call::PgbenchCall;
 use super::connection;
 use super::host::ScriptFiles;
 use crate::output::eprint;
-use crate::tool_run::{StartWarning, ToolRun, refused_connections};
+use crate::tool_run::{StartWarning, ToolFleet, ToolRun, refused_connections};
 use observer::PgbenchObserver;
 use prony_dialect::libpq;
 use prony_dialect::pgbench::{RunOptions, ScriptSource, drive_plan, script_policy};
@@ -21,7 +22,7 @@ use prony_plan::{Plan, QueryMode};
 use prony_runner::{Error, Signals};
 use prony_workload::ReadyWorkload;
 use prony_workload::script::{SCRIPT, Script, ScriptProgram, ScriptSet};
-use script_messages::ScriptMessages;
+pub use script_messages::ScriptMessages;
 use std::sync::Arc;
 
 /// Runs the benchmark and returns the exit status.
@@ -35,6 +36,8 @@ pub fn run(
 ) -> Result<u8, String> {
     let messages = &call.messages;
     let mut target = connection::target(call, &options.connection, "setup")?;
+    let fleet = agents::start(call, options, &script_files)?;
+    let script_texts = script_files.texts.clone();
     let script_set = build_script_set(call, options, script_files)?;
     let (server, tables) = setup::prepare(call, options, &mut target)?;
     let scale = tables.scale;
@@ -45,6 +48,18 @@ pub fn run(
         .defines
         .iter()
         .all(|(name, _)| name != "default_seed");
+    let coordinator = Coordinator::new(
+        call,
+        options,
+        &script_texts,
+        scale,
+        &target,
+        script_messages.clone(),
+    );
+    let fleet = fleet.map(|fleet| ToolFleet {
+        fleet,
+        tool: &coordinator,
+    });
     let logs = logs::open(call, options, uses_default_seed)?;
     let program = Arc::new(ScriptProgram::new(
         script_set,
@@ -61,6 +76,7 @@ pub fn run(
         script_messages: &script_messages,
         logs: &logs,
         program: &program,
+        coordinator: fleet.is_some().then_some(&coordinator),
         tables,
         sums: None,
         exit_status: 0,
@@ -82,7 +98,7 @@ pub fn run(
         },
         on_connect_refused: None,
     };
-    let outcome = match run.execute(&mut observer) {
+    let outcome = match run.execute(fleet, &mut observer) {
         Ok(finished) => {
             run.warn_unless_stored(&finished);
             Ok(observer.exit_status)
@@ -102,6 +118,7 @@ fn build_script_set(
     let ScriptFiles {
         scripts,
         mut variable_names,
+        ..
     } = script_files;
     let (mut file_scripts, mut ordered_scripts) = (scripts.into_iter(), Vec::new());
     let level = u32::from(call.level.major());

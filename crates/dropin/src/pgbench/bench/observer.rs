@@ -3,6 +3,7 @@
 //! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: print a
 //! line before its interval is complete.
 
+use super::super::agents::Coordinator;
 use super::super::call::PgbenchCall;
 use super::logs::Logs;
 use super::script_messages::ScriptMessages;
@@ -33,6 +34,8 @@ pub struct PgbenchObserver<'a> {
     /// The files of `-l`.
     pub logs: &'a Logs,
     pub program: &'a ScriptProgram,
+    /// pgbench's side of the agents, if they drive the clients.
+    pub coordinator: Option<&'a Coordinator>,
     pub tables: TableFacts,
     /// Sums since the last progress line; `None` before the start.
     pub sums: Option<(RecorderLayout, Totals)>,
@@ -83,11 +86,16 @@ impl PgbenchObserver<'_> {
             let text = format!("Run was aborted due to an error in thread {thread}");
             eprint(&messages.error(&text));
             status = EXIT_ABORTED;
-        } else {
+        } else if self.coordinator.is_none() || drive_result.failure.is_none() {
+            // Without an agent that was lost, figures would look like those of all.
+            let commands = match self.coordinator {
+                Some(coordinator) => coordinator.command_stats(),
+                None => self.program.command_stats(),
+            };
             let measured = MeasuredRun {
                 totals: &drive_result.collected.measured,
                 connect_s: drive_result.start.connect_s,
-                commands: &self.program.command_stats(),
+                commands: &commands,
             };
             let figures = run_report(options, self.tables, self.program.scripts(), &measured);
             print(&report_text(&call.level, &figures));

@@ -28,6 +28,14 @@ impl EventCounts {
         Box::new(SampleCounter(self.0.clone()))
     }
 
+    /// Sets a user's counts, which another machine has counted.
+    pub fn set(&self, user: u32, events: u64, busy_ns: u64) {
+        if let Some(counts) = self.0.get(user as usize) {
+            counts.events.store(events, Ordering::Relaxed);
+            counts.busy_ns.store(busy_ns, Ordering::Relaxed);
+        }
+    }
+
     /// The counts so far, by user: events, and nanoseconds spent in them.
     pub fn snapshot(&self) -> Vec<(u64, u64)> {
         let read = |counts: &UserCounts| {

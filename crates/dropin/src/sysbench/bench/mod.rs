@@ -6,11 +6,12 @@
 mod fairness;
 mod observer;
 
+use super::agents::Coordinator;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
 use crate::process::env_var;
-use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, refused_connections};
-use fairness::EventCounts;
+use crate::tool_run::{ConnectedServer, StartWarning, ToolFleet, ToolRun, refused_connections};
+pub use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
     Command, Compat, Driver, EXIT_STATUS_LATE_START, GeneralOptions, LogLevel, NOT_CONNECTED,
@@ -19,6 +20,7 @@ use prony_dialect::sysbench::{
     threads_not_ready,
 };
 use prony_drive::{DriveResult, OnConnectRefused, RunEventKind};
+use prony_fleet::Fleet;
 use prony_measure::QueryCounts;
 use prony_plan::{Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals, random_seed};
@@ -97,14 +99,21 @@ pub struct DefaultTexts;
 impl ReportTexts for DefaultTexts {}
 
 impl Bench<'_> {
-    /// Runs the program.
+    /// Runs the program, from this machine or from those of a fleet.
     ///
     /// # Errors
     /// The exit status of a run that did not complete; the error is already printed.
-    pub fn run(&self) -> Result<(), CommandError> {
+    pub fn run(&self, fleet: Option<(Fleet, &Coordinator)>) -> Result<(), CommandError> {
         let (call, settings) = (self.call, self.settings);
-        let drive = drive_plan(settings, cpu_count(), self.cost);
+        let processors = fleet
+            .as_ref()
+            .map_or_else(cpu_count, |(fleet, _)| fleet.cpus());
+        let drive = drive_plan(settings, processors, self.cost);
         let mut drive = drive.map_err(|lines| call.fail(&lines))?;
+        let machines = fleet
+            .as_ref()
+            .map_or(0, |(fleet, _)| fleet.agents().count());
+        drive.threads = drive.threads.max(machines as u32);
         if self.thread_per_user {
             drive.threads = drive.clients;
         }
@@ -129,7 +138,14 @@ impl Bench<'_> {
             new_sample_listener: Some(&new_listener),
             on_connect_refused: self.on_connect_refused,
         };
-        let finished = run.execute(&mut observer);
+        let fleet = fleet.map(|(fleet, coordinator)| {
+            coordinator.count_in(&event_counts);
+            ToolFleet {
+                fleet,
+                tool: coordinator,
+            }
+        });
+        let finished = run.execute(fleet, &mut observer);
         if let Ok(finished) = &finished {
             run.warn_unless_stored(finished);
         }

@@ -11,6 +11,7 @@ mod settings;
 use super::bench::Bench;
 use super::call::{CommandError, SysbenchCall, print_usage_error};
 use super::connection::{self, ResolvedServer};
+use crate::agents::refusal;
 use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, facts_or_reason};
 use hooks::ReportHooks;
@@ -28,6 +29,9 @@ use prony_server::{ServerFacts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Why agents run no scripts.
+const SCRIPTS_RUN_HERE: &str = "agents run no Lua scripts, which can execute commands of a machine";
 
 /// Time limit for reading the server's facts; a run also works without them.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,11 +74,16 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         .classify_command(command_name)
         .map_err(|error| print_failure(call, &error))?;
     let outcome = match command_kind {
-        Command::Run => run.run(server),
+        Command::Run => match refusal(true, SCRIPTS_RUN_HERE) {
+            Some(problem) => return Err(call.fail_with_text(&problem)),
+            None => run.run(server),
+        },
         Command::Help => {
-            return script
-                .print_help()
-                .map_err(|error| print_failure(call, &error));
+            // sysbench ends with success even if the function failed.
+            if let Err(error) = script.print_help() {
+                let _ = print_failure(call, &error);
+            }
+            return Ok(());
         }
         Command::Once => run.run_in_one_thread(command_name),
         // A single thread needs no parallel run.
@@ -199,7 +208,7 @@ impl ScriptRun<'_> {
             signals: self.signals,
             error_printed: &|| logger.has_failed(),
         };
-        let outcome = bench.run();
+        let outcome = bench.run(None);
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {

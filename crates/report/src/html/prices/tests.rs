@@ -207,6 +207,8 @@ fn every_page_with_prices_links_to_them() {
         let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), number);
         let page = page_with_prices(&runs(&[100, 300][..number]), &inputs);
         assert!(page.contains("<li><a href=\"#prices\">"), "{number} runs");
+        let asks = page.contains("<h1>tpcb: what it costs on a, b</h1>");
+        assert_eq!(asks, number == 2, "{number} runs");
     }
 }
 

@@ -50,13 +50,7 @@ pub fn write_runs(out: &mut dyn Write, list: &RunList<'_>, build: &Build) -> io:
             found,
             neighbours(list)
         )?;
-        write_run_table(
-            out,
-            "Stored runs, newest first",
-            list.runs,
-            list.now_ns,
-            true,
-        )?;
+        write_run_table(out, list.runs, list.now_ns)?;
         writeln_markup!(out, "<div class=\"bar\">{}</div></form>", neighbours(list))
     })
 }
@@ -127,45 +121,41 @@ fn write_select<'a>(
 }
 
 /// Writes a row for each run: its label or id with a link, and what `prony runs` lists.
-fn write_run_table(
-    out: &mut Html,
-    caption: &str,
-    runs: &[RunSummary],
-    now_ns: i64,
-    has_ticks: bool,
-) -> fmt::Result {
-    let mut columns = vec![
-        "run", "verdict", "figure", "p99 ok", "failed", "load", "age", "server",
+fn write_run_table(out: &mut Html, runs: &[RunSummary], now_ns: i64) -> fmt::Result {
+    let columns = [
+        "tick", "run", "verdict", "figure", "p99 ok", "failed", "load", "age", "server",
     ];
-    if has_ticks {
-        columns.insert(0, "tick");
-    }
-    let class = if has_ticks { "runs ticks" } else { "runs" };
-    start_list(out, class, caption, &columns)?;
+    start_list(out, "runs ticks", "Stored runs, newest first", &columns)?;
     for run in runs {
-        out.push_str("<tr>");
-        if has_ticks {
-            write_markup!(
-                out,
-                "<td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"Compare {id}\"></td>",
-                id = run.id
-            )?;
-        }
-        write_run_name(out, run)?;
-        let cells = [
+        write_markup!(
+            out,
+            "<tr><td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"Compare {id}\"></td>",
+            id = run.id
+        )?;
+        let figures = [
             figure(run),
             time_or_dash(run.p99_ns),
             units::or_dash(run.failed, units::count),
-            load(run),
-            age(now_ns.saturating_sub(run.epoch_ns())),
         ];
-        write_verdict(out, run)?;
-        for cell in cells {
-            write_markup!(out, "<td>{}</td>", cell)?;
-        }
-        writeln_markup!(out, "<td class=\"text\">{}</td></tr>", plain(&run.server))?;
+        write_run_cells(out, run, &figures, now_ns)?;
     }
     end_list(out)
+}
+
+/// Writes the rest of a run's row, with these figures.
+fn write_run_cells(
+    out: &mut Html,
+    run: &RunSummary,
+    figures: &[String],
+    now_ns: i64,
+) -> fmt::Result {
+    write_run_name(out, run)?;
+    write_verdict(out, run)?;
+    let others = [load(run), age(now_ns.saturating_sub(run.epoch_ns()))];
+    for cell in figures.iter().chain(&others) {
+        write_markup!(out, "<td>{}</td>", cell)?;
+    }
+    writeln_markup!(out, "<td class=\"text\">{}</td></tr>", plain(&run.server))
 }
 
 /// Begins a table of which only some columns are figures; `class` says which.
@@ -350,14 +340,33 @@ pub fn write_drills(
     now_ns: i64,
     build: &Build,
 ) -> io::Result<()> {
-    let drills: Vec<RunSummary> = runs.iter().filter(|run| run.is_drill).cloned().collect();
     write_page(out, "Drills", Some(ListPage::Drills), "", build, |out| {
-        if drills.is_empty() {
+        if !runs.iter().any(|run| run.is_drill) {
             out.push_str(
                 "<p class=\"absent\">No drill is stored. <code>prony drill</code> makes one.</p>\n",
             );
             return Ok(());
         }
-        write_run_table(out, "Drills, newest first", &drills, now_ns, false)
+        let columns = [
+            "run",
+            "verdict",
+            "no commit for",
+            "lost",
+            "acknowledged",
+            "load",
+            "age",
+            "server",
+        ];
+        start_list(out, "runs", "Drills, newest first", &columns)?;
+        for run in runs.iter().filter(|run| run.is_drill) {
+            let figures = [
+                units::or_dash(run.no_commit_s, units::seconds),
+                units::or_dash(run.lost, units::count),
+                units::or_dash(run.acknowledged, units::count),
+            ];
+            out.push_str("<tr>");
+            write_run_cells(out, run, &figures, now_ns)?;
+        }
+        end_list(out)
     })
 }

@@ -151,9 +151,14 @@ fn runs_are_grouped_by_experiment_and_by_workload() {
     drills(&runs).assert_contains("No drill is stored");
     let drill = RunSummary {
         is_drill: true,
+        no_commit_s: Some(0.117),
+        acknowledged: Some(69_745),
+        lost: Some(8_325),
         ..summary()
     };
-    drills(&[drill]).assert_contains(&format!("/runs/{}", summary().id));
+    let page = drills(&[drill]);
+    page.assert_contains(&format!("/runs/{}", summary().id));
+    page.assert_contains("<td>117 ms</td><td>8,325</td><td>69,745</td>");
 }
 
 #[test]

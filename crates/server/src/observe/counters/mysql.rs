@@ -56,18 +56,31 @@ const MYSQL_THREADS: &str = "performance_schema.threads LEFT JOIN (SELECT THREAD
      JOIN (SELECT MAX(TIMER_START) - 20000000000 AS recently \
      FROM performance_schema.events_statements_current) AS clock";
 const PROCESS_LIST: &str = "information_schema.PROCESSLIST";
+/// The programs of MySQL's client threads, as they call themselves.
+const MYSQL_PROGRAMS: &str = " LEFT JOIN (SELECT PROCESSLIST_ID, MAX(ATTR_VALUE) AS program \
+     FROM performance_schema.session_connect_attrs WHERE ATTR_NAME = 'program_name' GROUP BY PROCESSLIST_ID) \
+     AS attributes USING (PROCESSLIST_ID)";
+/// The program of a thread and that of this session. Behind a proxy, both are the proxy's.
+const OWN_PROGRAM: &str = "COALESCE((SELECT MAX(ATTR_VALUE) FROM performance_schema.session_connect_attrs \
+     WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = CONNECTION_ID()), '')";
 
-/// A query for client threads by who they are, from a table whose columns have this prefix. `between_statements` is the
-/// condition of idle threads that count as busy, because they had a statement in the last 20 ms: clients with short
+/// A query for client threads by who they are, from a table whose columns have this prefix. `program` and `own_program` are
+/// those of the thread and of this session; MariaDB does not show them. `between_statements` is the condition of idle threads that count as busy, because they had a statement in the last 20 ms: clients with short
 /// statements are idle in most readings, because the server works for them only for a part of each round trip. Threads of
 /// replication and of the server itself are no clients.
-fn session_groups_query(table: &str, prefix: &str, between_statements: &str) -> String {
+fn session_groups_query(
+    table: &str,
+    prefix: &str,
+    (program, own_program): (&str, &str),
+    between_statements: &str,
+) -> String {
     let column = |name: &str| format!("{prefix}{name}");
     let [id, user, database, command, state, time] =
         ["ID", "USER", "DB", "COMMAND", "STATE", "TIME"].map(column);
     format!(
-        "SELECT COALESCE({database}, ''), {user}, '', \
-         COALESCE({database} = DATABASE() AND {user} = SUBSTRING_INDEX(USER(), '@', 1), 0), \
+        "SELECT COALESCE({database}, ''), {user}, {program}, \
+         COALESCE({database} = DATABASE() AND {user} = SUBSTRING_INDEX(USER(), '@', 1) \
+         AND {program} = {own_program}, 0), \
          SUM({command} <> 'Sleep' OR {time} <= 1), \
          SUM(IF({command} = 'Sleep', {between_statements}, COALESCE({state}, '') <> 'User sleep')) FROM {table} \
          WHERE {id} <> CONNECTION_ID() AND {user} NOT IN ('system user', 'event_scheduler') \
@@ -95,15 +108,23 @@ const SECONDS_BEHIND_COLUMN: usize = 32;
 /// The connection is lost.
 pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let product = reader.control.product();
+    let no_program = ("''", "''");
     let (threads, groups) = if !product.records_statement_ends {
-        let groups = session_groups_query(PROCESS_LIST, "", "TIME_MS < 20");
-        (&THREAD_QUERIES[1..], groups)
+        let groups = session_groups_query(PROCESS_LIST, "", no_program, "TIME_MS < 20");
+        (&THREAD_QUERIES[1..], vec![groups])
     } else if records_statements(reader)? {
-        let groups = session_groups_query(MYSQL_THREADS, "PROCESSLIST_", "ended > recently");
-        (&THREAD_QUERIES[..], groups)
+        let (prefix, ended) = ("PROCESSLIST_", "ended > recently");
+        let threads = format!("{MYSQL_THREADS}{MYSQL_PROGRAMS}");
+        let programs = ("COALESCE(program, '')", OWN_PROGRAM);
+        let groups = [
+            session_groups_query(&threads, prefix, programs, ended),
+            // MySQL 5.5 has no attributes, and a right may be missing.
+            session_groups_query(MYSQL_THREADS, prefix, no_program, ended),
+        ];
+        (&THREAD_QUERIES[..], groups.to_vec())
     } else {
-        let groups = session_groups_query(PROCESS_LIST, "", "FALSE");
-        (&THREAD_QUERIES[1..], groups)
+        let groups = session_groups_query(PROCESS_LIST, "", no_program, "FALSE");
+        (&THREAD_QUERIES[1..], vec![groups])
     };
     let names: Vec<String> = STATUS_VARIABLES
         .iter()
@@ -122,7 +143,11 @@ pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuer
             variants: threads.iter().map(|sql| (*sql).to_owned()).collect(),
             read_rows: read_threads,
         },
-        CounterQuery::new(ObservedTopic::OtherSessions, groups, read_session_groups),
+        CounterQuery {
+            topic: ObservedTopic::OtherSessions,
+            variants: groups,
+            read_rows: read_session_groups,
+        },
         CounterQuery::new(
             ObservedTopic::ReplicationLag,
             replica_status(reader.control),

@@ -349,6 +349,16 @@ fn load_balancing_is_for_each_connection_and_keeps_the_order_of_the_hosts() {
     }
 }
 
+/// Workers number the addresses in 16 bits, and each is observed.
+#[test]
+fn a_list_of_hosts_has_a_limit() {
+    let list = |count| vec!["127.0.0.1"; count].join(",");
+    assert!(resolve(&format!("host={} port=1", list(1_000))).is_ok());
+    let error = resolve(&format!("host={} port=1", list(70_000))).unwrap_err();
+    let expected = "the hosts have 70000 addresses, more than 1000";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
 #[test]
 fn debug_output_contains_no_password() {
     let folder = Folder::new();

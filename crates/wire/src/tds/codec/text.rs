@@ -16,7 +16,7 @@ use crate::statement::{Effect, effect, skip_blanks_and_comments};
 const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
 
 /// How a statement is sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StatementForm {
     /// Whether the statement is sent as text in every mode.
     pub is_text_only: bool,

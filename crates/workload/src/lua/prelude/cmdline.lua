@@ -260,7 +260,7 @@ end
 
 function core.print_help()
    if type(_G.help) == "function" then
-      return help()
+      return core.call_global("help")
    end
    host.output(host.test_name .. " options:\n")
    cmdline.print_test_options()

@@ -215,6 +215,7 @@ pub fn record_logs(
     logs.sort_by_key(|(_, log)| log.first_us);
     let mut recorder =
         SessionRecorder::new(out, format.dialect(), keeps_literals).map_err(LogError::Write)?;
+    let mut unreadable_records = 0;
     for (path, log) in logs {
         let mut write_error = None;
         let mut take = |session: &str, event: LogEvent<'_>| {
@@ -238,10 +239,11 @@ pub fn record_logs(
                     source,
                 });
             }
-            (Ok(()), None) => {}
+            (Ok(unreadable), None) => unreadable_records += unreadable,
         }
     }
-    let recorded = recorder.finish().map_err(LogError::Write)?;
+    let mut recorded = recorder.finish().map_err(LogError::Write)?;
+    recorded.left_out.unreadable_records = unreadable_records;
     if recorded.statements == 0 {
         return Err(LogError::NoStatements(format));
     }

@@ -56,15 +56,17 @@ pub(super) fn is_header(line: &[u8]) -> bool {
         || (line.starts_with(b"Time") && has(b"Id Command"))
 }
 
-pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+/// Returns the number of records that are none of this format, such as the rest of one in a log before this one.
+pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
     let mut records = Records::new(input);
-    let mut last_us = 0;
+    let (mut last_us, mut unreadable) = (0, 0);
     // The sessions whose last statement was EXECUTE, which the server logs once more with its values.
     let mut executes: HashSet<String> = HashSet::new();
     let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
     while records.next_until(begins)? {
         let text = String::from_utf8_lossy(&records.record);
         let Some((time_us, session, command, argument)) = general_line(&text) else {
+            unreadable += u64::from(!is_header(&records.record));
             continue;
         };
         let at_us = time_us.unwrap_or(last_us);
@@ -94,7 +96,7 @@ pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io:
         };
         take(session, event)?;
     }
-    Ok(())
+    Ok(unreadable)
 }
 
 /// The value after a name in a line of attributes, such as `Query_time: 0.01`.
@@ -103,9 +105,10 @@ fn attribute<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
     rest.split_whitespace().next()
 }
 
-pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+/// Returns the number of statements without a time, a duration or a session.
+pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
     let mut records = Records::new(input);
-    let mut last_us = None;
+    let (mut last_us, mut unreadable) = (None, 0);
     // A record begins with its first line of attributes.
     let is_first = |line: &[u8]| {
         line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ") || is_header(line)
@@ -119,11 +122,17 @@ pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Re
             continue;
         }
         let whole = std::mem::take(&mut attributes) + &record;
-        if let Some((session, event)) = slow_record(&whole, &mut last_us) {
-            take(&session, event.as_event())?;
+        match slow_record(&whole, &mut last_us) {
+            Some((session, event)) => take(&session, event.as_event())?,
+            None => {
+                // Commands without a text, such as `Quit`, are a comment.
+                let has_statement = whole.contains("\n# Query_time: ")
+                    && !whole.contains("\n# administrator command");
+                unreadable += u64::from(has_statement);
+            }
         }
     }
-    Ok(())
+    Ok(unreadable)
 }
 
 /// A statement of the slow query log.
@@ -144,6 +153,9 @@ impl SlowStatement {
         }
     }
 }
+
+/// The latest time that MySQL has, in the year 3001; beyond it a number is no time.
+const EPOCH_S_MAX: f64 = 32_536_771_199.0;
 
 /// The session and the statement of a record. `last_us`: when the record before it ended; MariaDB writes a time only when
 /// the second changes.
@@ -168,6 +180,7 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
         let lower = line.get(..14).unwrap_or(line).to_ascii_lowercase();
         if lower == "set timestamp=" {
             let seconds = line[14..].trim_end_matches(';').parse::<f64>().ok();
+            let seconds = seconds.filter(|seconds| (0.0..=EPOCH_S_MAX).contains(seconds));
             began_us = seconds.map(|seconds| (seconds * 1e6) as i64);
         } else if !(lower.starts_with("use ") && line.ends_with(';')) {
             break;
@@ -180,7 +193,6 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
         (None, None) => return None,
     };
     let text = statement.trim_end().trim_end_matches(';');
-    // Commands without a text, such as `Quit`, are a comment.
     if text.is_empty() || text.starts_with("# administrator command") {
         return None;
     }
@@ -196,9 +208,9 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
 mod tests {
     use super::*;
 
-    fn events(read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<()>) -> Vec<String> {
+    fn events(read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<u64>) -> Vec<String> {
         let mut events = Vec::new();
-        read(&mut |session, event| {
+        let unreadable = read(&mut |session, event| {
             events.push(match event {
                 LogEvent::Statement {
                     at_us,
@@ -217,7 +229,29 @@ mod tests {
             Ok(())
         })
         .expect("reads");
+        assert_eq!(unreadable, 0);
         events
+    }
+
+    #[test]
+    fn statements_without_a_time_are_counted() {
+        let attributes = "# User@Host: root[root] @ localhost []  Id:    12\n# Query_time: 0.250000  Lock_time: 0\n";
+        for (rest, expected) in [
+            ("SET timestamp=1796000000;\nselect 1;\n", (1, 0)),
+            // No panic, and no time in the year 10^290.
+            ("SET timestamp=1e300;\nselect 1;\n", (0, 1)),
+            ("SET timestamp=-1e300;\nselect 1;\n", (0, 1)),
+            ("select 1;\n", (0, 1)),
+            ("# administrator command: Quit;\n", (0, 0)),
+        ] {
+            let (log, mut taken) = (format!("{attributes}{rest}"), 0);
+            let mut take = |_: &str, _: LogEvent<'_>| {
+                taken += 1;
+                Ok(())
+            };
+            let unreadable = read_slow(log.as_bytes(), &mut take).expect("reads");
+            assert_eq!((taken, unreadable), expected, "{rest}");
+        }
     }
 
     #[test]

@@ -40,8 +40,10 @@ struct Record<'a> {
     backend_type: Cow<'a, str>,
 }
 
-pub(super) fn read_csv(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+/// Returns the number of records without a time, which are no records of this format.
+pub(super) fn read_csv(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
     let mut records = Records::new(input);
+    let mut unreadable = 0;
     while records.next_quoted()? {
         let text = String::from_utf8_lossy(&records.record);
         let fields = split_csv(text.trim_end_matches(['\n', '\r']));
@@ -55,21 +57,24 @@ pub(super) fn read_csv(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Res
             statement: field(QUERY),
             backend_type: field(BACKEND_TYPE),
         };
-        take_record(&record, take)?;
+        unreadable += u64::from(!take_record(&record, take)?);
     }
-    Ok(())
+    Ok(unreadable)
 }
 
-pub(super) fn read_json(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+/// Returns the number of lines that are no records, such as one that is cut off.
+pub(super) fn read_json(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
     let mut records = Records::new(input);
+    let mut unreadable = 0;
     while records.next_until(|_| true)? {
-        // A line that is cut off, as the last one of a server that was killed, has nothing to give.
         let text = String::from_utf8_lossy(&records.record);
-        if let Ok(record) = serde_json::from_str::<Record<'_>>(&text) {
-            take_record(&record, take)?;
-        }
+        let is_readable = match serde_json::from_str::<Record<'_>>(&text) {
+            Ok(record) => take_record(&record, take)?,
+            Err(_) => false,
+        };
+        unreadable += u64::from(!is_readable);
     }
-    Ok(())
+    Ok(unreadable)
 }
 
 /// The length of a text up to its closing quote; the quotes in it are doubled. The whole text if it is cut off.
@@ -116,12 +121,19 @@ fn split_csv(text: &str) -> Vec<Cow<'_, str>> {
     }
 }
 
-fn take_record(record: &Record<'_>, take: &mut TakeEvent<'_>) -> io::Result<()> {
-    // Parallel workers and the like log under sessions of their own. Versions before 13 name no type.
-    let is_client = matches!(&*record.backend_type, "" | "client backend");
-    let Some(at_us) = clock::postgres(&record.timestamp).filter(|_| is_client) else {
-        return Ok(());
+/// Takes what a record says of a client; returns whether the record has a time.
+fn take_record(record: &Record<'_>, take: &mut TakeEvent<'_>) -> io::Result<bool> {
+    let Some(at_us) = clock::postgres(&record.timestamp) else {
+        return Ok(false);
     };
+    // Parallel workers and the like log under sessions of their own. Versions before 13 name no type.
+    if matches!(&*record.backend_type, "" | "client backend") {
+        take_message(record, at_us, take)?;
+    }
+    Ok(true)
+}
+
+fn take_message(record: &Record<'_>, at_us: i64, take: &mut TakeEvent<'_>) -> io::Result<()> {
     let session = &*record.session_id;
     let message = &*record.message;
     match &*record.error_severity {

@@ -1,6 +1,6 @@
 //! The new-order transaction [2.4]: inserts an order with its lines, or rolls back on purpose.
 
-use super::Transactions;
+use super::{Transactions, named_steps};
 use crate::tpcc::execution::{
     Execution, RowReader, StepRunner, int_value, missing_row, money_value,
 };
@@ -124,23 +124,10 @@ impl Transactions {
         texts: &mut TextBuffers,
     ) -> Result<OrderResult, DbError> {
         // There is a step `stock` for each district, because the column that it reads depends on it.
-        let [
-            begin,
-            warehouse,
-            customer,
-            district,
-            order,
-            queue,
-            item,
-            stock @ ..,
-            update_stock,
-            insert,
-            commit,
-            rollback,
-        ] = steps
-        else {
-            unreachable!("each statements.sql has these steps");
-        };
+        let (before_stock, others) = steps.split_at(7);
+        let (stock, after_stock) = others.split_at(others.len() - 4);
+        let [begin, warehouse, customer, district, order, queue, item] = named_steps(before_stock);
+        let [update_stock, insert, commit, rollback] = named_steps(after_stock);
         let line_steps = [item, &stock[input.d_id as usize - 1]];
         let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int_value);
         let mut read = OrderState::new(&mut texts.lines);

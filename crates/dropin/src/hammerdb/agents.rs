@@ -1,0 +1,151 @@
+//! A run of TPROC-C that agents drive.
+//!
+//! In: a request. Out: the same program on each agent; its errors, here. Must never: let a virtual user go on that an
+//! error ends.
+
+use super::bench::{DelayedUsers, ErrorFlags, SampleSinks};
+use super::connection::tool_server;
+use crate::agents::{read, refusal, too_few, write};
+use prony_dialect::hammerdb::{Driver, RunRequest};
+use prony_drive::SampleListener;
+use prony_fleet::{ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest};
+use prony_measure::{Outcome, Sample};
+use prony_plan::{ErrorParts, UserError};
+use prony_server::Target;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+pub const TOOL: &str = "hammerdbcli";
+
+/// The most failed transactions of an agent that are reported one by one; all are counted.
+const REPORTED_MAX: u32 = 1000;
+
+/// What an agent's program is made of, besides the workload.
+#[derive(Serialize, Deserialize)]
+struct SentProgram {
+    delay_step: Duration,
+    has_late_starts: bool,
+    raise_error: bool,
+}
+
+/// A failed transaction: client, index of the kind, SQLSTATE.
+#[derive(Serialize, Deserialize)]
+struct Failed(u32, usize, [u8; 5]);
+
+/// HammerDB's side at the coordinator.
+pub struct Coordinator<'a> {
+    load: ToolLoad,
+    sinks: &'a SampleSinks,
+}
+
+/// Why agents cannot drive this run, in one sentence; `None` if they can, or there are none.
+pub fn problem(request: &RunRequest) -> Option<String> {
+    let is_test = matches!(request.driver, Driver::Test);
+    let what = "agents have no test driver, which prints each transaction";
+    let too_few = || too_few(request.vusers, "virtual users", "set vuset vu");
+    refusal(is_test, what).or_else(too_few).or_else(|| {
+        let what = "agents keep no time profile, which has the times of each virtual user";
+        refusal(request.time_profile_path.is_some(), what)
+    })
+}
+
+impl<'a> Coordinator<'a> {
+    /// `warmup`: of the run.
+    pub fn new(
+        request: &RunRequest,
+        warmup: Duration,
+        target: &Target,
+        sinks: &'a SampleSinks,
+    ) -> Coordinator<'a> {
+        let last_start = request.start_delay(request.vusers.saturating_sub(1));
+        let program = SentProgram {
+            delay_step: request.start_delay(1),
+            has_late_starts: last_start > warmup,
+            raise_error: request.raise_error,
+        };
+        Coordinator {
+            load: ToolLoad {
+                tool: TOOL,
+                program: write(&program),
+                server: tool_server(&request.login, target),
+            },
+            sinks,
+        }
+    }
+}
+
+impl ToolCoordinator for Coordinator<'_> {
+    fn load(&self) -> &ToolLoad {
+        &self.load
+    }
+
+    fn heard(&self, _: usize, text: &str) -> Result<(), String> {
+        let Failed(client, kind, code) = read(text)?;
+        self.sinks.record_failure(client, kind, code);
+        Ok(())
+    }
+}
+
+/// Reports failed transactions of an agent.
+struct Failures {
+    output: ToolOutput,
+    reported: Arc<AtomicU32>,
+    error_flags: Option<ErrorFlags>,
+}
+
+impl SampleListener for Failures {
+    fn started(&mut self, _: u64) {}
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        let Outcome::Failed(_, code) = sample.outcome else {
+            return;
+        };
+        let mut flags = self.error_flags.iter();
+        let flag = flags.find_map(|flags| flags.get(client as usize));
+        let is_first = flag.map(|flag| !flag.swap(true, Ordering::Relaxed));
+        let is_reported = is_first
+            .unwrap_or_else(|| self.reported.fetch_add(1, Ordering::Relaxed) < REPORTED_MAX);
+        if is_reported {
+            let failed = Failed(client, usize::from(sample.kind), code);
+            self.output.say(write(&failed));
+        }
+    }
+
+    fn ended(&mut self, _: u64) {}
+}
+
+/// The program at an agent.
+///
+/// # Errors
+/// The workload is not one of this build, or its tables cannot be read.
+pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
+    let sent: SentProgram = read(request.program).map_err(ErrorParts::new)?;
+    let workload = prony_workload::find(&request.workload.name).map_err(|error| error.parts())?;
+    let ready = workload.program(request.control, request.workload);
+    let mut ready = ready.map_err(|error| error.parts())?;
+    let flags = || (0..request.drive.clients).map(|_| AtomicBool::new(false));
+    let error_flags: Option<ErrorFlags> = sent.raise_error.then(|| Arc::new(flags().collect()));
+    ready.program = Arc::new(DelayedUsers::with_delay(
+        ready.program,
+        sent.delay_step,
+        sent.has_late_starts,
+        error_flags.clone(),
+    ));
+    let (output, reported) = (request.output, Arc::new(AtomicU32::new(0)));
+    let new_listener = move |_: usize| -> Box<dyn SampleListener> {
+        Box::new(Failures {
+            output: output.clone(),
+            reported: Arc::clone(&reported),
+            error_flags: error_flags.clone(),
+        })
+    };
+    Ok(ToolProgram {
+        ready,
+        listening: ToolListening {
+            new_sample_listener: Some(Box::new(new_listener)),
+            ..ToolListening::default()
+        },
+    })
+}

@@ -1,0 +1,300 @@
+//! A run of pgbench that agents drive.
+//!
+//! In: scripts, options. Out: the same program on each agent; what its clients print, here. Must never: let an agent run a
+//! shell command.
+
+use super::bench::ScriptMessages;
+use super::call::PgbenchCall;
+use super::connection::libpq_options;
+use super::host::ScriptFiles;
+use crate::agents::{self, read, refusal, too_few, write};
+use crate::output::{eprint, lock};
+use prony_dialect::pgbench::{Level, Messages, RunOptions, ScriptSource, script_policy};
+use prony_document::SqlDialect;
+use prony_fleet::{
+    Fleet, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest,
+    ToolServer,
+};
+use prony_plan::ErrorParts;
+use prony_server::Target;
+use prony_workload::ReadyWorkload;
+use prony_workload::script::{
+    CommandKind, CommandStats, MessageListener, Script, ScriptProgram, ScriptSet, VariableNames,
+    find_builtin,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+pub const TOOL: &str = "pgbench";
+
+/// What an agent's program is made of: what the scripts do, and what the clients print.
+#[derive(Serialize, Deserialize)]
+struct SentProgram {
+    argv0: String,
+    major: u16,
+    scripts: Vec<SentScript>,
+    defines: Vec<(String, String)>,
+    scale: u32,
+    continue_on_error: bool,
+    max_tries: u32,
+    latency_limit_us: Option<u64>,
+    report_per_command: bool,
+    verbose_errors: bool,
+    debug: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SentScript {
+    name: String,
+    /// Absent for a builtin script.
+    text: Option<String>,
+    weight: u32,
+}
+
+/// What an agent's side says.
+#[derive(Serialize, Deserialize)]
+enum Said {
+    /// Lines for standard error.
+    Stderr(String),
+    /// This client cannot continue.
+    Aborted(u32),
+    /// Executions, their time in nanoseconds, failures and retries, by script and command.
+    Commands(Vec<Vec<(u64, u64, u64, u64)>>),
+}
+
+/// The sums of each command, by script and command.
+type Commands = Vec<Vec<CommandStats>>;
+
+/// pgbench's side at the coordinator.
+pub struct Coordinator {
+    load: ToolLoad,
+    script_messages: Arc<ScriptMessages>,
+    /// What each agent has said of its commands.
+    commands: Mutex<Vec<Commands>>,
+}
+
+/// Starts the agents of the environment; `None` if it names none.
+///
+/// # Errors
+/// The text for stderr.
+pub fn start(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    files: &ScriptFiles,
+) -> Result<Option<Fleet>, String> {
+    let started = match problem(options, files) {
+        Some(problem) => Err(problem),
+        // Until the run listens to signals, they end the process, and the agents with it.
+        None => agents::start(&AtomicBool::new(false)).map_err(|error| error.to_string()),
+    };
+    started.map_err(|problem| call.messages.fatal(&problem))
+}
+
+/// Why agents cannot drive this run, in one sentence; `None` if they can, or there are none.
+fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
+    let is_shell =
+        |kind: &CommandKind| matches!(kind, CommandKind::Shell(_) | CommandKind::SetShell { .. });
+    let mut commands = files.scripts.iter().flat_map(|script| &script.commands);
+    too_few(options.threads, "threads", "set -j")
+        .or_else(|| {
+            let what = "agents write no transaction log (-l), which has a file for each thread";
+            refusal(options.log.is_some(), what)
+        })
+        .or_else(|| {
+            let has_shell = commands.any(|command| is_shell(&command.kind));
+            refusal(has_shell, "agents execute no \\shell or \\setshell")
+        })
+}
+
+impl Coordinator {
+    pub fn new(
+        call: &PgbenchCall,
+        options: &RunOptions,
+        texts: &[String],
+        scale: u32,
+        target: &Target,
+        script_messages: Arc<ScriptMessages>,
+    ) -> Coordinator {
+        let mut texts = texts.iter();
+        let scripts = options.scripts.iter().map(|choice| {
+            let (name, text) = match &choice.source {
+                ScriptSource::Builtin(builtin) => (builtin.name.to_owned(), None),
+                ScriptSource::File(path) => {
+                    (path.to_string_lossy().into_owned(), texts.next().cloned())
+                }
+            };
+            SentScript {
+                name,
+                text,
+                weight: choice.weight,
+            }
+        });
+        let program = SentProgram {
+            argv0: call.messages.progname().to_owned(),
+            major: call.level.major(),
+            scripts: scripts.collect(),
+            defines: options.defines.clone(),
+            scale,
+            continue_on_error: options.continue_on_error,
+            max_tries: options.max_tries,
+            latency_limit_us: options.latency_limit_us,
+            report_per_command: options.report_per_command,
+            verbose_errors: options.verbose_errors,
+            debug: options.debug,
+        };
+        let connection = &options.connection;
+        let named = libpq_options(connection, &call.messages);
+        let server = ToolServer {
+            database: connection.dbname.clone(),
+            ..ToolServer::new(SqlDialect::PostgreSql, &named, target)
+        };
+        Coordinator {
+            load: ToolLoad {
+                tool: TOOL,
+                program: write(&program),
+                server,
+            },
+            script_messages,
+            commands: Mutex::default(),
+        }
+    }
+
+    /// The sums of each command over all agents.
+    pub fn command_stats(&self) -> Commands {
+        let agents = lock(&self.commands);
+        let mut agents = agents.iter();
+        let mut sums = agents.next().cloned().unwrap_or_default();
+        for commands in agents {
+            let all = sums.iter_mut().flatten().zip(commands.iter().flatten());
+            all.for_each(|(sum, stats)| sum.add(stats));
+        }
+        sums
+    }
+}
+
+impl ToolCoordinator for Coordinator {
+    fn load(&self) -> &ToolLoad {
+        &self.load
+    }
+
+    fn heard(&self, agent: usize, text: &str) -> Result<(), String> {
+        match read(text)? {
+            Said::Stderr(lines) => eprint(&lines),
+            Said::Aborted(client) => self.script_messages.client_aborted(client),
+            Said::Commands(said) => {
+                let of_command = |&(count, sum_ns, failures, retries)| CommandStats {
+                    count,
+                    sum_ns: u128::from(sum_ns),
+                    failures,
+                    retries,
+                };
+                let mut agents = lock(&self.commands);
+                let count = agents.len().max(agent + 1);
+                agents.resize_with(count, Vec::new);
+                let scripts = said.iter();
+                let scripts = scripts.map(|script| script.iter().map(of_command).collect());
+                agents[agent] = scripts.collect();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Prints the messages of clients at the coordinator.
+struct AgentMessages {
+    messages: Messages,
+    output: ToolOutput,
+}
+
+impl AgentMessages {
+    fn say(&self, message: &Said) {
+        self.output.say(write(message));
+    }
+}
+
+impl MessageListener for AgentMessages {
+    fn error(&self, text: &str) {
+        self.print(&self.messages.error(text));
+    }
+
+    fn info(&self, text: &str) {
+        self.print(&self.messages.info(text));
+    }
+
+    fn print(&self, lines: &str) {
+        self.say(&Said::Stderr(lines.to_owned()));
+    }
+
+    fn client_aborted(&self, client: u32) {
+        self.say(&Said::Aborted(client));
+    }
+}
+
+/// The program at an agent.
+///
+/// # Errors
+/// The scripts are not those of this build.
+pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
+    let sent: SentProgram = read(request.program).map_err(ErrorParts::new)?;
+    let level = Level::of_major(sent.major).unwrap_or_default();
+    let major = u32::from(level.major());
+    let options = RunOptions {
+        continue_on_error: sent.continue_on_error,
+        max_tries: sent.max_tries,
+        latency_limit_us: sent.latency_limit_us,
+        report_per_command: sent.report_per_command,
+        verbose_errors: sent.verbose_errors,
+        debug: sent.debug,
+        ..RunOptions::default()
+    };
+    let mut names = VariableNames::new();
+    // In the coordinator's order: files were read when their options were parsed, builtin scripts later.
+    let mut parsed: Vec<Option<Script>> = sent.scripts.iter().map(|_| None).collect();
+    for builtin in [false, true] {
+        for (sent, script) in sent.scripts.iter().zip(&mut parsed) {
+            let made = match &sent.text {
+                Some(text) if !builtin => Script::parse(&mut names, &sent.name, text, major),
+                None if builtin => {
+                    find_builtin(&sent.name).and_then(|builtin| builtin.parse(&mut names, major))
+                }
+                _ => continue,
+            };
+            let mut made = made.map_err(|error| ErrorParts::new(error.to_string()))?;
+            made.weight = sent.weight;
+            *script = Some(made);
+        }
+    }
+    let set = ScriptSet {
+        has_builtin: sent.scripts.iter().any(|script| script.text.is_none()),
+        scripts: parsed.into_iter().flatten().collect(),
+        names,
+        defines: sent.defines,
+    };
+    let listener = Arc::new(AgentMessages {
+        messages: Messages::new(&sent.argv0, &level),
+        output: request.output,
+    });
+    let mut policy = script_policy(&level, &options, listener);
+    policy.allows_shell = false;
+    let program = Arc::new(ScriptProgram::new(set, sent.scale, policy));
+    let ready = ReadyWorkload::new(program.clone(), sent.scale);
+    let report = move || {
+        let of_command = |stats: &CommandStats| {
+            let sum_ns = u64::try_from(stats.sum_ns).unwrap_or(u64::MAX);
+            (stats.count, sum_ns, stats.failures, stats.retries)
+        };
+        let stats = program.command_stats();
+        let scripts = stats
+            .iter()
+            .map(|script| script.iter().map(of_command).collect());
+        write(&Said::Commands(scripts.collect()))
+    };
+    Ok(ToolProgram {
+        ready,
+        listening: ToolListening {
+            report: sent.report_per_command.then(|| Box::new(report) as Box<_>),
+            ..ToolListening::default()
+        },
+    })
+}

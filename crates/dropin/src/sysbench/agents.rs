@@ -1,0 +1,180 @@
+//! A run of a bundled test that agents drive.
+//!
+//! In: the test's options. Out: the same program on each agent; its errors and each thread's events, here. Must never:
+//! continue a run after an error that ends it.
+
+use super::bench::EventCounts;
+use super::errors::{SysbenchErrorPolicy, fatal_error};
+use super::native::BULK_INSERT;
+use crate::agents::{read, write};
+use prony_dialect::sysbench::{Driver, IgnoredErrors};
+use prony_document::SqlDialect;
+use prony_fleet::{
+    ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
+};
+use prony_plan::{ErrorParts, UserError};
+use prony_workload::ReadyWorkload;
+use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, OltpPolicy, StatementFailure};
+use prony_workload::oltp::{self, OltpProgram};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
+
+pub const TOOL: &str = "sysbench";
+
+/// What an agent's program is made of, besides the workload.
+#[derive(Serialize, Deserialize)]
+struct SentProgram {
+    driver: Driver,
+    ignored: IgnoredErrors,
+}
+
+/// What an agent's side says.
+#[derive(Serialize, Deserialize)]
+enum Said {
+    /// An error ends the run: lines of the log, and the server's number and code of it.
+    Fatal {
+        lines: String,
+        number: u32,
+        code: String,
+    },
+    /// Events and the nanoseconds spent in them, of each thread that has any.
+    Events(Vec<(u32, u64, u64)>),
+}
+
+/// sysbench's side at the coordinator.
+pub struct Coordinator {
+    load: ToolLoad,
+    errors: Arc<SysbenchErrorPolicy>,
+    event_counts: OnceLock<Arc<EventCounts>>,
+}
+
+impl Coordinator {
+    pub fn new(
+        driver: Driver,
+        ignored: &IgnoredErrors,
+        server: ToolServer,
+        errors: Arc<SysbenchErrorPolicy>,
+    ) -> Coordinator {
+        let program = SentProgram {
+            driver,
+            ignored: ignored.clone(),
+        };
+        Coordinator {
+            load: ToolLoad {
+                tool: TOOL,
+                program: write(&program),
+                server,
+            },
+            errors,
+            event_counts: OnceLock::new(),
+        }
+    }
+
+    /// Sets where the threads' events are counted.
+    pub fn count_in(&self, event_counts: &Arc<EventCounts>) {
+        let _ = self.event_counts.set(Arc::clone(event_counts));
+    }
+}
+
+impl ToolCoordinator for Coordinator {
+    fn load(&self) -> &ToolLoad {
+        &self.load
+    }
+
+    fn heard(&self, _: usize, text: &str) -> Result<(), String> {
+        match read(text)? {
+            Said::Fatal {
+                lines,
+                number,
+                code,
+            } => self.errors.end_run(&lines, number, &code),
+            Said::Events(threads) => {
+                let counts = self.event_counts.get();
+                for (thread, events, busy_ns) in threads {
+                    if let Some(counts) = counts {
+                        counts.set(thread, events, busy_ns);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Handles errors of all users of an agent.
+struct AgentErrors {
+    driver: Driver,
+    ignored: IgnoredErrors,
+    is_bulk: bool,
+    output: ToolOutput,
+}
+
+impl ErrorPolicy for AgentErrors {
+    fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction {
+        if self.ignored.restarts_event(self.driver, failure.error) {
+            return ErrorAction::Retry;
+        }
+        let error = fatal_error(self.driver, self.is_bulk, failure);
+        self.output.say(write(&Said::Fatal {
+            lines: error.lines,
+            number: error.number,
+            code: error.code,
+        }));
+        ErrorAction::EndUser(error.reason)
+    }
+}
+
+/// The program at an agent.
+///
+/// # Errors
+/// The test is not one of this build, or its tables cannot be read.
+pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
+    let SentProgram { driver, ignored } = read(request.program).map_err(ErrorParts::new)?;
+    let name = &request.workload.name;
+    let workload = oltp::find(name)
+        .ok_or_else(|| ErrorParts::new(format!("{name} is not a test of this build")))?;
+    let program = OltpProgram::for_unchecked_tables(request.control, request.workload, workload)
+        .map_err(|error| error.parts())?;
+    let scale = program.table_count();
+    let program = program.with_policy(OltpPolicy {
+        errors: Some(Arc::new(AgentErrors {
+            driver,
+            ignored,
+            is_bulk: workload.name == BULK_INSERT,
+            output: request.output,
+        })),
+        counts_rows_as_events: true,
+    });
+    let counts = Arc::new(EventCounts::new(request.drive.clients));
+    let listened = Arc::clone(&counts);
+    let report = move || {
+        let threads = (0..).zip(counts.snapshot());
+        let threads = threads.filter(|(_, (events, _))| *events > 0);
+        let threads = threads.map(|(thread, (events, busy_ns))| (thread, events, busy_ns));
+        write(&Said::Events(threads.collect()))
+    };
+    Ok(ToolProgram {
+        ready: ReadyWorkload::new(Arc::new(program), scale),
+        listening: ToolListening {
+            new_sample_listener: Some(Box::new(move |_| listened.new_listener())),
+            report: Some(Box::new(report)),
+        },
+    })
+}
+
+/// How an agent finds a server of these options.
+pub fn server(
+    driver: Driver,
+    options: &[(&str, &str)],
+    target: &prony_server::Target,
+) -> ToolServer {
+    let dialect = match driver {
+        Driver::Mysql => SqlDialect::MySql,
+        Driver::Pgsql => SqlDialect::PostgreSql,
+    };
+    ToolServer {
+        // sysbench ignores MySQL's option files.
+        reads_environment: driver == Driver::Pgsql,
+        ..ToolServer::new(dialect, options, target)
+    }
+}

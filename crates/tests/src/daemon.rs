@@ -1,0 +1,120 @@
+//! A program of a package that runs beside the servers of a test, such as a pooler.
+//!
+//! Must never: run as root, or outlive the test.
+
+use prony_server::embedded::{Directory, ServerUser, free_port, process, server_user};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time after which a program that does not answer has failed.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The folder of a program, and the program once it runs. It ends when dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Option<Child>,
+    user: Option<ServerUser>,
+    // After `child`: the program ends before its folder.
+    directory: Directory,
+}
+
+impl Daemon {
+    /// # Panics
+    /// If no folder can be created.
+    pub(crate) fn new() -> Daemon {
+        let user = server_user().expect("a user for servers");
+        Daemon {
+            child: None,
+            directory: Directory::create(None, user.as_ref()).expect("a folder"),
+            user,
+        }
+    }
+
+    /// A folder of the program's user.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.directory.data_dir()
+    }
+
+    /// Writes a file that only the program's user can read.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.directory.socket_dir().join(name);
+        let written = self
+            .directory
+            .write(&path, text.as_bytes(), self.user.as_ref());
+        written.expect("its own folder");
+        path
+    }
+
+    /// A command of the program's user.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        process::command(Path::new(program), self.user.as_ref(), &self.folder())
+    }
+
+    /// Starts the program, which gets `death_signal` if the test ends, and waits until it listens on this port.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub(crate) fn start(&mut self, mut command: Command, port: u16, death_signal: i32) {
+        let log = std::fs::File::create(self.directory.log_path()).expect("its own folder");
+        let errors = log.try_clone().expect("a file");
+        command.stdout(Stdio::from(log)).stderr(errors);
+        self.child = Some(process::spawn(command, death_signal).expect("it starts"));
+        self.wait_until("it listens", || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+    }
+
+    /// Waits until something is true of the program.
+    ///
+    /// # Panics
+    /// If it ends before, or in vain.
+    pub(crate) fn wait_until(&mut self, what: &str, mut is_true: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !is_true() {
+            let log = || std::fs::read_to_string(self.directory.log_path()).unwrap_or_default();
+            let child = self.child.as_mut().expect("it was started");
+            let ended = child.try_wait().expect("its state");
+            assert_eq!(ended, None, "until {what}: {}", log());
+            let is_late = started.elapsed() > START_TIMEOUT;
+            assert!(!is_late, "waiting until {what}: {}", log());
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Sends a signal, and waits this long until the program has ended; returns whether it has.
+    pub(crate) fn end(&mut self, signal: i32, limit: Duration) -> bool {
+        let Some(child) = &mut self.child else {
+            return true;
+        };
+        let started = Instant::now();
+        let _ = process::signal(child.id(), signal);
+        while started.elapsed() < limit {
+            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                self.child = None;
+                return true;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        false
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.end(libc::SIGKILL, START_TIMEOUT);
+    }
+}
+
+/// Ports that are free and differ from each other.
+pub(crate) fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
+    let mut ports = [0; COUNT];
+    for index in 0..COUNT {
+        while ports[index] == 0 || ports[..index].contains(&ports[index]) {
+            ports[index] = free_port().expect("a free port");
+        }
+    }
+    ports
+}
