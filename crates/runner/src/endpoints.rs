@@ -172,9 +172,10 @@ fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
     let (mut state, _) = read_server_state(&mut control, &facts)?;
     // The tables are in the observation of the first server.
     (state.tables, state.table_ids) = (Vec::new(), None);
-    let counters = CounterReader::new(&mut control)?.read(&mut control)?;
+    let reader = CounterReader::new(&mut control)?;
+    let counters = reader.of_service(facts.service).read(&mut control)?;
     Ok((
-        control.product(),
+        facts.product(control.product()),
         facts.version,
         with_counters(state, &counters),
     ))

@@ -1,6 +1,6 @@
 //! What is known of a machine and a server before a load. `None` and empty lists: the system does not report it.
 
-use prony_store::{ConnectionLimit, CpuFrequency, Product, SqlDialect};
+use prony_store::{ConnectionLimit, CpuFrequency, Product, Service, SqlDialect};
 
 /// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +149,8 @@ pub struct TcpSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatabaseFacts {
     pub product: Option<Product>,
+    /// The service or derived product that answers as this product.
+    pub service: Option<Service>,
     /// Version as the server reports it.
     pub version: String,
     /// Whether it was built with assertions or as a debug build.
@@ -229,6 +231,16 @@ pub struct ReadProbe {
 }
 
 impl DatabaseFacts {
+    /// The name of its product, and of the service that it is part of, as in results; empty if unknown.
+    pub fn product_name(&self) -> String {
+        let server = prony_store::Server {
+            product: self.product,
+            service: self.service,
+            ..prony_store::Server::default()
+        };
+        server.product_name()
+    }
+
     /// The SQL that the server understands; absent if unknown.
     pub fn dialect(&self) -> Option<SqlDialect> {
         self.product.map(|product| product.dialect)

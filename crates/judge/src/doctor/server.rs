@@ -29,12 +29,6 @@ pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<Doctor
     ])
 }
 
-fn product_name(server: &DatabaseFacts) -> &'static str {
-    server
-        .product
-        .map_or("unknown engine", |product| product.name)
-}
-
 /// Whether a version in lower case has a part such as `rc1` in `17rc1` or `-rc` in `9.0.0-rc`. Letters before or
 /// behind the name belong to another word, such as `commercial`.
 fn is_prerelease(version: &str) -> bool {
@@ -52,7 +46,7 @@ fn version(server: &DatabaseFacts) -> DoctorFinding {
     if server.version.is_empty() {
         return unknown("The server does not report its version.");
     }
-    let value = format!("{} {}", product_name(server), server.version);
+    let value = format!("{} {}", server.product_name(), server.version);
     let version = server.version.split([' ', '(']).next().unwrap_or_default();
     let version = version.to_ascii_lowercase();
     if server.is_debug_build {

@@ -377,6 +377,17 @@ fn a_server_that_is_not_fit_is_found() {
     assert_one(&report, "server-version", Bad);
     let report = changed_server(|server| server.version = "18beta1".to_owned());
     assert_one(&report, "server-version", Caution);
+    let report = changed_server(|server| {
+        server.service = Some(prony_store::Service::Yugabyte);
+    });
+    let version = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "server-version");
+    version
+        .unwrap()
+        .value
+        .assert_starts_with("YugabyteDB (as PostgreSQL) 17.2");
     let report = changed_server(|server| server.same_machine = Some(true));
     assert_one(&report, "server-location", Caution);
     let distance = |ns: u64| changed_server(|server| server.round_trips_ns = vec![ns; 200]);

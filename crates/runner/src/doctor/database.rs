@@ -40,10 +40,11 @@ pub(super) fn read(
     not_observed
         .extend(limits_not_read.map(|why| ("the account's limits of connections".to_owned(), why)));
     let (user, account_host) = account_of(&account_limits, &target.user);
-    let product = control.product();
+    let product = settings.product(control.product());
     let is_local = colocation.same_machine == Some(true);
     Ok(DatabaseFacts {
         product: Some(product),
+        service: settings.service,
         is_debug_build: is_debug_build(&settings),
         tls: control.tls().map(str::to_owned),
         is_remote: control.endpoint().is_remote() && !is_local,

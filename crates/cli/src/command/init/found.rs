@@ -100,10 +100,7 @@ impl Found {
 
     /// The product and its version.
     pub fn product(&self) -> String {
-        let name = self
-            .facts
-            .product
-            .map_or("unknown server", |product| product.name);
+        let name = self.facts.product_name();
         plain(&format!("{name} {}", self.facts.version))
     }
 
