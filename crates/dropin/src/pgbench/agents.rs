@@ -188,6 +188,7 @@ impl ToolCoordinator for Coordinator {
                     sum_ns: u128::from(sum_ns),
                     failures,
                     retries,
+                    ..CommandStats::default()
                 };
                 let mut agents = lock(&self.commands);
                 let count = agents.len().max(agent + 1);
