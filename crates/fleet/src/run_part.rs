@@ -52,15 +52,7 @@ pub(crate) fn run_part(
 ) -> Result<(), AgentFailure> {
     let prepared = prepare(link, &part, setup)?;
     let slice = RunSlice::of_workers(&prepared.plan.drive, part.first_worker..part.end_worker);
-    let header = KeptHeader {
-        run: format!("{:016x}", link.run),
-        machine: setup.host.name.clone(),
-        workload: prepared.plan.workload.name.clone(),
-        kinds: prepared.work.kinds.clone(),
-        clients: slice.clients.len() as u32,
-        first_worker: part.first_worker,
-        end_worker: part.end_worker,
-    };
+    let header = kept_header(link, setup, &prepared, &slice);
     let program = &*prepared.ready.program;
     let gaps = (part.measures_gaps)
         .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
@@ -122,6 +114,23 @@ pub(crate) fn run_part(
             link.send(&finished).map_err(|error| not_sent(&error))
         }
         Err(error) => Err(start_failure(&error)),
+    }
+}
+
+fn kept_header(
+    link: &Link,
+    setup: &AgentSetup,
+    prepared: &PreparedPart,
+    slice: &RunSlice,
+) -> KeptHeader {
+    KeptHeader {
+        run: format!("{:016x}", link.run),
+        machine: setup.host.name.clone(),
+        workload: prepared.plan.workload.name.clone(),
+        kinds: prepared.work.kinds.clone(),
+        clients: slice.clients.len() as u32,
+        first_worker: slice.workers.start,
+        end_worker: slice.workers.end,
     }
 }
 

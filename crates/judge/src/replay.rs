@@ -7,7 +7,7 @@
 //! another day is not known, and not in the interval.
 
 use crate::experiment::is_counted;
-use crate::statistics::{ALPHA, median, order_statistic_interval};
+use crate::statistics::{ALPHA, median, median_intervals};
 use prony_store::{RecordedLatency, Run, StatementLatency};
 
 /// A statement's latency beside the logged one.
@@ -40,7 +40,7 @@ impl TimeBesideLog {
         if values.is_empty() || recorded_ns <= 0.0 {
             return None;
         }
-        let interval = order_statistic_interval(values, ALPHA);
+        let interval = median_intervals(&[values], ALPHA).swap_remove(0);
         Some(TimeBesideLog {
             recorded_ns,
             median_ns: median(values),

@@ -514,10 +514,14 @@ mod tests {
             ("2", true, "COMMIT"),
             ("2", false, "SELECT ?"),
         ];
-        let rows =
-            rows.map(|(thread, is_within, text)| (thread.to_owned(), is_within, text.to_owned()));
+        let rows = rows.iter().enumerate();
+        let rows = rows.map(|(number, (thread, is_within, text))| {
+            let key = [(*thread).to_owned(), format!("{number:02}")];
+            (key, *is_within, (*text).to_owned())
+        });
+        let whole: Vec<Vec<String>> = whole_transactions(rows).into_values().collect();
         assert_eq!(
-            whole_transactions(rows.into_iter()),
+            whole,
             [
                 vec!["SELECT ?", "UPDATE `t`"],
                 vec!["SELECT ? + ?"],

@@ -313,9 +313,12 @@ impl ClientLedger {
         let (_, values) = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
-            .or_insert_with(|| match is_expression {
-                true => with_expression(statement, &self.insert),
-                false => combine(statement, &self.insert, self.is_in_block),
+            .or_insert_with(|| {
+                if is_expression {
+                    with_expression(statement, &self.insert)
+                } else {
+                    combine(statement, &self.insert, self.is_in_block)
+                }
             });
         Some((position, combined, values))
     }

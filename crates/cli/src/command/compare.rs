@@ -67,19 +67,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
     judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
-    if let Some(steps) = steps_of_search(&loaded) {
-        if let Some(found) = CapacityResult::of(&steps) {
-            let exit = super::find::exit_of(&found);
-            return show_search(args, &found, exit, |out, style| {
-                capacity::write(out, style, &found)
-            });
-        }
-        if let Some(found) = ClientsResult::of(&steps) {
-            let exit = super::find::exit_of_verdict(found.verdict(), found.invalid_by().is_empty());
-            return show_search(args, &found, exit, |out, style| {
-                capacity::write_clients(out, style, &found)
-            });
-        }
+    if let Some(shown) = show_answer_of_search(&loaded, args) {
+        return shown;
     }
     if loaded.len() > MAX_SIDES {
         return show_curve_only(&loaded, args);
@@ -166,6 +155,25 @@ fn asks_to_compare(args: &CompareArgs) -> bool {
         || args.format.is_some()
         || args.figure.is_some()
         || !requirements_from_args(args).is_empty()
+}
+
+/// Shows the answer of the search whose steps the sides are; `None` if they are no steps of one search.
+fn show_answer_of_search(
+    sides: &[LoadedSide],
+    args: &CompareArgs,
+) -> Option<Result<Exit, Failure>> {
+    let steps = steps_of_search(sides)?;
+    if let Some(found) = CapacityResult::of(&steps) {
+        let exit = super::find::exit_of(&found);
+        return Some(show_search(args, &found, exit, |out, style| {
+            capacity::write(out, style, &found)
+        }));
+    }
+    let found = ClientsResult::of(&steps)?;
+    let exit = super::find::exit_of_verdict(found.verdict(), found.invalid_by().is_empty());
+    Some(show_search(args, &found, exit, |out, style| {
+        capacity::write_clients(out, style, &found)
+    }))
 }
 
 /// Shows the answer of a search: its steps differ in the rate, so that their figures are not compared.

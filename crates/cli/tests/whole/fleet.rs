@@ -310,36 +310,6 @@ fn what_is_no_agent_of_this_build_is_refused() {
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
 
-/// Two ways to one machine, which is not this one: its kernel has another number of its boot.
-#[test]
-fn a_machine_that_two_commands_reach_is_refused() {
-    let bench = TestBench::new("fleet_same");
-    let file = bench.home.join("boot_id");
-    std::fs::write(&file, "11111111-2222-3333-4444-555555555555\n").expect("a file");
-    let mount = format!(
-        "mount --bind {} /proc/sys/kernel/random/boot_id",
-        file.display()
-    );
-    let machine = |number: usize| {
-        format!("FLEET_OF_TEST=same{number} unshare --mount sh -c '{mount} && exec \"$@\"' sh")
-    };
-    let works = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &mount])
-        .status();
-    if !works.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mount namespaces are not allowed here");
-        return;
-    }
-    let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
-    let command = command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    let output = execute(&bench, command);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output)
-        .assert_contains("agent 2 (")
-        .assert_contains("is on the same machine as agent 1 (");
-    assert_all_end("same", 2, Duration::from_secs(5));
-}
-
 /// A command that reaches an agent by the name of the program, as on another machine.
 pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) -> Command {
     let mut command = bench.command(arguments);
