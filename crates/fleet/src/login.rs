@@ -110,7 +110,8 @@ pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target,
             |(host, port, _): &&(_, u16, _)| (host, *port) == (&endpoint.host, endpoint.port);
         let password = login.passwords.iter().find(is_same);
         let password = password.map(|(.., password)| Secret::new(password.clone()));
-        endpoint.password = endpoint.password.take().or(password);
+        // What the user gave there goes before what this machine would find.
+        endpoint.password = password.or(endpoint.password.take());
     }
     if login.has_no_passwords {
         refuse_clear_passwords(&mut target)?;

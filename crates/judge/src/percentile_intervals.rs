@@ -15,7 +15,7 @@
 //! `tests/percentile_intervals.rs` holds the level.
 //!
 //! [`lower_bound_of`] has the lower end alone, which a percentile has with any number of transactions: by the binomial
-//! distribution, in which as many transactions as there are clients count as one if the seconds do not say more.
+//! distribution, in which the transactions of a second count as one if there are too few seconds to say more.
 
 use crate::all_kinds;
 use crate::statistics::{ALPHA, ranks_below, series_mean, student};
@@ -96,23 +96,32 @@ pub(crate) fn interval_of(run: &Run, times: &Latency, share: f64) -> Option<[u64
 /// The response or server time above which a percentile of one kind lies, nanoseconds, also if there are too few transactions
 /// for the percentile itself, or too few seconds for an interval. `None` if not even the shortest time is.
 pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u64> {
-    let factor = effect_of(run, share).map_or(
-        // What slows a client may slow all of them: together they then say as much as one.
-        f64::from(run.drive.clients.max(1)),
+    let factor = match effect_of(run, share) {
         // An estimate from few seconds may be too low.
-        |effect| effect.factor * (effect.quantile() / NORMAL_QUANTILE).powi(2),
-    );
+        Some(effect) => effect.factor * (effect.quantile() / NORMAL_QUANTILE).powi(2),
+        // The seconds depend too much on each other to say anything.
+        None if judged_rows(run).is_some() => return None,
+        // What slows a transaction may slow all of its second, and of its client's next ones: together they say as much as
+        // one.
+        None => {
+            let per_second = times.samples as f64 / run.measured.length_s;
+            per_second.max(f64::from(run.drive.clients)).max(1.0)
+        }
+    };
     distribution_of(run, times)?.lower_bound(share, factor)
 }
 
 /// The times of a kind.
 fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
-    // The only kind has the histogram of all.
-    Distribution::new(if times.histogram.is_empty() {
-        &all_kinds(run)?.response
-    } else {
-        times
-    })
+    if !times.histogram.is_empty() {
+        return Distribution::new(times);
+    }
+    // The only kind has the histograms of all, which have its figures.
+    let all = all_kinds(run)?;
+    let figures = |of: &Latency| (of.samples, of.max_ns, of.p50_ns, of.p99_ns);
+    let server = all.parts.as_ref().map(|parts| &parts.server);
+    let mut whole = std::iter::once(&all.response).chain(server);
+    Distribution::new(whole.find(|all| figures(all) == figures(times))?)
 }
 
 /// The design effect of the nearest percentile that the seconds have, over all kinds.

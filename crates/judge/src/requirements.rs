@@ -455,8 +455,22 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
         return worst.clone();
     };
     // The worst run decides what was counted, and has the reason why a figure is absent.
-    if is_fact(&requirement.figure) || results.len() == 1 || values.len() < results.len() {
+    if is_fact(&requirement.figure) || results.len() == 1 {
         return worst.clone();
+    }
+    if values.len() < results.len() {
+        // One of several may miss a limit by chance, however certain it is by itself.
+        let is_split = worst.verdict == AnswerVerdict::Fail
+            && results.iter().any(|result| result.verdict != worst.verdict);
+        let verdict = if is_split {
+            AnswerVerdict::Undecided
+        } else {
+            worst.verdict
+        };
+        return RequirementResult {
+            verdict,
+            ..worst.clone()
+        };
     }
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let interval = if values.len() < MIN_REPEATS {

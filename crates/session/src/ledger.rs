@@ -165,6 +165,8 @@ pub(crate) struct ClientLedger {
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
     is_written: bool,
+    /// Whether the entry was sent with the end of its block, or outside one: a later rollback does not take it back.
+    is_settled: bool,
     /// Whether it has sent a statement that may have changed something.
     has_changed: bool,
     /// Whether it has a savepoint: what follows may be rolled back alone.
@@ -173,6 +175,8 @@ pub(crate) struct ClientLedger {
     has_failed: bool,
     /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
     is_in_block: bool,
+    /// Whether the session commits by itself only what is a block, as with MySQL's autocommit off.
+    is_manual: bool,
     /// The text of the last entry that was written as text.
     text: String,
 }
@@ -197,10 +201,12 @@ impl ClientLedger {
                 sequence: 1,
             },
             is_written: false,
+            is_settled: false,
             has_changed: false,
             has_savepoint: false,
             has_failed: false,
             is_in_block: false,
+            is_manual: false,
             text: String::new(),
         }
     }
@@ -209,8 +215,26 @@ impl ClientLedger {
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();
-        let start = statement.bytes().first_chunk::<4>();
-        self.has_savepoint |= start.is_some_and(|word| word.eq_ignore_ascii_case(b"save"));
+        self.is_settled |= self.is_written && statement.effect() == Effect::Commits;
+        self.has_savepoint |= is_one_of(statement, &["save", "savepoint"]);
+        if is_one_of(statement, &["rollback", "abort"]) && !self.rolls_back_a_part(statement) {
+            self.note_rollback();
+        }
+        self.is_manual |= is_one_of(statement, &["set"]) && has_word(statement, "autocommit");
+    }
+
+    /// Whether a rollback may be one to a savepoint, which SQL Server's names alone.
+    fn rolls_back_a_part(&self, statement: &Statement) -> bool {
+        has_word(statement, "to")
+            || (self.has_savepoint && self.ledger.placement == EntryPlacement::WithWrite)
+    }
+
+    /// Notes that the block was rolled back, with the entry if that was in it: what the transaction does next is another block.
+    fn note_rollback(&mut self) {
+        if !self.is_settled {
+            (self.is_written, self.has_changed) = (false, false);
+        }
+        (self.is_in_block, self.has_savepoint) = (false, false);
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
@@ -223,6 +247,7 @@ impl ClientLedger {
         if shares_text {
             self.join(statement);
         }
+        self.is_settled = true;
         let (_, values) = self.next_entry();
         Some(EntryBeforeEnd {
             insert: &self.insert,
@@ -242,13 +267,18 @@ impl ClientLedger {
         if self.ledger.placement != EntryPlacement::InText
             || self.is_written
             || self.is_in_block
+            || self.is_manual
             || !is_single
             || statement.effect() != Effect::Writes
-            || !can_be_in_block(statement)
+            || !is_one_of(
+                statement,
+                &["insert", "update", "delete", "replace", "with"],
+            )
         {
             return None;
         }
         self.join(statement);
+        self.is_settled = true;
         let (_, values) = self.next_entry();
         let [begin, commit] = &self.block;
         Some(JoinedBlock {
@@ -278,6 +308,7 @@ impl ClientLedger {
         {
             return None;
         }
+        self.is_settled = true;
         Some(self.next_entry())
     }
 
@@ -310,6 +341,9 @@ impl ClientLedger {
         if !can_have_it {
             return None;
         }
+        // A block that ends in this request was noted before.
+        self.is_settled =
+            !self.is_in_block || batch.any(|statement| statement.effect() == Effect::Commits);
         let (_, values) = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
@@ -388,6 +422,7 @@ impl ClientLedger {
     /// Ends the transaction in the account.
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
+        self.is_settled = false;
         let has_changed = std::mem::take(&mut self.has_changed);
         (self.is_in_block, self.has_failed, self.has_savepoint) = (false, false, false);
         match settlement {
@@ -438,24 +473,49 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
 }
 
 /// The statement with the insert as a common table expression, which PostgreSQL executes whether it is used or not.
+/// CockroachDB requires that it returns something.
 fn with_expression(statement: &Statement, insert: &Statement) -> Statement {
     let insert_text = text_after(statement, insert);
-    let text = format!("WITH prony_ledger AS ({insert_text}) {}", statement.sql());
-    let combined = StatementIds::new().add(&text);
-    combined
+    let own = statement.sql();
+    let text = format!("WITH prony_ledger AS ({insert_text} RETURNING 1) {own}");
+    // A `$1` in a literal of the statement is no placeholder.
+    let count = (statement.parameter_count() + insert.parameter_count()) as u32;
+    let combined = StatementIds::new()
+        .add_unparsed(text, count)
         .with_types(types_of_both(statement, insert))
-        .with_id(insert.id() + 1 + statement.id())
+        .with_id(insert.id() + 1 + statement.id());
+    if statement.wants_columns() {
+        combined.with_columns()
+    } else {
+        combined
+    }
 }
 
 /// Whether a statement of PostgreSQL can have another one as a common table expression.
 fn takes_expression(statement: &Statement) -> bool {
-    let is_word = |byte: &u8| byte.is_ascii_alphabetic();
-    let word = statement.bytes().iter().take_while(|byte| is_word(byte));
-    let word = &statement.bytes()[..word.count()];
-    ["insert", "update", "delete"]
-        .iter()
-        .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+    is_one_of(statement, &["insert", "update", "delete"])
         && std::str::from_utf8(statement.bytes()).is_ok()
+}
+
+/// The first word of a statement; empty if it begins with something else.
+fn first_word(statement: &Statement) -> &[u8] {
+    let bytes = statement.bytes();
+    let word = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic());
+    &bytes[..word.count()]
+}
+
+/// Whether a statement begins with one of these words.
+fn is_one_of(statement: &Statement, words: &[&str]) -> bool {
+    let first = first_word(statement);
+    let mut words = words.iter();
+    words.any(|word| first.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a statement has this word.
+fn has_word(statement: &Statement, word: &str) -> bool {
+    let is_separator = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'_';
+    let mut words = statement.bytes().split(is_separator);
+    words.any(|own| own.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// The text of the insert, whose parameters follow those of the statement.
@@ -482,7 +542,7 @@ fn types_of_both(
 }
 
 /// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
-/// block, which is an error on SQL Server, and one that begins a block commits it on MySQL.
+/// block, which is an error on SQL Server.
 fn can_be_in_block(statement: &Statement) -> bool {
     let sql = statement.sql().trim_start();
     let is_call = |word: &str| {
@@ -720,8 +780,8 @@ mod tests {
         };
         let types = [Some(ParameterType::Int), None].into_iter();
         let types = types.chain([Some(ParameterType::Int), Some(ParameterType::BigInt)]);
-        let text =
-            "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4)) UPDATE t SET a = $2 WHERE b = $1";
+        let text = "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4) RETURNING 1) \
+                    UPDATE t SET a = $2 WHERE b = $1";
         let expected = (1, text.to_owned(), types.collect(), Value::Int(1));
         let found = request(&[&select, &update], QueryMode::Prepared);
         assert_eq!(found, Some(expected));

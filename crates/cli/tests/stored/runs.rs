@@ -3,6 +3,7 @@
 use crate::document::{complete_run, new_run, set_figures};
 use crate::home::Home;
 use prony_assertions::TextAssertions;
+use prony_judge::RULES_VERSION;
 use serde_json::json;
 
 /// Stores a complete run.
@@ -177,7 +178,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     home.run(&["judge", "last", "--again"], 0);
     let stdout = home.run(&["show", "last", "--json"], 0);
     let stored: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(stored["rules_version"], 5);
+    assert_eq!(stored["rules_version"], RULES_VERSION);
     assert_eq!(stored["checks"][0]["id"], "one-host");
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
@@ -198,8 +199,8 @@ fn a_run_in_progress_is_not_judged() {
 #[test]
 fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     let home = Home::new("contradicting");
-    store_judged_run(&home, "20261121-1001", 5);
-    store_judged_run(&home, "20261121-1002", 5);
+    store_judged_run(&home, "20261121-1001", RULES_VERSION);
+    store_judged_run(&home, "20261121-1002", RULES_VERSION);
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words(home.run(&["show", "20261121-1002"], 0));
     shown.assert_contains(
@@ -230,7 +231,10 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     assert_eq!(output.status.code(), Some(7), "{errors}");
     errors.assert_contains(contradiction);
     // Without its findings a run is not valid, but judged.
-    let unjudged = document.replace("\"rules_version\":5", "\"rules_version\":null");
+    let unjudged = document.replace(
+        &format!("\"rules_version\":{RULES_VERSION}"),
+        "\"rules_version\":null",
+    );
     let mut unjudged: serde_json::Value = serde_json::from_str(&unjudged).expect("JSON");
     unjudged["checks"] = json!([]);
     unjudged["measured"]["kinds"][0]["busy_s"] = json!(1.0);
@@ -238,7 +242,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     let shown = home.run(&["show", "20261121-1002"], 0);
     shown.assert_contains("Invalid (littles-law)");
     home.run(&["runs"], 0).assert_contains("invalid");
-    unjudged["rules_version"] = json!(4);
+    unjudged["rules_version"] = json!(RULES_VERSION - 1);
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
     shown.assert_contains("Not judged by this version");

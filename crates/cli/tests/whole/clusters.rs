@@ -342,7 +342,16 @@ fn patroni_fails_over_by_itself() {
         password,
         socket_url: String::new(),
     };
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    // A proxy takes each server for the primary until it has asked it.
+    let started = Instant::now();
+    loop {
+        let load = bench.prony("load tpcb --scale 4");
+        if load.status.code() != Some(3) || started.elapsed() > WAIT_TIMEOUT {
+            ok_stdout(&load);
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
     // Newer versions of Patroni wait for at least 20 s.
     let options = "--duration 45s --expect-outage --ledger";
     let run = disturbed_run(&bench, &bench.url, options, || {

@@ -259,6 +259,48 @@ INSERT INTO own_notes (n) VALUES (10);
 DELETE FROM own_notes WHERE n = 10;
 COMMIT;
 """
+
+[[workload.transactions]]
+name = "rolled back"
+sql = """
+BEGIN;
+INSERT INTO own_notes (n) VALUES (11);
+ROLLBACK;
+"""
+
+[[workload.transactions]]
+name = "in the second block"
+sql = """
+BEGIN;
+INSERT INTO own_notes (n) VALUES (12);
+ROLLBACK;
+BEGIN;
+INSERT INTO own_notes (n) VALUES (13);
+COMMIT;
+"""
+"#;
+
+/// What only PostgreSQL takes: a statement that looks as if it had more parameters, whose row is used, and an error after a
+/// commit.
+const OWN_SQL_POSTGRES: &str = r#"
+[workload]
+name = "sql"
+
+[[workload.transactions]]
+name = "returning"
+sql = """
+\\set m random(1, 9)
+INSERT INTO own_notes (n) VALUES (:m::int + length($$costs $7$$)) RETURNING n AS found \\gset
+UPDATE own_notes SET n = n WHERE n = :found + 1000;
+"""
+
+[[workload.transactions]]
+name = "failing"
+sql = """
+\\set zero random(0, 1)
+INSERT INTO own_notes (n) VALUES (14);
+SELECT 1 / :zero::int;
+"""
 "#;
 
 #[test]
@@ -278,6 +320,9 @@ fn a_ledger_accounts_for_each_commit() {
     for control in [&mut postgres.control(), &mut connect(maria.url())] {
         control.run("create table own_notes (n bigint)");
     }
+    let of_postgres = postgres.home.join("postgres.toml");
+    fs::write(&of_postgres, OWN_SQL_POSTGRES).expect("a file");
+    let of_postgres = of_postgres.display().to_string();
     const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
     let on_postgres = [
         "tpcb",
@@ -285,6 +330,7 @@ fn a_ledger_accounts_for_each_commit() {
         "simple-update",
         "tpcc",
         "tpcc -o mode=statements",
+        &of_postgres,
     ];
     let own = own.display();
     let [own, simple] = [own.to_string(), format!("{own} --protocol simple")];

@@ -429,9 +429,11 @@ impl Drop for Home {
 /// Runs a load on a canned server; returns the run, and its texts on the terminal and on the page.
 pub fn run_on(name: &str, mock: &Mock, conversation: Conversation) -> (Run, String, String) {
     let folder = name.replace(' ', "-");
-    let home = Home(std::env::temp_dir().join(format!("prony-{folder}-{}", std::process::id())));
-    std::fs::create_dir_all(&home.0).expect("a folder");
     let port = start(mock.protocol, conversation).expect("a port");
+    // Tests of two protocols run a service of this name at the same time.
+    let folder = format!("prony-{folder}-{}-{port}", std::process::id());
+    let home = Home(std::env::temp_dir().join(folder));
+    std::fs::create_dir_all(&home.0).expect("a folder");
     let prony = |arguments: &str| {
         let output = prony_command(arguments, &home.0)
             .output()

@@ -144,7 +144,11 @@ impl<'a, I: Io> Connections<'a, I> {
     pub(super) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
         let connection = &mut self.slots[slot as usize];
         let (connection_use, number) = (connection.connection_use, connection.number);
-        connection.first_endpoint = match (connection.refused_by.take(), connection.home) {
+        let refused_by = connection
+            .refused_by
+            .take()
+            .filter(|_| matches!(connection_use, ConnectionUse::Main | ConnectionUse::Reads));
+        connection.first_endpoint = match (refused_by, connection.home) {
             (Some(host), _) => self.routes.after_host(host),
             (None, Some(home)) if connection.conn.must_return() => self.routes.at_host(home),
             _ => (self.routes).first_endpoint(connection_use, number, &mut self.random),

@@ -331,11 +331,9 @@ fn a_percentile_that_is_surely_above_its_limit_fails_without_an_interval() {
         (short(8, 0, 300), "p99<1us", Fail),
         (short(8, 0, 300), "p50<1us", Fail),
         (short(8, 0, 300), "p99<10ms", Undecided),
-        // Of 3,000, 45 above the limit are too many for chance, if each says something by itself.
-        (short(1, 2_955, 45), "p99<2ms", Fail),
-        (short(64, 2_955, 45), "p99<2ms", Undecided),
+        // Those above the limit may all be of one second, which was slow by chance.
+        (short(1, 2_955, 45), "p99<2ms", Undecided),
         (short(64, 2_700, 300), "p99<2ms", Fail),
-        (short(1, 2_965, 35), "p99<2ms", Undecided),
     ] {
         let result = answered(run, text).1;
         assert_eq!(result.verdict, verdict, "{text}: {result:?}");

@@ -160,9 +160,10 @@ impl Db {
                 if error.class == ErrorClass::LostConnection && self.owner.has_committed() {
                     error.class = ErrorClass::AmbiguousCommit;
                 }
-                self.settle(match error.class {
-                    ErrorClass::AmbiguousCommit => Settlement::Ambiguous,
-                    _ => Settlement::RolledBack,
+                self.settle(if error.class == ErrorClass::AmbiguousCommit {
+                    Settlement::Ambiguous
+                } else {
+                    self.settlement_of_failure()
                 });
                 let outcome = Outcome::Failed(error.class, error.counted_as);
                 let rules = self.context.rules();
@@ -203,12 +204,21 @@ impl Db {
         }
     }
 
+    /// What became of the entry of a transaction that failed: a request before the error may have committed it.
+    fn settlement_of_failure(&self) -> Settlement {
+        if self.owner.has_committed() {
+            Settlement::Ambiguous
+        } else {
+            Settlement::RolledBack
+        }
+    }
+
     /// Begins another attempt at the transaction, from its first statement.
     ///
     /// # Errors
     /// [`UserExit`] when the run stops meanwhile.
     pub async fn retry(&mut self) -> Result<(), UserExit> {
-        self.settle(Settlement::RolledBack);
+        self.settle(self.settlement_of_failure());
         self.recover().await?;
         let mut transaction = self.owner.transaction.get();
         transaction.retries += 1;

@@ -332,7 +332,7 @@ impl ReplayUser<'_> {
                 Err(error) => return Err(error),
             };
             let entry = &self.replay.recording.index.statements[execution.statement];
-            if entry.drops_prepared {
+            if entry.drops_prepared && failed.is_none() {
                 self.db.forget_prepared();
             }
             if entry.ends_read_only && failed.is_none() {

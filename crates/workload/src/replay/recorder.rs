@@ -7,8 +7,8 @@
 use super::encoding::put_number;
 use super::file::{Index, RecordedSession, SessionWriter, put_execution};
 use super::statements::{
-    RecordedStatement, StatementEffect, effect, executes_comment, placeholders, short_name,
-    with_values,
+    RecordedStatement, StatementEffect, effect, executes_comment, is_alone, placeholders,
+    short_name, with_values,
 };
 use crate::capture::without_literals;
 use prony_document::SqlDialect;
@@ -359,7 +359,15 @@ impl<W: Write> SessionRecorder<W> {
             !values.is_empty()
                 || (self.keeps_literals() && placeholders(text, self.index.dialect) > 0)
         });
-        let (text, known) = self.as_executed(text, values.is_some(), state);
+        let (text, known) = if has_failed {
+            (text, self.know(text, values.is_some()))
+        } else {
+            self.as_executed(text, values.is_some(), state)
+        };
+        if has_failed {
+            // Also of a statement that is left out below: the server refused what followed in its block.
+            self.note_failure(state);
+        }
         if self.keeps_literals() && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());
@@ -421,10 +429,15 @@ impl<W: Write> SessionRecorder<W> {
         state: &OpenSession,
     ) -> (&'t str, Known) {
         let known = self.know(text, has_values);
-        let commits = !known.effect.rolls_back && is_alone(text);
-        let text = match known.effect.leaves_block.filter(|_| commits) {
-            Some(false) if state.has_failed_block => "ROLLBACK",
-            Some(true) if state.has_failed_block => "ROLLBACK AND CHAIN",
+        let ends_failed = known.effect.leaves_block.filter(|_| state.has_failed_block);
+        let text = match ends_failed.filter(|_| !known.effect.rolls_back) {
+            Some(begins_next) if is_alone(text, self.index.dialect) => {
+                if begins_next {
+                    "ROLLBACK AND CHAIN"
+                } else {
+                    "ROLLBACK"
+                }
+            }
             _ => return (text, known),
         };
         (text, self.know(text, false))
@@ -440,7 +453,7 @@ impl<W: Write> SessionRecorder<W> {
     ) {
         if has_failed {
             // A COMMIT that fails rolls back.
-            let has_ended = known.leaves_block == Some(false) && is_alone(text);
+            let has_ended = known.leaves_block == Some(false) && is_alone(text, self.index.dialect);
             state.is_in_block &= !has_ended;
             self.note_failure(state);
         } else if let Some(is_in_block) = known.leaves_block {
@@ -645,11 +658,6 @@ impl<W: Write> SessionRecorder<W> {
         self.writer.finish(&self.index)?;
         Ok(self.recorded)
     }
-}
-
-/// Whether a text has one statement.
-fn is_alone(text: &str) -> bool {
-    !text.trim_end_matches([';', ' ', '\n']).contains(';')
 }
 
 fn add_step(state: &mut OpenSession, at_us: i64, duration_us: u64) {

@@ -94,6 +94,20 @@ pub(super) fn executes_comment(text: &str, dialect: SqlDialect) -> bool {
     dialect == SqlDialect::MySql && (text.contains("/*!") || text.contains("/*M!"))
 }
 
+fn is_end(token: &Token) -> bool {
+    token.kind == TokenKind::Symbol && token.text == ";"
+}
+
+fn has_one_statement(tokens: &[Token]) -> bool {
+    let statements = tokens.split(is_end);
+    statements.filter(|tokens| !tokens.is_empty()).count() == 1
+}
+
+/// Whether a text has one statement.
+pub(super) fn is_alone(text: &str, dialect: SqlDialect) -> bool {
+    has_one_statement(&tokens(text, dialect))
+}
+
 /// What the statements of a text do.
 pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
     let tokens = tokens(text, dialect);
@@ -101,12 +115,7 @@ pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
         writes: executes_comment(text, dialect),
         ..StatementEffect::default()
     };
-    let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";
-    let is_alone = tokens
-        .split(is_end)
-        .filter(|tokens| !tokens.is_empty())
-        .count()
-        == 1;
+    let is_alone = has_one_statement(&tokens);
     for statement in tokens.split(is_end) {
         let words: Vec<&str> = statement
             .iter()

@@ -241,6 +241,11 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         line("BEGIN", ""),
         line("COMMIT", "duplicate key"),
         line("SELECT 1", ""),
+        // What needs the client's data is left out too. A BEGIN that is refused is no COMMIT.
+        line("BEGIN", ""),
+        line("COPY t FROM STDIN", "no such column"),
+        line("BEGIN", "the transaction is aborted"),
+        line("COMMIT;\t", ""),
     ]
     .concat();
     let log = folder.file("log.csv", &log);
@@ -255,6 +260,7 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         ],
         vec!["BEGIN", "COMMIT"],
         vec!["SELECT 1"],
+        vec!["BEGIN", "BEGIN", "ROLLBACK"],
     ];
     assert_eq!(texts(&log, &folder.0.join("out")), expected);
 }

@@ -95,7 +95,9 @@ impl SampleSinks {
 
     /// Records a failed transaction of another machine's client.
     pub fn record_failure(&self, client: u32, kind_index: usize, code: [u8; 5]) {
-        if let Some(kind) = self.state.kinds.get(kind_index) {
+        if let Some(kind) = self.state.kinds.get(kind_index)
+            && client < self.clients
+        {
             self.state.record_failure(client, *kind, code);
         }
     }

@@ -15,6 +15,8 @@ const MIN_NEAR_STEPS: usize = 3;
 pub const MAX_EXCESS: f64 = 1.2;
 /// Least scatter of a ceiling from step to step, as a share of it.
 const MIN_SCATTER: f64 = 1e-3;
+/// Scatter of a ceiling that is assumed before steps show it.
+const FIRST_SCATTER: f64 = 0.03;
 /// Rounds of the estimate, which converges to a thousandth of the scatter in fewer.
 const ROUNDS: usize = 200;
 
@@ -70,20 +72,22 @@ impl Ceiling {
         if steps.iter().any(|step| is_other(step) || is_near(step)) {
             return None;
         }
-        let shortest_s = steps.iter().map(|step| step.length_s).reduce(f64::min)?;
+        // One that was interrupted before its window began says nothing.
+        let measured = || steps.iter().filter(|step| step.length_s > 0.0);
+        let shortest_s = measured().map(|step| step.length_s).reduce(f64::min)?;
         // A longer step varies less.
         let weight = |step: &RateVerdict| (step.length_s / shortest_s).max(1.0);
         let shown = |step: &RateVerdict| match step.full() {
             Some(_) => full(step).map(|delivered| (weight(step), delivered, true)),
             None => Some((weight(step), step.rate.min(step.delivered), false)),
         };
-        let shown: Vec<(f64, f64, bool)> = steps.iter().filter_map(shown).collect();
+        let shown: Vec<(f64, f64, bool)> = measured().filter_map(shown).collect();
         let seen = || shown.iter().filter(|(.., is_full)| *is_full);
         let weights: f64 = shown.iter().map(|(weight, ..)| weight).sum();
         let first = seen()
             .map(|(_, delivered, _)| *delivered)
             .reduce(f64::max)?;
-        let (mut rate, mut scatter) = (first, first * 0.03);
+        let (mut rate, mut scatter) = (first, first * FIRST_SCATTER);
         for _ in 0..ROUNDS {
             let expected: Vec<(f64, f64, f64)> = shown
                 .iter()
@@ -108,6 +112,12 @@ impl Ceiling {
             let variance = squares.sum::<f64>() / shown.len() as f64;
             scatter = variance.sqrt().max(rate * MIN_SCATTER);
         }
+        // A step that was full far below what others delivered: the ceiling is no longer there.
+        let has_fallen =
+            |step: &RateVerdict| step.full().is_some() && full(step).is_none() && step.rate <= rate;
+        if measured().any(has_fallen) {
+            return None;
+        }
         // What is far below the ceiling says nothing of it.
         let telling = shown.iter().filter(|(weight, delivered, is_full)| {
             *is_full || *delivered > rate - 2.0 * scatter / weight.sqrt()
@@ -116,9 +126,10 @@ impl Ceiling {
         let seen = seen().count();
         // Few steps that happen to agree do not show how much it varies.
         let quantile = student::quantile(1.0 - ALPHA / 2.0, seen as f64);
+        let least = if seen == 1 { FIRST_SCATTER } else { 0.0 };
         Some(Ceiling {
             rate,
-            error: quantile * scatter / rate / telling.sqrt(),
+            error: quantile * (scatter / rate).max(least) / telling.sqrt(),
             seen,
         })
     }

@@ -349,3 +349,35 @@ fn steps_that_differ_by_chance_do_not_contradict_each_other_at_a_ceiling() {
         .collect();
     assert!(rate > seen.iter().sum::<f64>() / seen.len() as f64);
 }
+
+#[test]
+fn a_ceiling_that_has_fallen_is_none() {
+    let full = |rate: f64, delivered: f64| RateVerdict {
+        delivered,
+        is_full: true,
+        ..steps(&[(rate, Fail)])[0]
+    };
+    let passed = RateVerdict {
+        delivered: 1_000.0,
+        ..steps(&[(1_000.0, Pass)])[0]
+    };
+    let agreeing = [passed, full(1_250.0, 1_200.0), full(1_230.0, 1_201.0)];
+    let ceiling = Ceiling::of(&agreeing).expect("two steps showed it");
+    assert!((ceiling.rate - 1_200.5).abs() < 1.0, "{ceiling:?}");
+    assert!(ceiling.error < 0.02, "{ceiling:?}");
+    // One step says nothing of how much it varies.
+    let alone = Ceiling::of(&agreeing[..2]).expect("one step showed it");
+    assert!(alone.error > 0.1, "{alone:?}");
+    // Below it the server delivered half of it since.
+    let fallen = [passed, full(1_250.0, 1_200.0), full(1_180.0, 600.0)];
+    assert_eq!(Ceiling::of(&fallen), None);
+    // An interrupted step counts for nothing.
+    let mut interrupted = full(1_220.0, 0.0);
+    interrupted.length_s = 0.0;
+    let with_it = [agreeing[0], agreeing[1], agreeing[2], interrupted];
+    // It failed, as whatever else is no ceiling.
+    interrupted.verdict = Undecided;
+    let undecided = [agreeing[0], agreeing[1], agreeing[2], interrupted];
+    assert_eq!(Ceiling::of(&with_it), None);
+    assert_eq!(Ceiling::of(&undecided), Some(ceiling));
+}
