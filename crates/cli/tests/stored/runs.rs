@@ -161,7 +161,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     let before = std::fs::read(&path).expect("it is there");
     let judged = home.run(&["judge", "last"], 0);
     for expected in [
-        "20261121-1001, judged by rules of version 5",
+        &format!("20261121-1001, judged by rules of version {RULES_VERSION}"),
         "Valid: no problems were found. Scope: client and server on one machine.",
         "note     one-host",
         "Against rules of version 1: new: one-host (note)",
@@ -183,7 +183,9 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
     let again = home.run(&["judge", "last"], 0);
-    again.assert_contains("Against rules of version 5: the same findings.");
+    again.assert_contains(&format!(
+        "Against rules of version {RULES_VERSION}: the same findings."
+    ));
     home.run(&["judge", "nothing"], 2);
 }
 

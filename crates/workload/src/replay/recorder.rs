@@ -359,15 +359,7 @@ impl<W: Write> SessionRecorder<W> {
             !values.is_empty()
                 || (self.keeps_literals() && placeholders(text, self.index.dialect) > 0)
         });
-        let (text, known) = if has_failed {
-            (text, self.know(text, values.is_some()))
-        } else {
-            self.as_executed(text, values.is_some(), state)
-        };
-        if has_failed {
-            // Also of a statement that is left out below: the server refused what followed in its block.
-            self.note_failure(state);
-        }
+        let (text, known) = self.as_executed(text, values.is_some(), has_failed, state);
         if self.keeps_literals() && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());
@@ -426,9 +418,15 @@ impl<W: Write> SessionRecorder<W> {
         &mut self,
         text: &'t str,
         has_values: bool,
-        state: &OpenSession,
+        has_failed: bool,
+        state: &mut OpenSession,
     ) -> (&'t str, Known) {
         let known = self.know(text, has_values);
+        if has_failed {
+            // Also of a statement that is left out: the server refused what followed in its block.
+            self.note_failure(state);
+            return (text, known);
+        }
         let ends_failed = known.effect.leaves_block.filter(|_| state.has_failed_block);
         let text = match ends_failed.filter(|_| !known.effect.rolls_back) {
             Some(begins_next) if is_alone(text, self.index.dialect) => {
