@@ -134,7 +134,10 @@ impl LossyDisk {
             let [inode, birth_ns, is_flush, offset, old_size, length] =
                 [0, 1, 2, 3, 4, 5].map(number);
             let of_file = writes.entry((inode, birth_ns)).or_default();
-            let (replaced, after) = bytes.split_at(length as usize);
+            // A process that was killed while it noted a write has not made it.
+            let Some((replaced, after)) = bytes.split_at_checked(length as usize) else {
+                break;
+            };
             if is_flush == 1 {
                 of_file.clear();
             } else {

@@ -86,7 +86,10 @@ fn assert_driven(run: &Run, plan: &str) {
             .iter()
             .filter(|share| share.base == ROWS_OF_CALLS);
         let rows = rows.find(|share| share.name == *name).expect("its rows");
-        assert!(rows.count > 0 && rows.total > 0, "{rows:?}");
+        // Those of Prony's own connections are too few to be drawn for certain.
+        if *weight * 50 > all {
+            assert!(rows.count > 0 && rows.total > 0, "{rows:?}");
+        }
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(name));
         let share = kind.map_or(0.0, |kind| kind.committed as f64 / 2000.0);

@@ -265,6 +265,8 @@ fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
         "UPDATE t SET a = a * 3, b = concat(b, ';') WHERE id = 1",
         "COMMIT",
         "INSERT INTO t VALUES (3, 30, 'line\nbreak')",
+        // The server logs a statement after its reply, and before it reads the next one.
+        "SELECT 1",
     ] {
         application.execute(statement).expect("a statement");
     }
