@@ -6,7 +6,6 @@
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
-/// Options whose values are integers.
 const INTEGER_OPTIONS: [&str; 7] = [
     "port",
     "connect_timeout",

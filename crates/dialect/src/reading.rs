@@ -29,7 +29,6 @@ pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
         .ok_or(ReadingError::UnknownFormat)
 }
 
-/// A printed number with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PrintedNumber {
     pub value: f64,

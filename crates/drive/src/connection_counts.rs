@@ -20,7 +20,6 @@ pub(crate) struct ConnectionCounts {
 }
 
 impl ConnectionCounts {
-    /// Number of connections that are up.
     pub fn up(&self) -> u32 {
         self.up
     }

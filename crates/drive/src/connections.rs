@@ -110,7 +110,6 @@ struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// A connection that is down.
     fn new(conn: Conn, user_slot: Slot, number: u64) -> Self {
         ConnectionSlot {
             conn: Rc::new(conn),

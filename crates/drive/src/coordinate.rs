@@ -89,7 +89,6 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Starts the load on all threads.
     pub fn start_load(&self, start: &LoadStart) {
         for worker in &self.commands {
             let _ = worker.send(Command::Start(start.schedule, start.layout));

@@ -15,7 +15,6 @@ pub(crate) struct RouteTable {
     pub routes: Vec<Routes>,
     /// Where a connection to each host begins; those for reads come last.
     hosts: Vec<FirstEndpoint>,
-    /// How many endpoints each host has.
     endpoints_of_host: Vec<u16>,
     /// The number of hosts that are not only for reads.
     main_hosts: usize,
@@ -122,7 +121,6 @@ impl RouteTable {
         }
     }
 
-    /// The rule by which connections for this use are spread.
     pub fn spread_of(&self, connection_use: ConnectionUse) -> Spread {
         match connection_use {
             ConnectionUse::Main => self.spread,

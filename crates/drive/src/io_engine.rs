@@ -69,9 +69,6 @@ impl EngineChoice {
 }
 
 /// Chooses an engine by the plan and by what this kernel allows.
-///
-/// # Errors
-/// If io_uring was requested and cannot be used.
 pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
     match requested {
         IoEngine::Epoll => Ok(EngineChoice::requested(EngineKind::Epoll)),

@@ -72,7 +72,6 @@ pub trait SampleListener {
     fn started(&mut self, start_ns: u64);
     /// A transaction of this client of the run ended. Must be quick: the loop waits.
     fn sample(&mut self, client: u32, sample: &Sample);
-    /// The worker has ended.
     fn ended(&mut self, now_ns: u64);
 }
 
@@ -139,7 +138,6 @@ pub struct LoadStart {
 
 #[derive(Debug)]
 pub struct DriveResult {
-    /// The state when the load started.
     pub start: LoadStart,
     /// How long after the start of the load the last worker began it, nanoseconds.
     pub start_delay_ns: u64,

@@ -34,7 +34,6 @@ const DELAY_MAX_NS: u64 = 50_000;
 /// Time to poll before the worker sleeps, if the plan asks for polling, nanoseconds.
 const SPIN_NS: u64 = 50_000;
 
-/// How one worker waits for replies.
 #[derive(Debug)]
 pub struct WaitPolicy {
     current: WaitStrategy,
@@ -50,7 +49,6 @@ struct Trial {
     /// The current slice, from 0.
     slice: usize,
     slice_end_ns: u64,
-    /// Number of replies in each slice.
     replies: [u64; SLICES],
 }
 

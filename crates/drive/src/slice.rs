@@ -44,7 +44,6 @@ impl RunSlice {
         }
     }
 
-    /// Number of threads that drive the slice.
     pub fn threads(&self) -> u32 {
         self.workers.len() as u32
     }

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 /// The times of a worker's load, its policies, and the recorder of its samples. Plain data of [`crate::users`].
 pub(crate) struct Timing {
-    /// Start of the load.
     pub start_ns: u64,
     /// When transactions stop starting, if the run ends by time.
     pub end_ns: Option<u64>,

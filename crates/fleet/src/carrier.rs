@@ -87,7 +87,6 @@ impl Carrier {
         Ok(carrier)
     }
 
-    /// A carrier of these streams.
     pub fn over(
         output: impl Read + Send + 'static,
         input: impl Write + Send + 'static,
@@ -260,9 +259,6 @@ impl Reader {
 }
 
 /// Reads the greeting of an agent.
-///
-/// # Errors
-/// The output has ended, or begins with something else.
 fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
     let mut greeting = Vec::new();
     let mut byte = [0];

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a fleet is started with.
 pub struct FleetCommands<'a> {
     /// One command for each machine; `agent --stdio` and the program are appended.
     pub commands: &'a [String],
@@ -64,15 +63,11 @@ pub(crate) struct Agent {
 pub struct AgentInfo {
     /// Its number and command, without passwords.
     pub name: String,
-    /// Its machine.
     pub host: Host,
 }
 
 impl Fleet {
     /// Starts all agents at once, and waits until each has said who it is.
-    ///
-    /// # Errors
-    /// If one does not answer, or is of another build.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
         let mut known = HashSet::new();
         if !input.commands.iter().all(|command| known.insert(command)) {

@@ -29,7 +29,6 @@ const START_DELAY: Duration = Duration::from_millis(150);
 /// The longest plan that is sent: with the signs that JSON adds to a text it must fit into a frame.
 const PLAN_MAX_BYTES: usize = 16 << 20;
 
-/// A run for a fleet.
 pub struct FleetJob<'a> {
     pub plan: &'a Plan,
     /// The server as the coordinator resolved it.
@@ -60,13 +59,11 @@ impl FleetJob<'_> {
 pub struct FleetResult {
     /// All agents together.
     pub driven: DriveResult,
-    /// One entry for each agent.
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,
 }
 
-/// What one agent did.
 #[derive(Clone, Debug)]
 pub struct AgentResult {
     pub host: Host,
@@ -79,7 +76,6 @@ pub struct AgentResult {
     pub clock_after: Option<ClockReading>,
     /// How long after the common start its last worker began, nanoseconds, by its own clock; absent if it was lost.
     pub start_delay_ns: Option<u64>,
-    /// What it measured in the window.
     pub measured: PartTotals,
     /// Why it was lost, if it was.
     pub lost: Option<String>,

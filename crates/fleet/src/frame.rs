@@ -55,9 +55,6 @@ pub(crate) fn write_frame(
 }
 
 /// Reads the next frame, and the number of its run.
-///
-/// # Errors
-/// If there is none, or it cannot be read.
 pub(crate) fn read_any_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
 ) -> Result<(u64, T), FrameError> {
@@ -79,9 +76,6 @@ pub(crate) fn read_any_frame<T: DeserializeOwned>(
 }
 
 /// Reads the next frame of the run with this number.
-///
-/// # Errors
-/// If there is none, it cannot be read, or it belongs to another run.
 pub(crate) fn read_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
     run: u64,

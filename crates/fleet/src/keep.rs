@@ -108,7 +108,6 @@ impl Keeping {
         }
     }
 
-    /// The coordinator has all.
     pub fn discard(&mut self) {
         if let Some((_, path)) = self.0.take() {
             let _ = std::fs::remove_file(path);
@@ -131,9 +130,6 @@ fn kept(folder: &Path) -> impl Iterator<Item = (String, File)> {
 }
 
 /// Reads the lines of the next piece; returns whether the file ends with them.
-///
-/// # Errors
-/// The file cannot be read, or is not text.
 fn read_lines(input: &mut impl BufRead, lines: &mut String) -> io::Result<bool> {
     while lines.len() < PIECE_BYTES && input.read_line(lines)? > 0 {}
     Ok(input.fill_buf()?.is_empty())

@@ -40,7 +40,6 @@ pub(crate) struct Part {
     pub lost: Option<String>,
 }
 
-/// A load in progress.
 pub(crate) struct Load<'a> {
     fleet: &'a mut Fleet,
     job: &'a FleetJob<'a>,

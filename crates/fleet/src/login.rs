@@ -19,9 +19,6 @@ use prony_wire::Secret;
 use std::sync::Arc;
 
 /// How an agent reaches the server that the coordinator reaches by the options of a replaced tool.
-///
-/// # Errors
-/// As of [`server_login`].
 pub(crate) fn server_login_of_tool(
     server: &ToolServer,
     target: &Target,

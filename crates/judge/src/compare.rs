@@ -67,7 +67,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict that follows from these differences.
     fn from_differences(differences: &[Difference]) -> Verdict {
         match differences
             .iter()

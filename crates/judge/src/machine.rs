@@ -137,7 +137,6 @@ fn of_server_machine<T>(
         .or_else(|| shared_machine_evidence(run).map(|_| of_client))
 }
 
-/// CPUs of the server's machine.
 pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
     let declared = run.server.declared.count(DeclaredFact::Cpus);
     of_server_machine(

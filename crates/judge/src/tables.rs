@@ -187,7 +187,6 @@ mod tests {
     use crate::sample::{observed_mut, observed_run};
     use prony_assertions::TextAssertions;
 
-    /// A run with these tables before and after.
     fn with_ids(before: &[(&str, &str)], after: &[(&str, &str)]) -> Run {
         let mut run = observed_run();
         run.workload.statements = vec![

@@ -13,7 +13,6 @@ use prony_document::QueryCounts;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalRow {
     /// The interval, merged from all workers.
@@ -38,7 +37,6 @@ pub struct Totals {
     pub health: Health,
     /// CPU time of each worker, nanoseconds.
     pub worker_cpu_ns: Vec<Option<u64>>,
-    /// The process and the machine.
     pub process: ProcessHealth,
     /// Queries and reconnects of the users.
     pub queries: QueryCounts,
@@ -266,7 +264,6 @@ impl Collector {
         self.pending_rows[index].interval = Some(sum);
     }
 
-    /// A worker has reached the drain.
     fn begin_drain(&mut self, worker: usize, span: Span) {
         // Every interval of the window gets a row, even if no transaction ended in the last ones.
         self.extend_pending_rows(span.index);

@@ -124,7 +124,6 @@ impl ExcludedTransactions {
     }
 }
 
-/// The figures of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// The interval's index, phase and times.

@@ -64,7 +64,6 @@ impl Recorder {
         recorder
     }
 
-    /// The times of the run.
     pub fn schedule(&self) -> &RunSchedule {
         &self.schedule
     }

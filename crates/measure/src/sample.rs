@@ -42,11 +42,9 @@ pub struct ServiceTimeParts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub kind: TxnKind,
-    /// How it ended.
     pub outcome: Outcome,
     /// When it was due: equal to `started_ns` in a closed loop.
     pub scheduled_ns: u64,
-    /// When it actually started.
     pub started_ns: u64,
     /// When its last reply was noticed.
     pub ended_ns: u64,

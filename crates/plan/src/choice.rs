@@ -13,7 +13,6 @@ pub trait Choice: Copy + PartialEq + 'static {
         Some(*value)
     }
 
-    /// The name of this value.
     fn name(self) -> &'static str {
         Self::ALL
             .iter()

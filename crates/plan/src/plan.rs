@@ -23,7 +23,6 @@ pub struct Plan {
     pub declared: Declared,
     /// Settings that the server shall have during the run.
     pub settings: ServerSettings,
-    /// The workload and its scale.
     pub workload: WorkloadPlan,
     /// How the load is driven.
     pub drive: DrivePlan,

@@ -79,7 +79,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The name of the file.
     pub(crate) fn file(&self) -> &'a str {
         self.file
     }
@@ -437,7 +436,6 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
-    /// Reads a list of strings.
     pub(crate) fn read_texts(&mut self, key: &'static str) -> InputValue<Vec<String>> {
         let (value, location) = self.read_value(key)?;
         let texts = value.as_array().and_then(|list| {
@@ -454,7 +452,6 @@ impl<'a, 'i> Section<'a, 'i> {
         Some(Located { value, location })
     }
 
-    /// Reads the name of a choice.
     pub(crate) fn read_choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();

@@ -25,7 +25,6 @@ pub fn system_error(error: &(impl fmt::Display + ?Sized)) -> String {
         .to_owned()
 }
 
-/// An error that is shown to users.
 pub trait UserError: std::error::Error {
     /// The parts of the error. None of them contains a password.
     fn parts(&self) -> ErrorParts;

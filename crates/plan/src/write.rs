@@ -75,7 +75,6 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The schema of `[sweep]`.
 fn sweep_schema() -> Value {
     let facts = DeclaredFact::ALL.iter().map(|fact| fact.name().to_owned());
     let facts = facts.map(|fact| (fact, json!({"type": ["string", "integer"]})));

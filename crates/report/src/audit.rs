@@ -13,7 +13,6 @@ use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// One run in an output.
 #[derive(Clone, Debug)]
 pub struct AuditedRun {
     /// The figures as they were printed.
@@ -24,7 +23,6 @@ pub struct AuditedRun {
     pub audit: Audit,
 }
 
-/// Writes the runs as text.
 pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (index, audited) in runs.iter().enumerate() {
@@ -99,7 +97,6 @@ fn figures_text(run: &Run) -> String {
     }
 }
 
-/// Writes the runs as one JSON document.
 pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
     let entries = runs.iter().map(|audited| {
         json!({

@@ -23,7 +23,6 @@ pub struct FleetMachine {
     pub server_version: String,
 }
 
-/// Writes the table.
 pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> io::Result<()> {
     let titles = [
         "machine",

@@ -79,7 +79,6 @@ pub(crate) fn verdict(run: &RunSummary) -> String {
     format!("{}{}", verdict.name(), answer.unwrap_or_default())
 }
 
-/// The primary figure of a run.
 pub(crate) fn figure(run: &RunSummary) -> String {
     match (run.nopm, run.tps) {
         (Some(nopm), _) => format!("{} NOPM", units::rate(nopm)),

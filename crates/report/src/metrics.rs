@@ -13,7 +13,6 @@ use hdrhistogram::{Counter, Histogram};
 use prony_store::{Second, ServerSecond};
 use std::io::{self, Write};
 
-/// The HTTP content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of the buckets of response times, in seconds.
@@ -27,7 +26,6 @@ pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static 
     families::list()
 }
 
-/// All metrics of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     /// Labels that describe the run, with their values; never a password.

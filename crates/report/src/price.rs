@@ -19,7 +19,6 @@ use std::io::{self, Write};
 /// Maximum length of a configuration's name in a table, in characters.
 const MAX_NAME_CHARS: usize = 24;
 
-/// Writes the prices as text.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     if prices.points.is_empty() {

@@ -41,7 +41,6 @@ impl<W: Write> Redraw<W> {
         })
     }
 
-    /// Replaces the lines.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         // Write each frame at once, so that a half-drawn frame is never visible.
         let old = self.rows();

@@ -104,7 +104,6 @@ const SERVER: &str = "server";
 const CLIENT: &str = "client";
 const SERVER_SETTINGS: &str = "server settings";
 
-/// All settings of a run that its document has.
 fn values(run: &Run) -> Vec<NamedValue> {
     let mut values = load_values(run);
     let workload = &run.workload;

@@ -58,7 +58,6 @@ pub struct RowEstimate {
     pub cost: Option<f64>,
 }
 
-/// Writes what a suite takes.
 pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&suite.id))?;
@@ -144,7 +143,6 @@ fn write_cost(out: &mut Printer<'_>, suite: &SuiteEstimate, prices: &SheetUsed) 
 
 const COLUMNS: [&str; 4] = ["figure", "published", "measured", "deviation"];
 
-/// The table of the rows.
 pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     // On a narrow screen only the first columns are visible: among them whether a row has run.
     let mut table = Table::new(&["row"])

@@ -7,7 +7,6 @@ use crate::style::Style;
 use crate::text::wrap;
 use std::io::{self, Write};
 
-/// A column of a table.
 struct Column {
     title: String,
     /// Whether its cells are texts; otherwise they are numbers.

@@ -160,7 +160,6 @@ fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
     }
 }
 
-/// Records what is known at the start of the load.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.name().to_owned();
     run.drive.io_reason = start.engine_reason.clone();

@@ -59,7 +59,6 @@ pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointF
 /// What observes the servers beside the first, which the run's own observer reads, during the load.
 #[derive(Default)]
 pub(crate) struct EndpointObservers {
-    /// Each with the index of its server.
     observers: Vec<(usize, ServerObserver)>,
 }
 

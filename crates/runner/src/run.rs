@@ -46,7 +46,6 @@ pub trait RunObserver {
     fn started(&mut self, _start: &LoadStart) {}
     /// The warm-up, which had no fixed length, ends as in this schedule.
     fn warmup_ends(&mut self, _schedule: &RunSchedule, _end: WarmupEnd) {}
-    /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
     fn draining(&mut self) {}
@@ -348,7 +347,6 @@ struct OpenWarmup {
     is_open: bool,
     at_rate: bool,
     seconds: WarmingUp,
-    /// What ended it.
     end: Option<WarmupEnd>,
 }
 

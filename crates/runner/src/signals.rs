@@ -32,7 +32,6 @@ impl TerminationSignal {
         self as u8
     }
 
-    /// The signal's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             TerminationSignal::HangUp => "SIGHUP (the terminal was closed)",

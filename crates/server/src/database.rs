@@ -20,7 +20,6 @@ pub enum DatabaseError {
     Refused {
         /// The action: a statement without passwords, or a phrase such as "reading pg_roles".
         action: String,
-        /// The server's error.
         source: Error,
     },
     /// `password_encryption` has an unknown value.
@@ -121,7 +120,6 @@ pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
     dropped.map(drop)
 }
 
-/// Drops a PostgreSQL role.
 pub fn drop_role(control: &mut Control, name: &str) -> Result<(), Error> {
     let name = POSTGRES.quote_identifier(name);
     control.execute(&format!("drop role {name}")).map(drop)

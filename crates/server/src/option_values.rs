@@ -56,7 +56,6 @@ impl OptionValues {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// Where the value was set.
     pub fn origin(&self, name: &str) -> Origin {
         let entry = self.0.get(name);
         entry.map_or(Origin::DEFAULTS, |(_, origin)| origin.clone())

@@ -265,9 +265,6 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
 
 /// The transactions among the last statements of each session of MySQL; none where the user may not read them, on MariaDB,
 /// where the server does not keep them by default, and on other servers.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_sequences(control: &mut Control) -> Result<Sequences, ControlError> {
     if control.dialect() != SqlDialect::MySql {
         return Ok(Sequences::new());

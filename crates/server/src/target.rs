@@ -54,7 +54,6 @@ pub struct Target {
     pub connect_timeout: Option<Duration>,
     /// How long the control connection waits for the server after login.
     pub wait_options: WaitOptions,
-    /// TCP socket options.
     pub tcp: TcpOptions,
     /// The protocol that the server speaks, with its own options.
     pub protocol: ProtocolOptions,
@@ -125,7 +124,6 @@ impl Target {
         self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
     }
 
-    /// What the sessions of the clients are for.
     pub fn session_use(&self) -> SessionUse {
         if self.has_own_statements {
             SessionUse::Own
@@ -225,15 +223,12 @@ impl Target {
     }
 }
 
-/// One address of the server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Socket address.
     pub address: Address,
     /// Host name as written, for the certificate check and for messages. For a unix socket it is
     /// the directory; it is empty if only `hostaddr` was given.
     pub host: String,
-    /// Port as written.
     pub port: u16,
     /// Password for this endpoint, from the URL, PGPASSWORD or the password file.
     pub password: Option<Secret>,

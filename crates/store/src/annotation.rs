@@ -48,7 +48,6 @@ pub fn check_label(label: &str) -> Result<(), String> {
     Err(problem.to_owned())
 }
 
-/// Extension of annotation files.
 pub(crate) const EXTENSION: &str = "about";
 
 impl RunStore {
@@ -63,9 +62,6 @@ impl RunStore {
     }
 
     /// Replaces the annotation of a run, by its full id.
-    ///
-    /// # Errors
-    /// If there is no such run, or the file cannot be written.
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
         if !self.has_id(id) {
             return Err(self.not_found(id));

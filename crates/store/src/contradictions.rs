@@ -58,7 +58,6 @@ pub fn contradictions(run: &Run) -> Vec<String> {
     found.into_sentences()
 }
 
-/// The contradictions that were found.
 #[derive(Default)]
 struct Contradictions {
     sentences: Vec<String>,

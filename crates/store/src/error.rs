@@ -16,9 +16,7 @@ pub enum StoreError {
     Io {
         /// The operation: `write`, `read`, `create the folder`...
         operation: &'static str,
-        /// The path that it was applied to.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// The journal cannot be written any more; the run continues.
@@ -28,7 +26,6 @@ pub enum StoreError {
     #[error("{source}; {}", consequence(self))]
     NotStored {
         source: Box<StoreError>,
-        /// The id of the run.
         id: String,
         /// Seconds of the run in the journal.
         stored_s: f64,
@@ -66,10 +63,7 @@ pub enum StoreError {
     /// A document of a later Prony.
     Newer { path: PathBuf, version: String },
     /// The run is still in progress.
-    Live {
-        /// The run.
-        id: String,
-    },
+    Live { id: String },
 }
 
 impl UserError for StoreError {

@@ -30,7 +30,6 @@ pub(crate) struct JournalFile {
 }
 
 impl JournalFile {
-    /// A journal in an empty file.
     pub(crate) fn new(path: PathBuf, file: File) -> JournalFile {
         JournalFile {
             path,

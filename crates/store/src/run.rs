@@ -176,7 +176,6 @@ impl Run {
         }
     }
 
-    /// The search of which it is a step.
     pub fn search(&self) -> Option<&RateSearch> {
         match self.experiment_kind()? {
             ExperimentKind::Search(search) => Some(search),

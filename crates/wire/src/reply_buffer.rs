@@ -19,7 +19,6 @@ pub(crate) struct RowBudget {
 }
 
 impl Default for RowBudget {
-    /// Keeps all rows.
     fn default() -> Self {
         RowBudget {
             max_bytes: usize::MAX,
@@ -37,7 +36,6 @@ impl RowBudget {
         self.max_bytes = max_bytes;
     }
 
-    /// Begins the next reply.
     pub(crate) fn begin(&mut self) {
         self.end_max = self.max_bytes;
     }

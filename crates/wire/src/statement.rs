@@ -23,7 +23,6 @@ pub enum Effect {
     Writes,
 }
 
-/// A placeholder in the text of a statement.
 #[derive(Clone, Debug)]
 struct Placeholder {
     /// Its bytes.
@@ -197,7 +196,6 @@ impl Statement {
         parsed.chain(0..unparsed_parameters as usize)
     }
 
-    /// The statement's effect on its transaction.
     pub fn effect(&self) -> Effect {
         self.effect
     }

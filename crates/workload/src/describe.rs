@@ -13,7 +13,6 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// The default value; if `None`, [`help`](Self::help) explains the default.
     pub default: Option<&'static str>,
-    /// One-line description.
     pub help: &'static str,
 }
 
@@ -67,7 +66,6 @@ pub(crate) const fn option(
     }
 }
 
-/// A table of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// The name; for numbered tables, that of the first.
@@ -138,7 +136,6 @@ pub struct CountedGrowth {
     pub counter: GrowthCounter,
 }
 
-/// How growth is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrowthCounter {
     /// The sum of a column of a small table.
@@ -152,7 +149,6 @@ pub enum GrowthCounter {
     /// the highest id before the run. The size of the tables does not matter.
     RowsWithNewIds {
         tables: Vec<String>,
-        /// The column of the id.
         column: &'static str,
     },
 }

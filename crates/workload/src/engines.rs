@@ -29,9 +29,6 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
 }
 
 /// Checks that a service can execute a workload.
-///
-/// # Errors
-/// It cannot; the message says why.
 pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
     let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
     let Some((service, why)) = refusal else {

@@ -18,7 +18,6 @@ pub enum Error {
     },
     /// A scale, number of loaders or option that this workload does not accept.
     InvalidRequest {
-        /// What is wrong.
         problem: String,
         /// What to use instead.
         hint: String,
@@ -26,7 +25,6 @@ pub enum Error {
     /// An invalid value of an option of this workload.
     Value {
         key: String,
-        /// The value in the plan.
         value: String,
         /// What it should be; completes "is not ...".
         expected: &'static str,
@@ -34,17 +32,11 @@ pub enum Error {
         hint: String,
     },
     /// The tables are missing, incomplete, foreign, or of a different scale.
-    Data {
-        /// What is wrong.
-        problem: String,
-        /// What to do.
-        remedy: Remedy,
-    },
+    Data { problem: String, remedy: Remedy },
     /// The server could not be reached, rejected a statement or went away.
     Server {
         /// What Prony was doing.
         activity: String,
-        /// The error of the server or the connection.
         source: prony_server::control::Error,
     },
     /// A load failed before its end.
@@ -53,14 +45,12 @@ pub enum Error {
         cause: Box<Error>,
         /// What is now in the database.
         left_behind: String,
-        /// What to do.
         remedy: Box<Remedy>,
     },
     /// The user stopped a load.
     Stopped {
         /// What is now in the database.
         left_behind: String,
-        /// What to do.
         remedy: Option<Remedy>,
     },
 }

@@ -24,7 +24,6 @@ pub struct LedgerTable {
     name: String,
 }
 
-/// What the table has of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientEntries {
     /// The client, from 0.
@@ -69,9 +68,6 @@ impl LedgerTable {
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.
-    ///
-    /// # Errors
-    /// The server refused.
     pub fn create(&self, control: &mut Control) -> Result<(), Error> {
         let dialect = control.dialect();
         let key = match dialect {
@@ -94,9 +90,6 @@ impl LedgerTable {
     }
 
     /// What the table has of each client.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn clients(&self, control: &mut Control) -> Result<Vec<ClientEntries>, Error> {
         let dialect = control.dialect();
         let table = dialect.quote_identifier(&self.name);
@@ -117,9 +110,6 @@ impl LedgerTable {
     /// The highest number of each client in the part of the table that may have changed since the reading before at the
     /// same server, for a reading that must be fast. On SQL Server, whose heap has no such order, in the whole table.
     /// `end`: where the table ended then, 0 for the first time; afterwards where it ends now.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn latest(&self, control: &mut Control, end: &mut u64) -> Result<Vec<(u32, u64)>, Error> {
         let name = &self.name;
         let table = control.dialect().quote_identifier(name);
@@ -150,9 +140,6 @@ impl LedgerTable {
     }
 
     /// All numbers of one client, in order.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn numbers(&self, control: &mut Control, client: u32) -> Result<Vec<u64>, Error> {
         let table = control.dialect().quote_identifier(&self.name);
         let select =
@@ -187,9 +174,6 @@ impl LedgerTable {
     }
 
     /// Drops the table.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn drop(&self, control: &mut Control) -> Result<(), Error> {
         let table = control.dialect().quote_identifier(&self.name);
         sql::execute(

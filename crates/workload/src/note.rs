@@ -39,14 +39,12 @@ pub const UNFINISHED_OPTIONS_CHARS: usize = 48;
 pub struct LoadNote {
     /// Description of the data; identical for identical data.
     pub description: String,
-    /// State of the table.
     pub stage: TableStage,
 }
 
 impl LoadNote {
     const PREFIX: &'static str = "prony: ";
 
-    /// The text of the comment.
     pub fn text(&self) -> String {
         format!(
             "{}{}; {}",

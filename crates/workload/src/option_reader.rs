@@ -148,7 +148,6 @@ impl<'a> OptionReader<'a> {
     }
 }
 
-/// The type of an option's value.
 pub trait OptionValue {
     fn read(reader: &mut OptionReader<'_>, name: &str) -> Self;
 }

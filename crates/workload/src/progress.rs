@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 /// Minimum time between two reports within a phase.
 const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What a load is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadPhase {
     /// Dropping the old tables and creating new ones.

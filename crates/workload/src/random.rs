@@ -144,7 +144,6 @@ pub struct ThreadRandom {
 /// The generators derived from a run's seed, by client and by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunGenerators {
-    /// Generators for the values of each client.
     pub clients: Vec<Random>,
     /// The default seed of hashes, unless it is set explicitly.
     pub default_seed: Option<i64>,
@@ -159,7 +158,6 @@ impl RunSeeds {
         }
     }
 
-    /// The generator of the next client.
     pub fn next_client(&mut self) -> Random {
         Random::new(self.base.next_u64())
     }
@@ -186,7 +184,6 @@ impl RunSeeds {
         }
     }
 
-    /// The generators of the next thread.
     pub fn next_thread(&mut self) -> ThreadRandom {
         ThreadRandom {
             script_choice: Random::new(self.base.next_u64()),

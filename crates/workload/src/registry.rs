@@ -32,9 +32,6 @@ static ALL: &[&dyn Workload] = &[
 ];
 
 /// Returns the workload with this name.
-///
-/// # Errors
-/// No workload has this name; the error suggests the nearest name and lists all.
 pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     if let Some(workload) = list().iter().find(|workload| workload.name() == name) {
         return Ok(*workload);

@@ -8,7 +8,6 @@ use std::fmt;
 /// An option of a load, with its value: `scale`, `table_size`, `seed`, `profile` or `partitions`.
 pub type LoadOption = (&'static str, String);
 
-/// A load that a remedy refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadSpec {
     pub workload: &'static str,
@@ -43,7 +42,6 @@ pub enum Remedy {
 /// The commands of a tool. The default methods are right for Prony, and for tools whose load commands replace
 /// tables and continue interrupted loads as Prony's does.
 pub trait Commands {
-    /// The command that loads tables.
     fn load_command(&self, load: &LoadSpec) -> String;
 
     /// The command that drops the tables of a load.

@@ -14,7 +14,6 @@ pub trait RowFormat {
     fn write_trailer(_: &mut Vec<u8>) {}
     /// Formats a timestamp, given in microseconds since 2000-01-01 00:00 UTC, which must be whole seconds.
     fn prepare_timestamp(micros: i64) -> Self::Timestamp;
-    /// Begins a row of this many fields.
     fn begin_row(out: &mut Vec<u8>, fields: i16);
     fn end_row(out: &mut Vec<u8>);
     /// Writes a whole number.
@@ -38,7 +37,6 @@ pub trait RowFormat {
 pub struct CopyBinary;
 
 impl CopyBinary {
-    /// The option of the COPY statement.
     pub const OPTION: &'static str = "format binary";
 }
 

@@ -32,7 +32,6 @@ pub enum IgnoredErrors {
     Codes(Vec<u32>),
 }
 
-/// An error as a driver reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedError {
     /// MySQL's error number, including those of its client; 0 on PostgreSQL.

@@ -169,9 +169,6 @@ pub trait Workload: Send + Sync {
     }
 
     /// The program of its virtual users, for the loaded data.
-    ///
-    /// # Errors
-    /// The data is missing, half-loaded, or of a different scale than requested.
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
 }
 
@@ -184,7 +181,6 @@ pub struct RateMetric {
     pub title: &'static str,
     /// The description where SQL Server counts something else.
     pub sql_server_title: Option<&'static str>,
-    /// What is counted.
     pub source: MetricSource,
     /// The theoretical maximum per unit of scale with the specification's keying and think times.
     pub ceiling_per_scale: Option<RateCeiling>,
@@ -211,7 +207,6 @@ pub struct RateCeiling {
     pub enforcing_setting: (&'static str, &'static str),
 }
 
-/// What a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricSource {
     /// Committed transactions of this kind.
@@ -223,7 +218,6 @@ pub enum MetricSource {
     TransactionsBegun,
 }
 
-/// The parameters of a load.
 pub struct LoadRequest<'a> {
     pub target: &'a Target,
     /// Scale (1 if absent) and options.
@@ -295,7 +289,6 @@ impl LoadRequest<'_> {
     }
 }
 
-/// A workload ready to run.
 pub struct ReadyWorkload {
     /// The program of its virtual users.
     pub program: Arc<dyn Program>,
@@ -321,7 +314,6 @@ pub struct LoadReport {
     pub scale: u32,
     /// Number of connections that sent rows concurrently.
     pub jobs: u32,
-    /// Rows of all tables.
     pub rows: u64,
     /// Bytes of rows sent, without protocol framing.
     pub bytes_sent: u64,
@@ -345,7 +337,6 @@ impl LoadReport {
     }
 }
 
-/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
     /// The scale of the data; `None` if it cannot be determined.

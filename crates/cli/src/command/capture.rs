@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// How often the last statements of the sessions are read: a server remembers few.
 const SEQUENCES_EVERY: Duration = Duration::from_secs(1);
 
-/// Executes the command.
 pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     if !args.log.is_empty() {
         return record(args);

@@ -47,7 +47,6 @@ pub fn start_with(
     Ok(server)
 }
 
-/// Starts a standby of a server.
 pub fn start_standby(
     primary: &EmbeddedPostgres,
     options: &EmbeddedOptions,

@@ -47,9 +47,6 @@ struct Finder<'a> {
 }
 
 /// Executes the command.
-///
-/// # Errors
-/// The input has a mistake, or a step cannot be executed or stored; the steps so far are printed first.
 pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
     let input = args.complete(input);
@@ -275,7 +272,6 @@ pub(super) fn probe_length(args: &FindArgs) -> Duration {
     args.step.unwrap_or(PROBE).min(PROBE)
 }
 
-/// The request of a step with this input.
 pub(super) fn request_of_step(
     args: &FindArgs,
     arguments: &[OsString],

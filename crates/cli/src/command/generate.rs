@@ -37,7 +37,6 @@ pub fn man_pages(args: &ManPagesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes the pages of a command and of its subcommands.
 fn write_pages(command: &clap::Command, args: &ManPagesArgs) -> Result<(), Failure> {
     let subcommands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     for subcommand in subcommands {

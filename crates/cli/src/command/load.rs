@@ -41,9 +41,7 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A load that has ended.
 pub struct FinishedLoad {
-    /// The workload of the tables.
     pub workload: &'static dyn Workload,
     pub report: LoadReport,
     /// The signals, handled since the start of the load.
@@ -64,7 +62,6 @@ pub struct LoadInput {
     pub is_confirmed: bool,
 }
 
-/// Loads the tables.
 pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     let mut plan_input = fleet::with_agents_of_environment(input.plan_input);
     // The rules of a plan's agents are those of a run.
@@ -234,7 +231,6 @@ pub fn load_summary(workload: &dyn Workload, report: &LoadReport) -> String {
     )
 }
 
-/// Shows the progress of a load in its view.
 struct ProgressView(Mutex<LoadProgressView<Stderr>>);
 
 impl Progress for ProgressView {

@@ -314,7 +314,6 @@ fn changed_settings(input: &PlanInput) -> String {
     }
 }
 
-/// The plan in one line.
 fn plan_summary(plan: &Plan) -> String {
     use prony_plan::{Choice, Pace, Stop, format_duration};
     let drive = &plan.drive;

@@ -136,7 +136,6 @@ pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     Ok(SheetText { file: name, text })
 }
 
-/// Parses and checks a sheet.
 pub fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     let SheetText { file, text } = sheet;
     PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
@@ -261,7 +260,6 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
     }
 }
 
-/// A run that a sheet names.
 struct SheetRun {
     /// Indexes of the sheet and of the configuration in it.
     position: (usize, usize),

@@ -110,7 +110,6 @@ fn annotate(
     Ok(())
 }
 
-/// The text to store; `None` if it is empty.
 fn non_empty(text: &str) -> Option<String> {
     let text = plain(text);
     (!text.is_empty()).then_some(text)

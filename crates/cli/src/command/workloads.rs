@@ -118,7 +118,6 @@ fn write_section(
     Ok(())
 }
 
-/// The engines on which a workload runs.
 pub fn engine_names(workload: &dyn Workload) -> String {
     let dialects = workload.dialects().iter();
     let names = dialects.flat_map(|dialect| dialect.products().map(|product| product.name));

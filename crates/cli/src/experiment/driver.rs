@@ -46,7 +46,6 @@ pub trait Schedule {
     }
 }
 
-/// Shows a run that has ended.
 pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
     output::show(|out, style| match format {
         ResultFormat::Json => json::write_line(out, result.run()),
@@ -59,7 +58,6 @@ pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure>
 }
 
 pub struct ExperimentDriver<'a> {
-    /// The signals that end the experiment.
     pub signals: &'a Signals,
     /// Where the figures of all runs are served: one listener answers during pauses too, and keeps the port.
     pub metrics: Option<&'a MetricsServer>,

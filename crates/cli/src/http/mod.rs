@@ -80,9 +80,6 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// Starts to listen; `origin` is where the address was given: a flag, or a place in a plan.
-    ///
-    /// # Errors
-    /// If the address does not belong to this machine, or is in use.
     pub fn listen(
         listen: &ListenAddress,
         origin: &str,
@@ -120,7 +117,6 @@ impl HttpServer {
         })
     }
 
-    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -16,9 +16,6 @@ use prony_workload::Workload;
 const MAX_CANDIDATES: usize = 100;
 
 /// The runs of a workload with which requirements compare.
-///
-/// # Errors
-/// There is no run of that label or name.
 pub fn load_baselines<'a>(
     workload: &str,
     requirements: impl IntoIterator<Item = &'a Requirement>,

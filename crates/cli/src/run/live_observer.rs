@@ -13,7 +13,6 @@ use prony_store::{Run, StoreError, WarmupEnd};
 use std::io::Stderr;
 use std::time::Duration;
 
-/// Shows one run.
 pub struct LiveObserver<'a> {
     view: LiveView<Stderr>,
     /// The server for Prometheus, if there is one.

@@ -29,7 +29,6 @@ pub struct ChangedServer {
     restart: Option<String>,
 }
 
-/// One of the servers of a run.
 struct ChangedHost {
     /// The server without the settings of the sessions; a signal does not end waits for it.
     target: Target,

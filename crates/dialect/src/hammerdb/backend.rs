@@ -24,7 +24,6 @@ pub trait Backend {
 
     fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
-    /// Deletes the schema and its role.
     fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;

@@ -61,7 +61,6 @@ pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
     DICTIONARIES.get(prefix).map(Vec::as_slice)
 }
 
-/// The prefix of a database's settings.
 pub(super) fn database_prefix(product: Product) -> &'static str {
     let database = DATABASES.iter().find(|(.., known)| *known == Some(product));
     database.map_or(GENERIC, |(_, prefix, _)| prefix)

@@ -57,7 +57,6 @@ pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
     text
 }
 
-/// Prints the states of virtual users.
 pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUsers>) {
     let Some(users) = users else {
         puts(backend, "No Virtual Users found");

@@ -21,9 +21,7 @@ pub struct ProcTiming {
     pub p99_ns: u64,
     /// The 95th percentile.
     pub p95_ns: u64,
-    /// The median.
     pub p50_ns: u64,
-    /// The standard deviation.
     pub deviation_ns: f64,
 }
 
@@ -62,14 +60,12 @@ impl ProcTiming {
     }
 }
 
-/// The timings of one virtual user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserTiming {
     /// The virtual user's number; the first that runs transactions is 2.
     pub vuser: u32,
     /// Nanoseconds from the start of the user's first call to the end of the last call.
     pub elapsed_ns: u64,
-    /// The timings of its routines.
     pub procs: Vec<ProcTiming>,
 }
 
@@ -77,7 +73,6 @@ pub struct UserTiming {
 pub struct TimeProfile {
     /// The database's name, such as `PostgreSQL`.
     pub database: String,
-    /// The date at which the profile was written.
     pub date: String,
     pub users: Vec<UserTiming>,
     /// All virtual users together, merged by the caller, which has the histograms.

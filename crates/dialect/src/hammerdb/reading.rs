@@ -12,7 +12,6 @@ use prony_store::{ReportedRun, Setting};
 #[derive(Default)]
 struct OutputReader {
     runs: Vec<ReportedRun>,
-    /// The run that is being read.
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,

@@ -19,7 +19,6 @@ pub struct Ssl {
     pub client_cert: Option<(String, String)>,
 }
 
-/// How to connect to SQL Server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqlServerConnection {
     /// Whether the port applies (`mssqls_tcp`); otherwise the host determines it: it may name an instance or
@@ -52,7 +51,6 @@ pub struct Login {
     pub sql_server: Option<SqlServerConnection>,
     /// The role that logs in.
     pub user: String,
-    /// The role's password.
     pub password: Secret,
     pub database: String,
 }
@@ -73,7 +71,6 @@ impl Login {
         dictionary::database_name(dictionary::database_prefix(self.product))
     }
 
-    /// The section of the dictionary that has the password.
     pub fn password_section(&self) -> &'static str {
         match self.product.dialect {
             SqlDialect::PostgreSql | SqlDialect::MySql => "tpcc",
@@ -108,7 +105,6 @@ pub struct OutputOptions {
 pub struct TransactionCounter {
     /// Seconds between two counts.
     pub refresh_s: u64,
-    /// The log file's path.
     pub log_path: Option<String>,
     /// Whether the time is logged with each count.
     pub logs_timestamps: bool,
@@ -187,7 +183,6 @@ pub struct RunRequest {
     pub login: Login,
     /// The superuser, in the schema's database, for the checkpoint and the vacuum after the run.
     pub superuser: Login,
-    /// How the run ends.
     pub driver: Driver,
     /// Virtual users that run transactions; the monitor is not counted.
     pub vusers: u32,
@@ -201,7 +196,6 @@ pub struct RunRequest {
     pub all_warehouses: bool,
     /// Whether to call procedures instead of functions.
     pub stored_procedures: bool,
-    /// The path of the time profile, if one is requested.
     pub time_profile_path: Option<String>,
     /// The time between the starts of two virtual users, in milliseconds.
     pub user_delay_ms: u64,

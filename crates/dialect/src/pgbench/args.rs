@@ -29,10 +29,6 @@ const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;
 
 /// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
 /// `arguments`: the arguments after it.
-///
-/// # Errors
-///
-/// The error of this level of pgbench.
 pub fn parse_args(
     argv0: &str,
     arguments: &[OsString],

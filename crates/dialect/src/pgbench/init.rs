@@ -12,7 +12,6 @@ use prony_workload::tpcb::{TELLERS_PER_BRANCH, Table};
 /// The lowest scale at which pgbench_accounts has a bigint key.
 const BIGINT_SCALE: u32 = 20_000;
 
-/// One action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupAction {
     /// Print this text on standard error, without change.

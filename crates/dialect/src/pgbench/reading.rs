@@ -26,7 +26,6 @@ struct ScriptSection {
     mean_ms: Option<f64>,
 }
 
-/// The state of reading one report.
 #[derive(Default)]
 struct ReportReader {
     run: ReportedRun,

@@ -65,14 +65,12 @@ impl Counts {
     }
 }
 
-/// The data of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// The options of the run, with its scripts.
     pub options: RunOptions,
     /// The scale, counted or from `-s`, and the partitions, if a builtin script runs.
     pub tables: TableFacts,
-    /// All transactions.
     pub counts: Counts,
     /// Successful transactions that took longer than `-L`.
     pub over_latency_limit: u64,
@@ -86,25 +84,20 @@ pub struct RunReport {
     pub scripts: Vec<ScriptReport>,
 }
 
-/// A script's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptReport {
-    /// The counts of the script's transactions.
     pub counts: Counts,
     /// The script's commands in order, for `-r`.
     pub commands: Vec<CommandReport>,
 }
 
-/// A command's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandReport {
     /// The first line of the command, as pgbench prints it.
     pub first_line: String,
-    /// The durations of the command.
     pub latency: Moments,
     /// Errors that were not retried.
     pub failures: u64,
-    /// Errors that were retried.
     pub retries: u64,
 }
 

@@ -10,7 +10,6 @@ use super::report::{CommandReport, Counts, RunReport, ScriptReport};
 use prony_measure::{Distribution, ErrorClass, ErrorLedger, Tally, Totals};
 use prony_workload::script::{CommandStats, Script};
 
-/// The measured figures of a run.
 pub struct MeasuredRun<'a> {
     /// All transactions; each script is a kind.
     pub totals: &'a Totals,
@@ -20,7 +19,6 @@ pub struct MeasuredRun<'a> {
     pub commands: &'a [Vec<CommandStats>],
 }
 
-/// The data of the report.
 pub fn run_report(
     options: &RunOptions,
     tables: TableFacts,

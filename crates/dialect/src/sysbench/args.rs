@@ -31,10 +31,6 @@ pub trait Host {
 }
 
 /// Parses the arguments after the program's name.
-///
-/// # Errors
-///
-/// The error of this version of sysbench, or an option that Prony does not support.
 pub fn parse_args(
     arguments: &[OsString],
     compat: Compat,

@@ -8,7 +8,6 @@ use super::spec::{self, OptionSpec};
 /// The section of `tests.txt` with the options that all tests except `bulk_insert` share.
 const SHARED_GROUP: &str = "all but bulk_insert";
 
-/// Commands of a bundled test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Creates and fills the tables.
@@ -95,10 +94,6 @@ impl BundledTest {
     }
 
     /// The text of `help` after the banner, if the test was called by `name`.
-    ///
-    /// # Errors
-    ///
-    /// The test has no help; the error is the line for standard error.
     pub fn help(&self, name: &str, compat: Compat) -> Result<String, String> {
         if !self.declares_options {
             return Err(format!(

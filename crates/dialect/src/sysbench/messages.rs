@@ -50,7 +50,6 @@ pub fn not_a_database_test(test: &str) -> String {
     format!("'{test}' does not measure a database, and Prony measures databases only.")
 }
 
-/// The error of an unknown command.
 pub fn unknown_command(name: &str) -> String {
     format!("Unknown command: {name}")
 }

@@ -36,7 +36,6 @@ pub struct NativeCommand {
     pub extras: Vec<RawOption>,
 }
 
-/// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
     /// Standard input.
@@ -51,7 +50,6 @@ pub struct ScriptCommand {
     /// Printed first: warnings and the banner.
     pub preamble: Output,
     pub source: ScriptSource,
-    /// The script's name on the command line.
     pub name: String,
     /// The command: the second operand of the command line.
     pub command: Option<String>,
@@ -67,7 +65,6 @@ pub struct ScriptCommand {
 pub struct RawOption {
     /// The name as written, without the dashes.
     pub raw_name: String,
-    /// The name with `_`.
     pub name: String,
     /// The value; `None` without `=`.
     pub value: Option<String>,
@@ -98,7 +95,6 @@ impl fmt::Debug for RawOption {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneralOptions {
-    /// The version of sysbench that has these options.
     pub compat: Compat,
     /// `--threads`, at least 1.
     pub threads: u32,
@@ -171,7 +167,6 @@ pub struct MysqlOptions {
     /// The sockets. If there is one, hosts and ports are ignored.
     pub sockets: Vec<String>,
     pub user: String,
-    /// The user's password.
     pub password: Secret,
     pub database: String,
     /// `--mysql-ssl`: up to version 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
@@ -196,7 +191,6 @@ pub struct PgsqlOptions {
     pub host: String,
     pub port: u16,
     pub user: String,
-    /// The user's password.
     pub password: Secret,
     pub database: String,
     /// `--pgsql-sslmode`; `None` up to version 1.0, for libpq's default.

@@ -38,7 +38,6 @@ pub fn fatal_line(text: &str) -> String {
     format!("FATAL: {text}\n")
 }
 
-/// A log line with a warning.
 pub fn warning_line(text: &str) -> String {
     format!("WARNING: {text}\n")
 }
@@ -60,7 +59,6 @@ pub enum LogLevel {
     Notice = 3,
     /// Additional information.
     Info = 4,
-    /// Debugging output.
     Debug = 5,
 }
 

@@ -44,10 +44,6 @@ fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
 
 /// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors of this
 /// machine.
-///
-/// # Errors
-///
-/// The value of `--db-ps-mode` is invalid. The error is the line of the log.
 pub fn drive_plan(
     settings: &GeneralOptions,
     processors: usize,

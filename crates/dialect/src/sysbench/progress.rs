@@ -8,7 +8,6 @@ use prony_measure::QueryCounts;
 /// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events that succeeded.
     pub events: u64,
     pub queries: QueryCounts,
 }
@@ -18,7 +17,6 @@ pub struct Counters {
 pub struct QueueState {
     /// Waiting events.
     pub length: u64,
-    /// Events in progress.
     pub concurrency: u64,
 }
 

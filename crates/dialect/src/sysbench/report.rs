@@ -11,11 +11,9 @@ use super::progress::{Counters, per_second};
 pub struct Latency {
     /// The shortest event.
     pub min_ms: f64,
-    /// The mean.
     pub avg_ms: f64,
     /// The longest event.
     pub max_ms: f64,
-    /// The sum of all events.
     pub sum_ms: f64,
 }
 

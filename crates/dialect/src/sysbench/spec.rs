@@ -8,7 +8,6 @@ use super::number;
 use crate::table;
 use std::sync::LazyLock;
 
-/// The type of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
     Bool,
@@ -58,11 +57,9 @@ pub struct OptionSpec {
     pub value_type: ValueType,
     /// The default; `None` if help prints no default.
     pub default: Option<&'static str>,
-    /// The description in help.
     help: &'static str,
     /// The section of `options.txt` or `tests.txt` that contains the option.
     pub(super) group: &'static str,
-    /// The version that has the option, if only one version has it.
     only_version: Option<Compat>,
 }
 
@@ -136,7 +133,6 @@ pub(super) fn test_options(compat: Compat) -> impl Iterator<Item = &'static Opti
     TEST_OPTIONS.iter().filter(move |spec| spec.is_in(compat))
 }
 
-/// The lines of these options in help.
 pub(super) fn help_lines(specs: &[&OptionSpec]) -> String {
     let flag = |spec: &OptionSpec| format!("--{}{}", spec.name, spec.value_type.placeholder());
     let width = specs.iter().map(|spec| flag(spec).len()).max().unwrap_or(0);

@@ -17,15 +17,12 @@ use std::os::fd::OwnedFd;
 /// Index of a connection in its worker, from 0.
 pub type Slot = u32;
 
-/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct IoEvent {
-    /// The slot of the connection.
     pub slot: Slot,
     /// How many connections the slot has had. An event with an older number belongs to an earlier connection,
     /// and is dropped.
     pub generation: u32,
-    /// What happened.
     pub kind: IoEventKind,
 }
 
@@ -100,7 +97,6 @@ impl Default for WaitStrategy {
     }
 }
 
-/// A socket that is connected.
 pub struct OpenSocket {
     pub(crate) descriptor: OwnedFd,
     /// Whether it uses TCP, for which the kernel provides timestamps.
@@ -120,9 +116,6 @@ pub trait Io {
 
     /// Starts to connect; [`IoEventKind::Opened`] or [`IoEventKind::Closed`] follows. An earlier connection
     /// of this slot must have been closed.
-    ///
-    /// # Errors
-    /// If no socket can be created, mostly for lack of file descriptors.
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()>;
 
     /// Closes a connection, after sending `closing_message` if the socket accepts it.

@@ -81,7 +81,6 @@ enum SendState {
     Sending,
 }
 
-/// One connection of the engine.
 #[derive(Default)]
 struct Connection {
     socket: Option<OwnedFd>,

@@ -37,7 +37,6 @@ pub const OVER_RATE: &str = "rate";
 const PACE: &str = "pace";
 /// What a search over clients varies.
 pub const OVER_CLIENTS: &str = "clients";
-/// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
 /// A step of a search.
@@ -306,7 +305,6 @@ impl CapacityStep {
     }
 }
 
-/// What was required of a run.
 fn required_of(run: &Run) -> Vec<Requirement> {
     let results = run.answer.iter().flat_map(|answer| &answer.results);
     results.map(|result| result.requirement.clone()).collect()

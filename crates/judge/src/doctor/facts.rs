@@ -13,13 +13,11 @@ pub struct IntendedLoad {
 }
 
 impl IntendedLoad {
-    /// The connections of all clients.
     pub(super) fn connections(self) -> u64 {
         u64::from(self.clients) * (1 + u64::from(self.has_read_server))
     }
 }
 
-/// The client's machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineFacts {
     /// Hard limit on open files of a process, to which Prony raises its soft limit; `u64::MAX`: unlimited.
@@ -42,7 +40,6 @@ pub struct MachineFacts {
     pub io_uring_problem: Option<String>,
     /// `kernel.io_uring_disabled`: 0 allows it to all processes.
     pub io_uring_disabled: Option<u32>,
-    /// How the frequency of the CPUs is set.
     pub cpu_frequency: Option<CpuFrequency>,
     /// The CPUs that this process may use.
     pub cpus: Vec<u32>,
@@ -88,14 +85,12 @@ pub struct CgroupLimits {
     pub is_known: bool,
     /// CPU time per time, in CPUs; `None`: unlimited.
     pub cpus: Option<f64>,
-    /// The file with that limit.
     pub cpu_file: String,
     /// Memory, bytes; `None`: unlimited.
     pub memory_bytes: Option<u64>,
     /// Memory that the group with that limit uses, without file pages that the kernel drops if it needs memory,
     /// bytes.
     pub memory_used_bytes: u64,
-    /// The file with that limit.
     pub memory_file: String,
 }
 
@@ -108,7 +103,6 @@ pub struct IdleUsage {
     pub busy_share: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
     pub steal_share: Option<f64>,
-    /// Bytes swapped in and out.
     pub swapped_bytes: Option<u64>,
 }
 
@@ -124,7 +118,6 @@ pub struct NetworkInterface {
     pub receive_queues: u32,
     /// The CPUs to which receive packet steering (RPS) spreads the packets of the queues together.
     pub rps_cpus: Vec<u32>,
-    /// The CPUs that handle its interrupts.
     pub interrupt_cpus: Vec<u32>,
     pub numa_node: Option<u32>,
 }
@@ -220,7 +213,6 @@ impl Default for StorageProbe {
 /// Reads of pages that were not in the server's cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadProbe {
-    /// The table that was read.
     pub table: String,
     /// Bytes that came from outside of the server's cache.
     pub bytes: u64,

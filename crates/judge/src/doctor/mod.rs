@@ -80,7 +80,6 @@ pub fn examine(
     }
 }
 
-/// Findings with their ids.
 fn named<const N: usize>(findings: [(&str, DoctorFinding); N]) -> Vec<DoctorFinding> {
     let named = findings.map(|(id, finding)| DoctorFinding {
         id: id.to_owned(),

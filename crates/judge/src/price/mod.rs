@@ -30,13 +30,11 @@ pub use prony_plan::sheet::{Configuration, PriceDate, PriceSheet};
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 
-/// A configuration and a run that was measured on it.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
     pub sheet: &'a PriceSheet,
     /// The configuration, with its cost.
     pub configuration: &'a Configuration,
-    /// One run on the configuration.
     pub run: &'a Run,
 }
 
@@ -96,17 +94,14 @@ pub enum PriceError {
     )]
     Currencies {
         first: String,
-        /// Currency of the first sheet.
         first_currency: String,
         /// A sheet in a different currency.
         second: String,
-        /// Currency of that sheet.
         second_currency: String,
     },
 }
 
 impl PriceError {
-    /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
             PriceError::NoRuns => {

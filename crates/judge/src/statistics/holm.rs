@@ -3,7 +3,6 @@
 //! In: the p values of one family. Out: which of them are differences, such that if all are equal, at most
 //! one family in twenty shows a difference. Must never: depend on the order of the p values.
 
-/// The result of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {
     /// Whether the difference is significant.

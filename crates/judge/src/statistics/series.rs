@@ -27,7 +27,6 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
     pub mean: f64,
-    /// The variance of that mean.
     pub variance: f64,
     /// The effective sample size: the equivalent number of independent values.
     pub effective_size: f64,

@@ -46,7 +46,6 @@ pub enum UslFit {
 }
 
 impl Usl {
-    /// The throughput at this concurrency.
     pub fn throughput(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }

@@ -191,11 +191,9 @@ impl Fit {
 
 /// Expected sums, as multiples of the variance of a bin.
 struct Expected {
-    /// Squares of the residuals.
     residuals: f64,
     /// Products of neighbouring residuals.
     neighbours: f64,
-    /// Square of the size of the change.
     size: f64,
 }
 

@@ -120,7 +120,6 @@ fn mean_ns((samples, sum_ns): (u64, u128)) -> Option<f64> {
     (samples > 0).then(|| sum_ns as f64 / samples as f64)
 }
 
-/// Adds the CPU times of workers to sums.
 pub(crate) fn add_worker_cpu(sums_ns: &mut Vec<Option<u64>>, worker_cpu_ns: &[Option<u64>]) {
     let workers = sums_ns.len().max(worker_cpu_ns.len());
     sums_ns.resize(workers, None);

@@ -147,7 +147,6 @@ impl SerializedTally {
     }
 }
 
-/// A decoded tally.
 pub(super) type SparseTally = SerializedTally<SparseTimes<u32>>;
 
 impl SparseTally {

@@ -15,7 +15,6 @@ use prony_document::Setting;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A variant of a plan.
 #[derive(Clone, Default, PartialEq)]
 pub struct VariantInput {
     /// Name of the variant, with its location.

@@ -42,7 +42,6 @@ pub const LEDGER_VARIANTS: [&str; 2] = ["without-ledger", "with-ledger"];
 pub const MAX_NAME_CHARS: usize = 32;
 
 choices! {
-    /// The order of the runs of an experiment.
     #[derive(Default)]
     #[schemars(rename = "Order")]
     pub enum RunOrder {
@@ -90,12 +89,10 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// One of the plans that an experiment compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// The name of its TOML table (`[variants.NAME]`); without variants, the name of the workload.
     pub name: String,
-    /// The plan of the variant.
     pub plan: Plan,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,
@@ -105,14 +102,12 @@ pub struct Variant {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentRun {
-    /// Index of the variant.
     pub variant: usize,
     /// Number of the repeat, from 1.
     pub repeat: u32,
 }
 
 impl Experiment {
-    /// Number of runs of the experiment.
     pub fn run_count(&self) -> u32 {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         self.repeats.saturating_mul(variants)

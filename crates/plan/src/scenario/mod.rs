@@ -215,7 +215,6 @@ choices! {
 }
 
 impl ScenarioScript {
-    /// Name of the script's file.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::IndexInsert => "index-insert.sql",
@@ -284,7 +283,6 @@ pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
     scenario_tables().iter().flat_map(|table| &table.scenarios)
 }
 
-/// The error for an unknown scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub struct UnknownScenario {
@@ -300,9 +298,6 @@ impl UserError for UnknownScenario {
 }
 
 /// The scenario with this id.
-///
-/// # Errors
-/// If there is none; the error suggests similar ids.
 pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
         return Ok(scenario);

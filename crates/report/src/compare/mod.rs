@@ -40,7 +40,6 @@ const MAX_NOTES: usize = 20;
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 
-/// What the figures of CPU time are.
 const CPU_TIME: &str = "client CPU, server CPU: CPU time for each committed transaction.";
 
 /// Maximum length of a line that describes a run, in characters.
@@ -175,7 +174,6 @@ pub fn write(
     Ok(())
 }
 
-/// Writes the runs of each side.
 fn write_sides(
     out: &mut Printer<'_>,
     runs: &[Vec<&Run>],

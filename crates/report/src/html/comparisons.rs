@@ -79,7 +79,6 @@ impl<'a> PageSides<'a> {
         self.sides.iter().map(|side| side.name.clone()).collect()
     }
 
-    /// The comparison of all sides with the first.
     pub fn compare(&self) -> SidesComparison {
         compare_sides(&self.sides, &CompareOptions::default())
     }
@@ -228,7 +227,6 @@ pub fn write_sentences(
     sentences.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
-/// Writes the verdict of a comparison.
 fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,

@@ -27,7 +27,6 @@ const MAX_NAME_CHARS: usize = 23;
 /// The percentile of the response time in the plot of runs.
 const PERCENTILE: f64 = 99.0;
 
-/// A row of a plot.
 struct DotRow {
     name: String,
     /// `None` if there is no figure.

@@ -42,7 +42,6 @@ impl Drawing {
         )
     }
 
-    /// Draws a rectangle: left, top, width and height.
     pub fn rectangle(&mut self, class: &str, [left, top, width, height]: [f64; 4]) -> fmt::Result {
         write_markup!(
             self.html,
@@ -89,7 +88,6 @@ impl Drawing {
 pub struct LineGroup {
     /// The number of their look.
     pub number: usize,
-    /// Their name in the legend.
     pub name: String,
 }
 

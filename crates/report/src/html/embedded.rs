@@ -23,7 +23,6 @@ const LARGE_TEXT_BYTES: usize = 32 << 20;
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 const ELEMENT_END: &str = "</script>";
 
-/// What an embedded text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The document of a run.
@@ -79,7 +78,6 @@ impl EmbeddedText {
         }
     }
 
-    /// Writes the text as an element.
     pub fn write(&self, out: &mut Html, content: Content) -> fmt::Result {
         writeln_markup!(
             out,

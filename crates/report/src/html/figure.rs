@@ -117,7 +117,6 @@ pub struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// Writes the figure with its drawing.
     pub fn write(&self, out: &mut Html, drawing: &Drawing) -> fmt::Result {
         writeln_markup!(
             out,

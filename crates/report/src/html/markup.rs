@@ -30,7 +30,6 @@ impl Html {
         self.0.write_fmt(template)
     }
 
-    /// The markup as text.
     pub fn into_string(self) -> String {
         self.0
     }

@@ -73,7 +73,6 @@ const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("recut.js"));
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
 /// The version of the page format.
 const FORMAT: u32 = 1;
-/// End of every page.
 const PAGE_END: &str = "</html>\n";
 /// Start of the element that names the build; its version follows.
 const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
@@ -101,7 +100,6 @@ pub fn write(
     write_contents(out, &contents, build)
 }
 
-/// What a page is made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageContents<'a> {
     pub form: PageForm,
@@ -146,7 +144,6 @@ pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), Pric
         .map(drop)
 }
 
-/// Generates the page of these documents.
 fn generate_page(
     documents: &[Document],
     page_prices: Option<&PagePrices>,
@@ -255,7 +252,6 @@ pub fn policy_of(page: &str) -> Option<String> {
     Some(policy.to_owned())
 }
 
-/// Writes the head of a page.
 fn write_head(
     out: &mut Html,
     start: Html,
@@ -411,12 +407,10 @@ fn write_fold(
     )
 }
 
-/// Writes what is absent, and why.
 fn write_absent(out: &mut Html, what: &str, why: &str) -> fmt::Result {
     writeln_markup!(out, "<p class=\"absent\">{}: {}.</p>", what, why)
 }
 
-/// Writes a verdict in the colour of its class.
 fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
     writeln_markup!(
         out,

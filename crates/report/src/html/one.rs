@@ -298,7 +298,6 @@ pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the findings of the checks.
 pub fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
         out.push_str("<p>The checks found no problems.</p>\n");

@@ -6,7 +6,6 @@
 /// Maximum number of ticks on an axis.
 const MAX_TICKS: usize = 12;
 
-/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// The values at both ends; their logarithms on a logarithmic scale.

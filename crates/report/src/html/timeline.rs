@@ -19,7 +19,6 @@ const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
-    /// The name in the legend.
     pub name: String,
     /// One value for each span; `None` if unknown.
     pub values: Vec<Option<f64>>,
@@ -101,9 +100,7 @@ impl Axis {
 /// Draws what is behind the lines of a chart, on its time axis and its value axis.
 pub type Background<'a> = &'a dyn Fn(&mut Drawing, &Scale, &Scale) -> fmt::Result;
 
-/// What a chart shows.
 pub struct Chart<'a> {
-    /// Prefix of its id.
     pub id: &'a str,
     pub title: &'a str,
     pub lines: Vec<ChartLine>,

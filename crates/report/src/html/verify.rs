@@ -147,7 +147,6 @@ fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
     documents.collect()
 }
 
-/// The prices of a page, if it has any.
 fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>, VerifyError> {
     let json = EmbeddedText::read_all(text, Content::Prices).next();
     let json = json.transpose().map_err(|error| match error {

@@ -37,7 +37,6 @@ pub struct LiveState {
 }
 
 impl LiveState {
-    /// Adds a second of the run.
     pub fn add_second(&mut self, second: &Second) {
         let (at_s, seconds) = (second.at_s, second.length_s);
         self.failed += second.failed;

@@ -71,7 +71,6 @@ pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
 }
 
-/// Writes the findings of the checks.
 pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.checks.is_empty() {
         return Ok(());

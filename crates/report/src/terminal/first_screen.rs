@@ -197,7 +197,6 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::labelled("scope", scope, width, 1));
 }
 
-/// The name of a check with a text of it.
 fn id_and_text(check: &Check, text: &str) -> String {
     plain(&format!("{}: {text}", check.id))
 }

@@ -72,7 +72,6 @@ const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact inter
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
      side, or 5 if up to six sides are compared with the first.";
 
-/// The caution about changes that are means of pairs.
 const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took turns, so that what disturbs both runs of a pair cancels out. Their \
      intervals assume that the logarithms of these ratios are normally distributed.";
 
@@ -243,7 +242,6 @@ pub(crate) fn labels(side: &SideComparison) -> [String; 2] {
     side.labels.each_ref().map(|label| plain(label))
 }
 
-/// One figure of a side in a sentence.
 pub(crate) fn side_figure_sentence(side: &SideComparison, compared: &FigureComparison) -> String {
     let [first, second] = labels(side);
     figure_sentence([&first, &second], compared)

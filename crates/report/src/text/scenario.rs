@@ -49,7 +49,6 @@ pub(crate) fn not_comparable_sentence(subject: &str, reasons: &[&str]) -> Option
     (!reasons.is_empty()).then(sentence)
 }
 
-/// Text that compares the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let data = if observed.whole_database {
         "the whole database, including other tables,"

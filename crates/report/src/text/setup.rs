@@ -8,7 +8,6 @@ use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
 };
 
-/// The client's health, in sentences.
 pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
     let client = &run.client_health();
     // Every iteration of the loop takes some time: zero means not measured.

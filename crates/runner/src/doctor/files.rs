@@ -33,7 +33,6 @@ impl SystemFiles {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The number in a file.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }

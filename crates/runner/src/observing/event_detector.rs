@@ -149,7 +149,6 @@ impl EventDetector {
     }
 }
 
-/// The kind of event that reports this activity.
 fn event_kind(activity: ActivityKind) -> EventKind {
     match activity {
         ActivityKind::Vacuum => EventKind::Vacuum,

@@ -68,7 +68,6 @@ pub struct WithOrigin<T> {
     pub origin: String,
 }
 
-/// Input of the observing thread.
 pub(crate) struct ServerObserverInput {
     pub target: Target,
     /// Its settings before the run.
@@ -83,7 +82,6 @@ pub(crate) struct ServerObserverInput {
     pub reads_others_after: bool,
 }
 
-/// A message from the observing thread.
 enum ObserverMessage {
     Second(Box<ServerSecond>),
     Event(Event),
@@ -99,12 +97,10 @@ struct FinalObservation {
     cost: ObserverCost,
 }
 
-/// A request to the observing thread to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopRequest {
     /// Read the server's state first.
     ReadState,
-    /// Stop at once.
     AtOnce,
 }
 

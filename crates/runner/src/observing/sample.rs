@@ -29,7 +29,6 @@ pub(super) struct ServerSample {
     pub(super) throttled_s: Option<f64>,
 }
 
-/// Reads the server's machine and this one.
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
     /// Consecutive failures of the node_exporter.

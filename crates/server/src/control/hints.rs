@@ -5,7 +5,6 @@
 use prony_wire::{ConnectError, Protocol};
 use rustls::{CertificateError, Error as TlsError};
 
-/// The hint for a failed login.
 pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
     match error {
         ConnectError::Server(error) => match error.protocol {

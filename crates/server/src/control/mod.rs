@@ -94,9 +94,6 @@ impl Control {
     }
 
     /// A further connection on the route of this one, which `change` may alter. It is lost after `limit`.
-    ///
-    /// # Errors
-    /// [`Error::Connect`].
     pub(crate) fn connect_again(
         &self,
         limit: Duration,
@@ -178,7 +175,6 @@ impl Control {
         result
     }
 
-    /// Executes a statement with these values.
     pub fn execute_statement(
         &mut self,
         statement: &Statement,
@@ -232,7 +228,6 @@ impl Control {
         }
     }
 
-    /// The SQL that the server understands.
     pub fn dialect(&self) -> SqlDialect {
         self.product().dialect
     }
@@ -264,7 +259,6 @@ impl Control {
         self.session.parameters.get(name)
     }
 
-    /// The endpoint in use.
     pub fn endpoint(&self) -> &Endpoint {
         &self.route.endpoint
     }
@@ -359,7 +353,6 @@ impl Control {
         })
     }
 
-    /// The rows of the last result that has columns.
     fn last_rows(&mut self) -> Result<Vec<TextRow>, Error> {
         let exchange = self.connection.exchange();
         let column_count = |result: usize| exchange.column_names(result).count();

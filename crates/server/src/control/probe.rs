@@ -42,7 +42,6 @@ enum SessionStatus {
 
 /// The connection that a probe checks.
 pub(super) struct ProbeTarget {
-    /// The route to the server.
     pub(super) route: Route,
     /// The process id or connection id of the session; 0: not known.
     pub(super) session_id: u32,

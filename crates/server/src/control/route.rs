@@ -30,11 +30,9 @@ const SESSION_SETUP: &str = "SET XACT_ABORT ON";
 pub struct Route {
     pub endpoint: Endpoint,
     pub tls_use: TlsUse,
-    /// The account to log in with.
     pub account: Account,
     /// TLS configuration and server name.
     pub tls: Option<TlsParts>,
-    /// TCP socket options.
     pub tcp: TcpOptions,
     /// How long the control connection waits for the server.
     pub wait_options: WaitOptions,
@@ -56,7 +54,6 @@ pub enum Account {
 }
 
 impl Route {
-    /// A new login over this route.
     pub fn new_login(&self) -> PendingLogin {
         let (tls_use, tls) = (self.tls_use, self.tls.clone());
         match &self.account {

@@ -46,7 +46,6 @@ impl Default for WaitOptions {
 pub struct StopSignal {
     /// The signal's number; 0: none yet.
     signal: Arc<AtomicUsize>,
-    /// When a wait first noticed the signal.
     noticed_at: Arc<OnceLock<Instant>>,
 }
 

@@ -59,9 +59,6 @@ impl EmbeddedOptions {
 
     /// Lines to append to initdb's postgresql.conf. The port is not in this file but an argument of
     /// the server, because a retry after a port collision changes it.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub(super) fn postgresql_conf(&self, socket_dir: &Path) -> Result<String, Error> {
         let mut text = String::from("\n# Written by Prony for a throw-away server.\n");
         let fixed = [

@@ -82,23 +82,15 @@ pub enum Error {
     },
 
     /// pg_basebackup failed.
-    BaseBackup {
-        /// What it printed.
-        output: String,
-    },
+    BaseBackup { output: String },
 
     /// The server ended before it was ready.
-    Start {
-        status: String,
-        /// The end of its log.
-        log: String,
-    },
+    Start { status: String, log: String },
 
     /// The server was not ready in time.
     NotReady {
         /// Time waited, seconds.
         seconds: u64,
-        /// The end of its log.
         log: String,
     },
 

@@ -208,9 +208,6 @@ impl EmbeddedPostgres {
     }
 
     /// Stops the server if it runs, then starts it with the same data and port.
-    ///
-    /// # Errors
-    /// [`Error::Start`], [`Error::NotReady`], [`Error::Spawn`].
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
         let mut state = self.state();
@@ -231,9 +228,6 @@ impl EmbeddedPostgres {
 
     /// Suspends all processes of the server with SIGSTOP: connections stay open but get no replies. On
     /// systems without /proc only the postmaster is suspended: no new connection is accepted.
-    ///
-    /// # Errors
-    /// [`Error::NotRunning`].
     pub fn freeze(&self) -> Result<(), Error> {
         let mut state = self.state();
         let postmaster = state.child.as_ref().ok_or(Error::NotRunning)?.id();

@@ -45,7 +45,6 @@ pub(super) fn is_secret(name: &str) -> bool {
     name == "password"
 }
 
-/// The options that are set.
 #[derive(Default)]
 pub(super) struct Options(OptionValues);
 

@@ -63,7 +63,6 @@ impl ServerFacts {
         }
     }
 
-    /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
         settings
@@ -189,9 +188,6 @@ fn custom_settings(control: &mut Control) -> Result<Vec<TextRow>, Error> {
 }
 
 /// Adds settings, or the reason why there are none under the name `what`.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn extend_or_explain(
     rows: &mut Vec<TextRow>,
     what: &str,

@@ -51,9 +51,6 @@ const SCOPED_CONFIGURATIONS_SINCE: u32 = 13_000_000;
 
 /// Names and values of all settings. Those of the database begin with `database.`. In place of settings that cannot be
 /// read, there is one with the reason as its value.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     let version = control.server_version();
     let database_columns: Vec<&str> = DATABASE_COLUMNS

@@ -19,7 +19,6 @@ const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One element of the list of hosts, not yet resolved.
 pub(crate) struct HostSpec {
-    /// How the host is reached.
     pub kind: HostKind,
     /// `host` as written, or the default socket folder.
     pub host: String,
@@ -31,7 +30,6 @@ pub(crate) struct HostSpec {
     pub password: Option<Secret>,
 }
 
-/// How a host is reached.
 pub(crate) enum HostKind {
     /// A folder with a unix socket.
     Unix(PathBuf),

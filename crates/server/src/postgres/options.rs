@@ -11,7 +11,6 @@ use std::ops::{Deref, DerefMut, Range};
 /// A connection option of libpq.
 #[derive(Debug)]
 pub(crate) struct Keyword {
-    /// Its name in a connection string.
     pub name: &'static str,
     /// The environment variable that sets it.
     pub env_var: Option<&'static str>,

@@ -24,11 +24,6 @@ use std::sync::Arc;
 const ALPN: &[u8] = b"postgresql";
 
 /// Reads all TLS options, and their files if a TCP endpoint may use them.
-///
-/// # Errors
-///
-/// Options that contradict each other; files that are missing or unreadable, or keys that other
-/// users can read.
 pub(crate) fn build(
     options: &Options,
     env: &Environment,

@@ -24,9 +24,6 @@ const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
 const LOCK_NAME: &str = "prony settings";
 
 /// Takes the lock for the whole server.
-///
-/// # Errors
-/// The server cannot be reached, or refuses PostgreSQL's lock.
 pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");

@@ -18,7 +18,6 @@ use crate::{Control, ProtocolOptions, Target};
 use prony_document::{ServerSettings, SqlDialect};
 use prony_plan::{ErrorParts, UserError};
 
-/// How far a setting reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Each session has its own value.
@@ -62,10 +61,14 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().problem)]
 pub enum SettingError {
-    /// The server has no setting of this name.
-    Unknown { name: String },
+    Unknown {
+        name: String,
+    },
     /// It cannot be changed, for this reason.
-    Fixed { name: String, reason: &'static str },
+    Fixed {
+        name: String,
+        reason: &'static str,
+    },
     /// The server refused the value, or another statement.
     Refused {
         name: String,
@@ -202,7 +205,6 @@ pub fn change_server(
     }))
 }
 
-/// The value of a setting for a message.
 fn shown(name: &str, value: String) -> String {
     if may_be_secret(name, &value) {
         "a value that may have a secret".to_owned()
@@ -256,7 +258,6 @@ fn quoted(dialect: SqlDialect, name: &str) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// A text as a literal of SQL.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

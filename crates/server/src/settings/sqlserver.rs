@@ -67,7 +67,6 @@ const DATABASE_OPTIONS: [(&str, &str); 11] = [
 
 const DATABASE_PREFIX: &str = "database.";
 
-/// Where a setting is.
 enum Place {
     Session(&'static str),
     Database(&'static str, &'static str),
@@ -313,7 +312,6 @@ pub(super) fn change_server(
     Ok(Some(changed))
 }
 
-/// The word for a value that the server normalises.
 fn normalised<'a>(name: &str, value: &'a str) -> &'a str {
     match (name, value) {
         ("deadlock_priority", "-5") => "low",

@@ -116,7 +116,6 @@ pub(super) fn is_secret(name: &str) -> bool {
     parts.iter().any(|part| name.contains(part))
 }
 
-/// The options that are set.
 #[derive(Default)]
 pub(super) struct Options(OptionValues);
 
@@ -188,7 +187,6 @@ impl Options {
         }
     }
 
-    /// The value as a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         option: &'static str,

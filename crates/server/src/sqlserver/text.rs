@@ -68,9 +68,6 @@ pub(crate) fn recognize(text: &str) -> Option<ConnectionText<'_>> {
 }
 
 /// Parses a connection string and sets its options.
-///
-/// # Errors
-/// The text cannot be parsed, or has an unknown option.
 pub(super) fn parse(
     text: ConnectionText<'_>,
     options: &mut Options,

@@ -19,7 +19,6 @@ pub enum ProtocolOptions {
     SqlServer(SqlServerOptions),
 }
 
-/// Options that only PostgreSQL has.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
     /// Startup parameters other than user and database: application_name, options,
@@ -37,7 +36,6 @@ pub struct PostgresOptions {
     pub password_file: Option<PathBuf>,
 }
 
-/// Options that only SQL Server has.
 #[derive(Clone, Debug)]
 pub struct SqlServerOptions {
     /// Name of the program, which the server shows in its list of sessions (`app name`).
@@ -103,7 +101,6 @@ pub enum SessionAttrs {
 pub enum RequireAuth {
     #[default]
     Any,
-    /// Only these methods.
     OneOf(Vec<AuthMethod>),
     /// All methods but these.
     NoneOf(Vec<AuthMethod>),

@@ -38,7 +38,6 @@ struct StatementSlot {
 /// Whether a statement is prepared on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PrepareState {
-    /// Not prepared yet.
     #[default]
     Unprepared,
     /// The server refused to prepare the statement.
@@ -49,7 +48,6 @@ enum PrepareState {
     Prepared(u32),
 }
 
-/// One command of a request.
 #[derive(Clone, Debug)]
 struct Command {
     kind: CommandKind,
@@ -96,7 +94,6 @@ pub struct Codec {
     slots: Vec<StatementSlot>,
     bytes: Vec<u8>,
     commands: Vec<Command>,
-    /// Index of the command in flight.
     in_flight_index: usize,
     /// Numbers of statements to close on the server with the next request.
     numbers_to_close: Vec<u32>,
@@ -106,7 +103,6 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// A codec for a new connection.
     pub fn new(mode: QueryMode) -> Self {
         Codec {
             mode,
@@ -151,7 +147,6 @@ impl Codec {
         }
     }
 
-    /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         if statement.is_joined() {
@@ -239,7 +234,6 @@ impl Codec {
         self.queue(CommandKind::Data, start..self.bytes.len(), sequence, false);
     }
 
-    /// Queues the preparation of a statement.
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.slot_mut(statement);
         let (bytes, sequence) = self.frame(|_, out| {
@@ -321,9 +315,6 @@ impl Codec {
     }
 
     /// Processes the reply to the command in flight.
-    ///
-    /// # Errors
-    /// The reply does not match the command.
     pub(crate) fn record_reply(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
         let Some(command) = self.commands.get(self.in_flight_index).cloned() else {
             return Ok(AfterReply::Done);

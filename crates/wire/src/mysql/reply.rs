@@ -34,7 +34,6 @@ pub(crate) enum ReplyFormat {
     Prepared,
 }
 
-/// The packet that is expected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ExpectedPacket {
     /// None: no command is in flight.
@@ -54,7 +53,6 @@ enum ExpectedPacket {
     Data,
 }
 
-/// Where one result lies in the reply.
 #[derive(Clone, Copy, Debug, Default)]
 struct ResultPosition {
     /// Number of columns; 0 for an OK packet instead of rows.
@@ -105,7 +103,6 @@ pub(crate) struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// Binary rows as text, created on demand.
     text_rows: OnceCell<TextRows>,
-    /// The limit of the rows that are kept.
     pub(crate) rows_kept: RowBudget,
     /// How many bytes of a dropped packet have not arrived.
     dropped_missing: usize,

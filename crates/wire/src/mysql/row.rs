@@ -127,7 +127,6 @@ impl<'a> Reader<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// End offset of each row.
     ends: Vec<usize>,
 }
 
@@ -162,7 +161,6 @@ impl TextRows {
     }
 }
 
-/// The name in a column's description.
 pub(super) fn column_name(described: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(described);
     // Catalog, schema, table, original table.

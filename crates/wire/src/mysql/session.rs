@@ -54,7 +54,6 @@ const CONTROL: &Settings = &[(
      /*M!100101 , max_statement_time = 0 */",
 )];
 
-/// What the statements of a session are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionUse {
     /// Those of a script or of a replaced tool, which also depend on the server's settings.
@@ -109,7 +108,6 @@ impl SessionUse {
 /// The credentials and permissions of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// Account.
     pub user: String,
     /// Default database; empty for none.
     pub database: String,

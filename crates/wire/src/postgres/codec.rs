@@ -232,7 +232,6 @@ impl Codec {
     }
 }
 
-/// Appends the text of a statement with its values in it.
 fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
     debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
     for (text, value) in statement.parts() {

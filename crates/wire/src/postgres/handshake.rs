@@ -95,9 +95,6 @@ impl Handshake {
     }
 
     /// Appends the first bytes. Call it once, when the socket is connected.
-    ///
-    /// # Errors
-    /// A name or parameter that the protocol cannot carry.
     pub fn start(&mut self, out: &mut Vec<u8>) -> Result<HandshakeStep, ConnectError> {
         match self.tls {
             TlsUse::No => self.open(out),

@@ -13,7 +13,6 @@ use std::ops::Range;
 /// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// The reply to one request.
 #[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,

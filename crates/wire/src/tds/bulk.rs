@@ -17,7 +17,6 @@ const UPDATABILITY_UNKNOWN: u16 = 0x08;
 /// Flag of a column: its values may be NULL.
 const NULLABLE: u16 = 0x01;
 
-/// A column of a bulk load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkColumn {
     /// Name of the column, not quoted.

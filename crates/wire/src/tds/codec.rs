@@ -47,7 +47,6 @@ enum PrepareState {
     Prepared(i32),
 }
 
-/// One message of a request.
 #[derive(Clone, Debug)]
 struct Message {
     /// Range of the message's packets in `Codec::bytes`.
@@ -82,7 +81,6 @@ pub(crate) struct Codec {
     bytes: Vec<u8>,
     messages: Vec<Message>,
     calls: Vec<Call>,
-    /// Index of the message in flight.
     in_flight_index: usize,
     /// Handles of statements that are no longer used; the next message with calls drops them.
     handles_to_drop: Vec<i32>,
@@ -91,7 +89,6 @@ pub(crate) struct Codec {
 }
 
 impl Codec {
-    /// A codec for a new connection.
     pub(crate) fn new(mode: QueryMode) -> Codec {
         Codec {
             mode,
@@ -149,7 +146,6 @@ impl Codec {
         self.in_flight_index = 0;
     }
 
-    /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         let form = statement.tds_form();

@@ -107,9 +107,6 @@ impl Connector {
     }
 
     /// Appends the first bytes; call it once, when the socket is connected.
-    ///
-    /// # Errors
-    /// A name is too long for the protocol, or the kind of account is not supported.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         match self.login.authentication {
             Authentication::Sql => {}

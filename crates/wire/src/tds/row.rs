@@ -104,7 +104,6 @@ impl<'a> Iterator for Values<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// End offset of each row.
     ends: Vec<usize>,
 }
 
@@ -132,7 +131,6 @@ impl TextRows {
         }
     }
 
-    /// Appends the names of columns as a row.
     pub(super) fn push_names(&mut self, columns: &[Column], reply_bytes: &[u8]) {
         for column in columns {
             let (offset, length) = column.name;
@@ -146,7 +144,6 @@ impl TextRows {
         self.ends.push(self.bytes.len());
     }
 
-    /// The values of the row with this index.
     pub(super) fn values(&self, ordinal: usize) -> Values<'_> {
         Values(Reader(self.row_bytes(ordinal)))
     }

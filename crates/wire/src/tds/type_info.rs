@@ -52,7 +52,6 @@ pub(super) mod data_type {
     pub const XML: u8 = 0xf1;
 }
 
-/// How the length of a value is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LengthEncoding {
     /// Not at all: every value has this many bytes; 0 means that every value is NULL.
@@ -81,7 +80,6 @@ pub(super) struct TypeInfo {
     pub(super) length_encoding: LengthEncoding,
 }
 
-/// A column of a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
     pub(super) type_info: TypeInfo,
@@ -181,7 +179,6 @@ impl TypeInfo {
         Ok(info)
     }
 
-    /// Reads a complete value.
     pub(super) fn read_value<'a>(self, reader: &mut Reader<'a>) -> Result<RawValue<'a>, ReadError> {
         let raw_bytes = |bytes: Option<&'a [u8]>| or_incomplete(bytes).map(RawValue::Bytes);
         match self.length_encoding {
@@ -256,7 +253,6 @@ impl<'a> RawValue<'a> {
         bytes.into_iter().chain(chunks)
     }
 
-    /// The value, if it is in one piece.
     pub(super) fn as_one_piece(self) -> Option<&'a [u8]> {
         let mut pieces = self.pieces();
         let first = pieces.next().unwrap_or_default();

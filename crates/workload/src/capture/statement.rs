@@ -35,7 +35,6 @@ pub(super) enum ColumnUse {
     Equal,
     /// One of several values in a list.
     In,
-    /// The array of `= ANY (...)`.
     Array,
     Low,
     High,
@@ -45,7 +44,6 @@ pub(super) enum ColumnUse {
     Operand,
 }
 
-/// A column as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnName {
     /// The table or its alias, in lower case if it is not quoted.
@@ -54,7 +52,6 @@ pub(super) struct ColumnName {
     pub name: String,
 }
 
-/// A table as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableName {
     /// The text in the statement, with the schema and quotes.
@@ -63,7 +60,6 @@ pub(super) struct TableName {
     pub alias: String,
 }
 
-/// A statement that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     /// `select`, `insert` and the like.
@@ -86,7 +82,6 @@ pub(super) struct Statement {
 pub(crate) enum TokenKind {
     /// A word or a quoted name.
     Name,
-    /// A literal.
     Literal,
     Placeholder,
     Symbol,
@@ -677,7 +672,6 @@ impl Roles<'_> {
         })
     }
 
-    /// The column whose name ends at this position.
     fn column_ending(&self, end: usize) -> Option<ColumnName> {
         // `column::text`
         if self.word(end.checked_sub(1)) == ":" && self.word(end.checked_sub(2)) == ":" {

@@ -48,7 +48,6 @@ pub fn missing_parts(
     Ok(all.iter().filter(is_missing).cloned().collect())
 }
 
-/// The tables that exist when a load begins.
 #[derive(Debug, Default)]
 pub struct ExistingTables {
     /// Tables of an unfinished load of the same data; the load continues it.
@@ -117,7 +116,6 @@ pub fn slowest_first(mut names: Vec<String>, indexes: &[IndexBuild]) -> Vec<Stri
 
 /// The tables of a load, and their rows.
 pub trait Dataset: Sync {
-    /// Options of PostgreSQL's COPY.
     const COPY_OPTIONS: &'static str = CopyBinary::OPTION;
 
     /// Finds the existing tables.
@@ -168,7 +166,6 @@ pub trait Dataset: Sync {
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error>;
 
-    /// Number of rows in these parts.
     fn row_count(&self, parts: &[LoadPart]) -> u64;
 
     fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource;

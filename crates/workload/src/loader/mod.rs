@@ -39,9 +39,6 @@ const SQL_SERVER_SESSION: &str =
     "set xact_abort on; set nocount off; set implicit_transactions off; set lock_timeout -1";
 
 /// Checks the number of loaders.
-///
-/// # Errors
-/// The number is 0 or above the maximum.
 pub fn check_jobs(jobs: u32) -> Result<(), Error> {
     if (1..=JOBS_MAX).contains(&jobs) {
         return Ok(());
@@ -217,9 +214,6 @@ pub fn lock_name(prefix: &str) -> String {
 }
 
 /// Checks that the server stored all rows.
-///
-/// # Errors
-/// The server stored more or fewer rows than it was sent.
 pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
     if stored == sent {
         return Ok(());

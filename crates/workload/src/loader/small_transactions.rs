@@ -23,7 +23,6 @@ const TRIES_MAX: u32 = 10;
 /// The pause before the first repetition; each later one is twice as long.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A service and its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallTransactionService {
     pub service: Service,

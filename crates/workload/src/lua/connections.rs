@@ -34,7 +34,6 @@ impl Connection {
 pub struct Connections {
     connections: Vec<Connection>,
     current: usize,
-    /// Numbers of closed connections.
     free_numbers: Vec<usize>,
     /// Whether a query returns the first of several results, and the script requests the others; otherwise a
     /// query returns the last.

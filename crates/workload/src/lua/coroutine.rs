@@ -25,7 +25,6 @@ const STACK_BYTES: usize = 1 << 20;
 /// 2^63, the smallest positive double that does not fit into a 64-bit integer.
 const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// The coroutine of one thread.
 pub struct Coroutine {
     inner: corosensei::Coroutine<(), (), c_int>,
     context: Rc<ThreadContext>,
@@ -35,9 +34,6 @@ pub struct Coroutine {
 
 impl Coroutine {
     /// Creates a coroutine that will call `body` without arguments. Its C functions use `context`.
-    ///
-    /// # Errors
-    /// Not enough memory.
     pub fn new(lua: &Lua, context: &Rc<ThreadContext>, body: Function) -> Result<Coroutine> {
         // SAFETY: the function is the only value on the stack, and is replaced with its slot; `exec_raw` catches errors.
         let slot: c_int = unsafe {

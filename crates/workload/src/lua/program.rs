@@ -13,10 +13,7 @@ pub enum ThreadTask {
     /// Run events, one at a time.
     Run,
     /// Run a parallel command once in each thread, as one transaction of the loop.
-    Command {
-        /// The command's name.
-        name: String,
-    },
+    Command { name: String },
 }
 
 /// The program of a script's threads.

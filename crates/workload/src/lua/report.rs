@@ -14,7 +14,6 @@ pub struct ReportFigures {
     pub time_total_s: f64,
     /// The requested percentile of the latency, in seconds.
     pub latency_percentile_s: f64,
-    /// Events that have ended.
     pub events: u64,
     /// Queries that returned rows.
     pub reads: u64,
@@ -55,7 +54,6 @@ impl Reporter {
         has_hook(&self.state, CUMULATIVE_HOOK)
     }
 
-    /// Prints the report of an interval.
     pub fn print_intermediate_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         call_hook(&self.state, INTERMEDIATE_HOOK, figures)
     }

@@ -113,9 +113,6 @@ impl OutsideState {
 
 impl LuaScript {
     /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
-    ///
-    /// # Errors
-    /// The script is invalid, or does not declare an option.
     pub fn open(settings: ScriptSettings) -> Result<LuaScript, LuaScriptError> {
         let context = Arc::new(ScriptContext {
             settings,
@@ -133,9 +130,6 @@ impl LuaScript {
     }
 
     /// Returns the command that the second word of the command line selects in this script.
-    ///
-    /// # Errors
-    /// The script's command tables are malformed.
     pub fn classify_command(&self, word: &str) -> Result<Command, LuaScriptError> {
         let values = self.main_state.call("classify_command", word)?;
         let class = values.front().and_then(mlua::Value::as_string);
@@ -183,9 +177,6 @@ impl LuaScript {
     }
 
     /// Creates the program of the script's threads.
-    ///
-    /// # Errors
-    /// The task is a run, and the script has no `event()`.
     pub fn program(&self, task: ThreadTask) -> Result<LuaProgram, LuaScriptError> {
         let is_run = task == ThreadTask::Run;
         if is_run && self.main_state.global("event").is_none() && !self.has_main_loop()? {
@@ -243,7 +234,6 @@ impl LuaScript {
     }
 }
 
-/// Converts a Lua error to an error of the script.
 pub(super) fn script_error(error: &mlua::Error) -> LuaScriptError {
     LuaScriptError::Fatal(error_message(error))
 }

@@ -80,9 +80,6 @@ impl<T> Drop for Pinned<T> {
 
 impl ScriptState {
     /// Creates a state with the API, without reading the script.
-    ///
-    /// # Errors
-    /// The memory limit is too small for the API.
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
         // Both are declared before the state, so that they outlive it if a later step fails.
         let random = Pinned::new(UserRandom::new(owner.id, context.settings.random));
@@ -157,9 +154,6 @@ impl ScriptState {
     }
 
     /// Returns one of Prony's Lua functions.
-    ///
-    /// # Errors
-    /// There is no function with this name.
     pub fn core_function(&self, name: &str) -> Result<Function> {
         self.core.raw_get(name)
     }

@@ -42,7 +42,6 @@ thread_local! {
     static LUA_STATES: RefCell<Vec<Rc<ScriptState>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One virtual user of a script.
 pub struct ScriptUser {
     context: Arc<ScriptContext>,
     coroutine: Coroutine,
@@ -63,9 +62,6 @@ type AnswerResult = Result<Answer, UserExit>;
 
 impl ScriptUser {
     /// Creates a user. The script is not read until the user starts.
-    ///
-    /// # Errors
-    /// The Lua state cannot be created, or the script is not valid Lua.
     pub fn new(
         context: &Arc<ScriptContext>,
         task: &ThreadTask,
@@ -298,7 +294,6 @@ impl ScriptUser {
         }
     }
 
-    /// Waits for the next event.
     async fn wait_for_event(&mut self, db: &mut Db) -> AnswerResult {
         self.is_waiting_for_event = true;
         let result = db.start(0).await;

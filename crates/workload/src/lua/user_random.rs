@@ -8,7 +8,6 @@ use crate::unique_numbers::{UniqueInRange, UniqueNumbers};
 use prony_session::UserId;
 use std::ffi::{c_char, c_void};
 
-/// The random generator of one user.
 pub struct UserRandom {
     random: Random,
     settings: RandomSettings,

@@ -31,7 +31,6 @@ pub struct InsertBuilder {
     text: String,
     /// Length of the text before the rows, in bytes.
     prefix_len: usize,
-    /// Id of the next row.
     next_id: u64,
     /// Difference between consecutive ids.
     id_step: u64,

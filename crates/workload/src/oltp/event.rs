@@ -114,7 +114,6 @@ const RANGES: [EventPart; 4] = [
     EventPart::Statement(StatementKind::DistinctRange),
 ];
 
-/// Reads in a transaction block.
 pub const READ_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
@@ -123,7 +122,6 @@ pub const READ_ONLY: Event = in_block(&[
     RANGES[3],
 ]);
 
-/// Reads and writes in a transaction block.
 pub const READ_WRITE: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
@@ -135,7 +133,6 @@ pub const READ_WRITE: Event = in_block(&[
     EventPart::DeleteInserts,
 ]);
 
-/// Writes in a transaction block.
 pub const WRITE_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::IndexUpdate),
     EventPart::Statement(StatementKind::NonIndexUpdate),
@@ -216,7 +213,6 @@ impl Event {
         parts.contains(&EventPart::Statement(StatementKind::Delete))
     }
 
-    /// The kinds of statements that it executes.
     pub fn statement_kinds(&self, options: &OltpOptions) -> Vec<StatementKind> {
         let parts = self.parts(options).into_iter();
         parts

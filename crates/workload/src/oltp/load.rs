@@ -33,7 +33,6 @@ const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-/// Loads the tables.
 pub fn load(
     workload: &Oltp,
     request: &LoadRequest<'_>,
@@ -80,7 +79,6 @@ struct SbtestTables<'a> {
     table_count: u32,
     table_rows: u32,
     part_rows: u32,
-    /// Number of loaders.
     jobs: u32,
     content: RowContent,
     /// Description of the data; identical for identical data.

@@ -37,7 +37,6 @@ use prony_server::Control;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The columns of the tables.
 const COLUMNS: &str = "id,k,c,pad";
 /// The columns of the tables of `bulk_insert`.
 const BULK_COLUMNS: &str = "id,k";
@@ -156,7 +155,6 @@ pub fn find(name: &str) -> Option<&'static Oltp> {
 }
 
 impl Oltp {
-    /// The load of this workload with these options.
     fn load_spec(&self, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload: self.name,

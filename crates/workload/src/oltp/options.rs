@@ -163,7 +163,6 @@ impl OltpOptions {
         settings
     }
 
-    /// The distribution and its parameters.
     pub fn distribution_settings(&self) -> Vec<(&'static str, String)> {
         let distribution = self.distribution();
         let mut settings = vec![("rand_type", distribution.name().to_owned())];

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// A statement that failed, and its error.
 #[derive(Debug)]
 pub struct StatementFailure<'a> {
-    /// The client that executed it.
     pub client: u32,
     pub error: &'a DbError,
     /// The statement, with placeholders if values are sent separately.

@@ -26,7 +26,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of rows of `bulk_insert` that a user adds before it yields to other users.
 const CONSECUTIVE_ROWS_MAX: u32 = 256;
 
-/// The program of a run.
 pub struct OltpProgram {
     shared: Arc<SharedState>,
     name: [&'static str; 1],
@@ -108,9 +107,6 @@ impl OltpProgram {
 
     /// Creates a program that takes the number and size of the tables from the plan and does not check them:
     /// statements on missing rows match nothing.
-    ///
-    /// # Errors
-    /// The options are wrong, or the server does not answer.
     pub fn for_unchecked_tables(
         control: &mut Control,
         plan: &WorkloadPlan,

@@ -76,7 +76,6 @@ pub struct RowContent {
 }
 
 impl RowContent {
-    /// The random numbers of one row.
     #[inline]
     fn random(&self, table: u32, row: u64) -> Random {
         let mut counter = self.seed;

@@ -10,7 +10,6 @@ use prony_document::SqlDialect;
 use prony_session::DbError;
 use prony_wire::ParameterType;
 
-/// An index of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
     /// The primary key on `id`.
@@ -239,7 +238,6 @@ pub fn parameter_types(
     })
 }
 
-/// One statement of an event on a table.
 pub fn event_statement(
     dialect: SqlDialect,
     kind: StatementKind,

@@ -8,7 +8,6 @@ use crate::remedy::{LoadOption, Remedy};
 use crate::{Error, sql};
 use prony_server::Control;
 
-/// The tables that a run uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTables {
     pub table_count: u32,
@@ -24,9 +23,6 @@ fn load_options(tables: Option<u32>, size: Option<u32>) -> Vec<LoadOption> {
 }
 
 /// Checks that a run can use the tables.
-///
-/// # Errors
-/// A table is missing, half-loaded, foreign, or smaller than requested.
 pub fn check_tables(
     control: &mut Control,
     workload: &Oltp,

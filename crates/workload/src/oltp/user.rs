@@ -145,7 +145,6 @@ impl SharedState {
 }
 
 impl OltpUser {
-    /// The initial state of a user.
     pub(super) fn new(id: UserId, shared: &SharedState) -> OltpUser {
         let size = i64::from(shared.table_size.max(1));
         let (client, clients) = (i64::from(id.client), i64::from(id.clients.max(1)));

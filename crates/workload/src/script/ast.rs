@@ -28,7 +28,6 @@ pub struct Command {
     pub line: usize,
     /// A backslash command as written; `None` for a statement.
     pub(super) backslash_text: Option<Box<BackslashText>>,
-    /// What the command does.
     pub kind: CommandKind,
 }
 
@@ -65,7 +64,6 @@ impl Command {
     }
 }
 
-/// What a command does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandKind {
     /// Sends a statement.
@@ -97,7 +95,6 @@ pub enum CommandKind {
     Elif {
         /// The condition, evaluated if none before it holds.
         condition: Expr,
-        /// As in [`CommandKind::If`].
         else_target: usize,
         /// The number of the `\endif`.
         endif_target: usize,
@@ -166,7 +163,6 @@ impl StoreCommand {
     }
 }
 
-/// A `\sample`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleCommand {
     /// The sample's name as written.

@@ -12,19 +12,14 @@ pub enum ScriptError {
     /// `\if`, `\elif`, `\else` and `\endif` do not nest.
     #[error("condition error in script \"{script}\" command {command}: {problem}")]
     Condition {
-        /// The script's name.
         script: String,
         /// Number of the command, from 1; one past the last if an `\endif` is missing.
         command: usize,
-        /// The mismatch.
         problem: &'static str,
     },
     /// The script has no commands.
     #[error("empty command list for script \"{script}\"")]
-    Empty {
-        /// The script's name.
-        script: String,
-    },
+    Empty { script: String },
     /// A statement has more variables than the extended protocol supports here.
     #[error("statement has too many arguments (maximum is {maximum}): {statement}")]
     TooManyArguments {
@@ -47,7 +42,6 @@ pub struct SyntaxError {
     pub script: String,
     /// Line of the command's backslash, from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
     /// The word that is wrong.
     pub detail: Option<String>,

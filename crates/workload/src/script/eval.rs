@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// The state in which one client evaluates expressions.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
-    /// The client's variables.
     pub variables: Variables,
     /// The client's random numbers.
     pub random: Random,
@@ -55,7 +54,6 @@ impl Evaluator {
         (!self.debug_output.is_empty()).then(|| std::mem::take(&mut self.debug_output))
     }
 
-    /// Evaluates an expression.
     pub fn eval(&mut self, expr: &Expr, position: CommandIndex) -> Result<Value, EvalError> {
         self.stack.clear();
         let mut next = 0;

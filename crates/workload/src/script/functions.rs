@@ -6,7 +6,6 @@ use super::number::format_fixed;
 use super::value::Value;
 use crate::random::Random;
 
-/// A function of the script language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Absolute value.

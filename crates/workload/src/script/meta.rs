@@ -21,7 +21,6 @@ pub(super) enum MetaCommand {
     StoreCommand(StoreCommand),
 }
 
-/// The names of backslash commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandName {
     Set,

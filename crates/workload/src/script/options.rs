@@ -37,7 +37,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The option that names files.
 const FILES: &str = "files";
 
 /// Maximum number of scripts in a run, as in pgbench.
@@ -205,7 +204,6 @@ pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<Str
     }
 }
 
-/// A file of the option `files`.
 pub(super) struct ScriptFile {
     /// `NAME` or `NAME@WEIGHT`.
     pub spec: String,
@@ -342,7 +340,6 @@ pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32), Error> {
     }
 }
 
-/// The text of a script's file.
 pub(super) fn read_text(name: &str) -> Result<String, Error> {
     let open_error = |error: &dyn std::fmt::Display| {
         option_error(
@@ -377,7 +374,6 @@ pub(super) fn script_error(error: &ScriptError) -> Error {
     option_error(&error.to_string(), &hint)
 }
 
-/// An error in the plan's options.
 pub(super) fn option_error(problem: &str, hint: &str) -> Error {
     Error::InvalidRequest {
         problem: problem.to_owned(),

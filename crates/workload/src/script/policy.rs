@@ -29,7 +29,6 @@ pub trait MessageListener: Send + Sync {
     fn client_aborted(&self, _client: u32) {}
 }
 
-/// How scripts are run.
 #[derive(Clone)]
 pub struct ScriptPolicy {
     /// The major version of pgbench whose rules apply.

@@ -310,7 +310,6 @@ impl ScriptClient {
         }
     }
 
-    /// Runs a shell command and waits for it.
     fn run_shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
         let (command, target, command_name) = match &context.command.kind {

@@ -5,7 +5,6 @@ use super::program::ScriptRun;
 use prony_session::{Db, DbReply};
 use std::sync::Arc;
 
-/// The sums of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
     /// Number of completed executions.
@@ -80,7 +79,6 @@ impl ClientStats {
         ClientStats { stats, shared }
     }
 
-    /// Records a completed execution of a command.
     #[inline]
     pub fn record_execution(&mut self, script: usize, command: usize, start_ns: u64, db: &Db) {
         if let Some(sums) = self.stats.get_mut(script, command) {
@@ -104,7 +102,6 @@ impl ClientStats {
         }
     }
 
-    /// Records a command that caused a retry.
     pub fn record_retry(&mut self, script: usize, command: usize) {
         if let Some(sums) = self.stats.get_mut(script, command) {
             sums.retries += 1;

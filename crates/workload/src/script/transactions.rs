@@ -57,7 +57,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The keys of a transaction.
 const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
@@ -65,7 +64,6 @@ const NAME_CHARS_MAX: usize = 64;
 /// The transactions that a plan names.
 pub(super) struct OwnSql {
     pub set: ScriptSet,
-    /// The queries of `[[workload.samples]]`.
     pub samples: Vec<SampleQuery>,
     pub max_tries: u32,
     /// Whether every statement is prepared once before the load.

@@ -24,7 +24,6 @@ pub struct VariableNames {
 const AUTOMATIC: [&str; 4] = ["scale", "client_id", "random_seed", "default_seed"];
 
 impl VariableNames {
-    /// The scale (an automatic variable).
     pub const SCALE: VariableId = VariableId(0);
     /// Number of the client, from 0 (an automatic variable).
     pub const CLIENT_ID: VariableId = VariableId(1);
@@ -117,7 +116,6 @@ struct Slot {
     text: String,
 }
 
-/// The variables of one client.
 #[derive(Clone, Debug)]
 pub struct Variables {
     slots: Vec<Slot>,

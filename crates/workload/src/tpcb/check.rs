@@ -250,7 +250,6 @@ pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     }
 }
 
-/// The load that left a note.
 fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
     load_spec(workload, note.value("branches").unwrap_or("N").to_owned())
 }
@@ -258,9 +257,6 @@ fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
 /// Returns the scale of the data, if the workload `name` can run on it.
 ///
 /// Cheap at any scale: counts the rows of the small tables, and reads accounts only through its key.
-///
-/// # Errors
-/// A table is missing, half-loaded or foreign; or the scale differs from the requested one.
 pub fn scale_for_run(
     control: &mut Control,
     name: &'static str,

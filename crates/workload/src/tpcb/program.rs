@@ -9,7 +9,6 @@ use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExi
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::sync::Arc;
 
-/// One of the three workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TpcbVariant {
     /// pgbench's `tpcb-like`: seven statements.

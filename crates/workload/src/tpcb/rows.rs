@@ -10,7 +10,6 @@ use crate::copy::{CountingRow, RowSource};
 pub struct AccountRows {
     table: Table,
     row: CountingRow,
-    /// Number of the next row.
     next: u64,
     /// Number of the row after the last.
     end: u64,

@@ -147,7 +147,6 @@ fn unfinished_finding(unfinished: &UnfinishedLoad) -> Finding {
     findings::wrong_finding(id, unfinished.message(), unfinished.remedy())
 }
 
-/// The row count of a table.
 struct RowCount {
     table: Table,
     rows: u64,
@@ -305,7 +304,6 @@ fn index_finding(index: &SecondaryIndex) -> Finding {
     finding(FindingState::Wrong, "index", text)
 }
 
-/// The finding on the population of the tables.
 fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     let layout = layout::detect(control)?;
     let population = layout.population;

@@ -13,7 +13,6 @@ use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-/// The result of checking one condition.
 #[derive(Clone, Debug)]
 pub struct ConditionResult {
     pub number: u8,

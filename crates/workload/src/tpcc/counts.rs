@@ -29,7 +29,6 @@ pub struct TpccCounts {
     pub remote_lines: u64,
     /// Payments by customers of another warehouse.
     pub remote_payments: u64,
-    /// Payments by last name.
     pub payments_by_name: u64,
     /// Order-statuses by last name.
     pub statuses_by_name: u64,
@@ -41,7 +40,6 @@ pub struct TpccCounts {
     pub paid_cents: u64,
     /// Lines that order-statuses read.
     pub shown_lines: u64,
-    /// Orders delivered.
     pub delivered: u64,
     /// Districts that had no order to deliver.
     pub skipped_districts: u64,
@@ -136,7 +134,6 @@ fn share(part: u64, total: u64) -> Option<f64> {
 
 /// One user's counts. Dropping them adds them to the shared counts, however the user ends.
 pub(super) struct UserCounts<'a> {
-    /// Counts so far.
     pub sums: TpccCounts,
     shared: &'a Mutex<TpccCounts>,
 }

@@ -16,7 +16,6 @@ pub struct EngineSql {
     /// The statements of all transactions; each transaction follows a line that begins with `----`. Their
     /// placeholders have types, as in `calls` and `hammerdb_calls` (`parameters.rs`).
     pub statements: &'static str,
-    /// The calls of the routines.
     pub calls: &'static str,
     /// The routines that a profile calls.
     pub routines: &'static [&'static str],
@@ -31,7 +30,6 @@ pub struct EngineSql {
     pub installed: &'static str,
     /// The statements that take and release the lock which serializes installations.
     pub lock: [&'static str; 2],
-    /// The statement that creates a routine.
     pub create: fn(&Routine) -> String,
     /// The fingerprint of a routine that the server stores, which identifies its text.
     pub fingerprint: fn(&Routine) -> String,
@@ -49,7 +47,6 @@ pub struct RoutineForm {
 }
 
 impl RoutineForm {
-    /// The form for the engine itself.
     pub const ENGINE: RoutineForm = RoutineForm {
         is_function: true,
         is_for_babelfish: false,

@@ -73,7 +73,6 @@ pub struct StepRunner<'a> {
 }
 
 impl<'a> StepRunner<'a> {
-    /// A runner for a new transaction.
     pub fn new(db: &'a mut Db, pipelined: bool) -> Self {
         StepRunner {
             db,

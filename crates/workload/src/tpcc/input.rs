@@ -48,7 +48,6 @@ pub const UNUSED_ITEM: u32 = ITEMS + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderLine {
     pub item: u32,
-    /// The warehouse that supplies it.
     pub supply: u32,
     /// Quantity, 1 to 10.
     pub quantity: u32,
@@ -154,7 +153,6 @@ pub enum Home {
     },
 }
 
-/// Generates the inputs of one user.
 #[derive(Clone, Debug)]
 pub struct InputGenerator {
     profile: &'static Profile,

@@ -51,9 +51,7 @@ impl Population {
 /// The parameters of a load. An unfinished load can be continued by a load of the same layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Warehouses.
     pub scale: u32,
-    /// Seed of the rows.
     pub seed: u64,
     /// The rules that the rows follow.
     pub population: Population,
@@ -70,9 +68,6 @@ const HISTORY_KEY_COLUMN: &str =
 
 impl Layout {
     /// The layout that a plan requests.
-    ///
-    /// # Errors
-    /// The first option that is wrong.
     pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         let options: TpccOptions =
             options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;

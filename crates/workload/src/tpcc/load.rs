@@ -140,7 +140,6 @@ fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<(), Error> 
     }
 }
 
-/// The data of a load.
 struct TpccDataset {
     layout: Layout,
     dialect: SqlDialect,

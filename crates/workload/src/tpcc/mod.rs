@@ -142,7 +142,6 @@ fn is_paced(plan: &WorkloadPlan) -> bool {
     options::read(plan).is_ok_and(|options| options.paced)
 }
 
-/// The order-entry workload.
 pub static TPCC: OrderEntry = OrderEntry;
 
 /// See [`TPCC`].

@@ -5,7 +5,6 @@ use super::layout::Population;
 use super::pacing::{HAMMERDB, P90_LIMITS_S, PacingTimes, SPECIFICATION};
 use prony_document::SqlDialect;
 
-/// The rules of a profile.
 #[derive(Debug)]
 pub struct Profile {
     /// The name as a value of the option.
@@ -125,7 +124,6 @@ impl Profile {
         }
     }
 
-    /// The name of the default profile.
     pub const DEFAULT: &'static str = "standard";
 
     pub fn find(name: &str) -> Option<&'static Profile> {

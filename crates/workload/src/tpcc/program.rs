@@ -30,7 +30,6 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The program of a run.
 pub struct OrderEntryProgram {
     shared: Arc<OrderEntryRun>,
     statements: Vec<String>,
@@ -66,10 +65,6 @@ pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorklo
 
 impl OrderEntryProgram {
     /// Builds the program for the loaded data, and installs the routines that its mode needs.
-    ///
-    /// # Errors
-    /// The options are invalid, the data is missing, incomplete or of a different scale, or the server
-    /// rejects the routines.
     pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;

@@ -9,7 +9,6 @@
 use super::schema::Table;
 use prony_plan::splitmix64;
 
-/// The random stream of one row.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     counter: u64,

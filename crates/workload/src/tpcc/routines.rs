@@ -87,7 +87,6 @@ impl InstalledRoutine {
 /// routines with the original names, but not these.
 const HAMMERDB_46_PREFIX: &str = "prony_tpcc_hammerdb_46_";
 
-/// Name prefix of a profile's routines.
 fn routine_prefix(profile: &Profile) -> String {
     if profile.calls_hammerdb_routines {
         HAMMERDB_46_PREFIX.to_owned()
@@ -158,9 +157,6 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
 }
 
 /// Creates the routines that HammerDB's driver calls, except where another routine has the name.
-///
-/// # Errors
-/// The server rejects them, most often for lack of privileges.
 pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     let dialect = control.dialect();
     let engine = EngineSql::of(dialect);

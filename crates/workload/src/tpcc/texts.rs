@@ -3,7 +3,6 @@
 use super::input::{LINES_MAX, OrderLine};
 use std::fmt::{Display, Write};
 
-/// One user's buffers.
 #[derive(Debug, Default)]
 pub struct TextBuffers {
     /// Items of an order, as an array literal.

@@ -19,7 +19,6 @@ use prony_server::Control;
 #[derive(Clone, Copy, Debug)]
 struct TableContents {
     records: u64,
-    /// Sum of the numbers in the keys.
     key_sum: u128,
     /// Records with a key that YCSB does not generate.
     foreign_records: u64,

@@ -43,7 +43,6 @@ impl YcsbCounts {
 
 /// One user's counts; dropping them adds them to the shared ones.
 pub struct UserCounts<'a> {
-    /// Counts so far.
     pub sums: YcsbCounts,
     total: &'a Mutex<YcsbCounts>,
 }

@@ -11,7 +11,6 @@ use prony_wire::ParameterType;
 
 /// Maximum length of a key in characters. YCSB's longest key has 23; every server version can index 64.
 const KEY_LENGTH: u16 = 64;
-/// Bytes of a typical key.
 pub const KEY_BYTES: u64 = 23;
 
 pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);

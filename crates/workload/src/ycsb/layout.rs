@@ -32,9 +32,6 @@ pub struct Layout {
 
 impl Layout {
     /// The layout that a plan requests.
-    ///
-    /// # Errors
-    /// The first problem with the plan's options.
     pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -45,7 +42,6 @@ impl Layout {
         ))
     }
 
-    /// The layout for this scale and these options.
     pub fn from_options(options: &YcsbOptions, scale: u32, seed: u64) -> Layout {
         Layout {
             records: u64::from(scale) * RECORDS_PER_SCALE,
@@ -67,7 +63,6 @@ impl Layout {
         })
     }
 
-    /// The note of a load that has reached this stage.
     pub fn note(&self, stage: TableStage) -> LoadNote {
         let Layout {
             records,
@@ -107,7 +102,6 @@ impl Layout {
         (PART_BYTES / self.value_bytes()).max(1)
     }
 
-    /// The load that left a note.
     pub fn load_spec_from_note(note: &LoadNote) -> LoadSpec {
         match Layout::from_note(note) {
             Some(layout) => layout.load_spec(),

@@ -21,7 +21,6 @@ use std::sync::atomic::AtomicBool;
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
-/// Loads the table.
 pub fn load(
     request: &LoadRequest<'_>,
     progress: &dyn Progress,

@@ -4,7 +4,6 @@
 use super::requests::Distribution;
 use crate::random::Random;
 
-/// An operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Reads a record.
@@ -36,7 +35,6 @@ impl Operation {
     }
 }
 
-/// One of the core workloads.
 #[derive(Debug, PartialEq)]
 pub struct Mix {
     /// The letter as a value of the option.
@@ -72,7 +70,6 @@ pub static MIXES: [Mix; 6] = [
     mix("f", &[(Read, 0.5), (ReadModifyWrite, 0.5)], Zipfian),
 ];
 
-/// The letters of the core workloads.
 pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 impl Mix {

@@ -38,7 +38,6 @@ options! {
 }
 
 impl YcsbOptions {
-    /// The core workload.
     pub fn mix(&self) -> &'static Mix {
         &MIXES[self.workload]
     }

@@ -23,7 +23,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of values of a statement.
 const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
 
-/// The program of a run.
 pub struct YcsbProgram {
     shared: Arc<YcsbRun>,
     kinds: Vec<&'static str>,

@@ -14,10 +14,8 @@ use crate::zipf::Zipf;
 
 /// Ranks of popularity, before they are scattered over the records.
 const RANK_COUNT: i64 = 10_000_000_000;
-/// The exponent of the Zipf distribution.
 pub const ZIPF_EXPONENT: f64 = 0.99;
 
-/// The distribution of the requested records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// A few records, scattered over all, receive most of the requests.

@@ -98,7 +98,6 @@ impl Found {
         }
     }
 
-    /// The product and its version.
     pub fn product(&self) -> String {
         let name = self.facts.product_name();
         plain(&format!("{name} {}", self.facts.version))

@@ -14,7 +14,6 @@ use std::time::Duration;
 /// The share of the statements' time that a captured plan holds, as of `prony capture`.
 const CAPTURED_SHARE: f64 = 0.95;
 
-/// The text of the plan.
 pub fn plan(
     goal: Goal,
     found: &Found,

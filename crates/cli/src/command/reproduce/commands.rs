@@ -16,7 +16,6 @@ pub const DATA_SEED: u64 = 0;
 /// Length of the window if the publication does not state it.
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 
-/// The settings with which a scenario is run.
 #[derive(Clone, Debug)]
 pub struct ScenarioSettings {
     pub size: ScenarioSize,

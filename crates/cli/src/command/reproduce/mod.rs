@@ -29,7 +29,6 @@ use scenario_record::CompletedSteps;
 pub use server_setup::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
 use std::ffi::OsString;
 
-/// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if let Some(suite) = find_suite(&args.id) {
         return suite::reproduce_suite(args, suite, arguments);

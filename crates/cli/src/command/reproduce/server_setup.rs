@@ -39,9 +39,6 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
 }
 
 /// Runs the user's command that restarts the server.
-///
-/// # Errors
-/// If it fails, with this hint, or a signal ended it.
 pub fn run_restart_command(command: &str, hint: &str, signals: &Signals) -> Result<(), Failure> {
     let failed = |reason: String| {
         let message = format!("the command that restarts the server {reason}");

@@ -60,16 +60,12 @@ pub struct MetricsServer {
 
 impl MetricsServer {
     /// Starts to listen; `origin` is where the address was given: a flag, or a place in a plan.
-    ///
-    /// # Errors
-    /// If the address does not belong to this machine, or is in use.
     pub fn listen(listen: &ListenAddress, origin: &str) -> Result<MetricsServer, Failure> {
         let page = MetricsPage::default();
         let server = HttpServer::listen(listen, origin, page.clone())?;
         Ok(MetricsServer { page, server })
     }
 
-    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

@@ -13,7 +13,6 @@ fn error(text: impl Into<String>) -> Flow {
 }
 
 impl Interp {
-    /// The value of an expression.
     pub(crate) fn evaluate(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         self.enter_level(host)?;
         let value = self.evaluate_inner(host, node);

@@ -8,7 +8,6 @@ use super::parse::{Part, TextParser};
 /// The maximum nesting of parentheses.
 const MAX_NESTING: usize = 100;
 
-/// An expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Value(Value),

@@ -25,7 +25,6 @@ pub(super) enum Variable {
     Link(usize, String),
 }
 
-/// The variables of one procedure.
 pub(super) type Frame = HashMap<String, Variable>;
 
 /// A procedure that a script defines.
@@ -122,9 +121,6 @@ impl Interp {
     }
 
     /// Runs a file (`source`, `auto`).
-    ///
-    /// # Errors
-    /// Same as for [`Interp::eval`], or the file cannot be read.
     pub fn source(&mut self, host: &mut dyn Host, path: &str) -> TclResult {
         let text = host.system_mut().read_file(path);
         let text = text.map_err(|reason| format!("couldn't read file \"{path}\": {reason}"))?;
@@ -138,7 +134,6 @@ impl Interp {
         }
     }
 
-    /// Enters one level of nesting.
     pub(super) fn enter_level(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
@@ -153,9 +148,6 @@ impl Interp {
     }
 
     /// Checks whether the script may continue.
-    ///
-    /// # Errors
-    /// [`Flow::Stopped`] after a signal.
     pub(super) fn check_stop(&self, host: &dyn Host) -> Result<(), Flow> {
         if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));

@@ -38,7 +38,6 @@ impl Value {
         }
     }
 
-    /// The value as a condition.
     pub fn as_bool(&self) -> Result<bool, String> {
         match self {
             Value::Integer(number) => Ok(*number != 0),

@@ -35,7 +35,6 @@ const SIDE_REACH: f64 = 2.5;
 const CEILING_SIDE_PRECISIONS: f64 = 0.9;
 /// How far below what a server delivers that is full the next rate is, in precisions.
 const BELOW_FULL_PRECISIONS: f64 = 2.0;
-/// Shares of the limit that are near it.
 const NEAR_LIMIT: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// Share of the first rate below which no rate is measured.
 const LOWEST_SHARE: f64 = 1e-3;
@@ -53,7 +52,6 @@ pub struct Search {
     pub max_steps: usize,
 }
 
-/// A measured rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateVerdict {
     /// Transactions per second.
@@ -85,7 +83,6 @@ impl RateVerdict {
     }
 }
 
-/// What follows from the steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NextStep {
     /// Measure this rate, for so many times the usual length.

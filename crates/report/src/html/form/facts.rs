@@ -23,7 +23,6 @@ pub(super) struct Fact {
     published: fn(&OriginalSetup) -> Option<String>,
 }
 
-/// How the value of a fact is read.
 enum Read {
     Text(fn(&Run) -> Option<String>),
     /// Only a publication states it: the row is left out without one.

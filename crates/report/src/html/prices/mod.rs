@@ -69,11 +69,7 @@ pub enum PriceInputsError {
     #[error("it cannot be read: {0}")]
     InvalidJson(String),
     #[error("{file} has errors: {problems}")]
-    InvalidSheet {
-        /// The file of the sheet.
-        file: String,
-        problems: String,
-    },
+    InvalidSheet { file: String, problems: String },
     /// An index is out of range.
     #[error("it refers to a sheet, a configuration or a run that does not exist")]
     NoSuchIndex,
@@ -275,7 +271,6 @@ fn price_date(point: &PricePoint) -> String {
     text
 }
 
-/// Writes the source and the runs of each price.
 fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
     let columns = [
         "configuration",

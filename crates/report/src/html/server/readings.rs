@@ -48,7 +48,6 @@ impl Readings<'_> {
         self.line(name, |rows| mean(rows, rate_of))
     }
 
-    /// A share of the server's machine.
     pub fn machine(&self, name: &str, share: fn(&MachineSecond) -> Option<f64>) -> ChartLine {
         self.line(name, |rows| mean(rows, |row| share(row.machine.as_ref()?)))
     }

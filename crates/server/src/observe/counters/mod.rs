@@ -29,7 +29,6 @@ pub struct Counters {
     pub rollbacks: Option<u64>,
     /// Pages found in the cache.
     pub cache_hits: Option<u64>,
-    /// Pages read into the cache.
     pub cache_reads: Option<u64>,
     /// Bytes of the write-ahead or redo log.
     pub log_bytes: Option<u64>,
@@ -113,7 +112,6 @@ fn read_clock(rows: &[TextRow], counters: &mut Counters) {
     counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
 }
 
-/// The values of a list of names and values.
 fn named_values(rows: &[TextRow]) -> HashMap<&str, u64> {
     rows.iter()
         .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
@@ -180,7 +178,6 @@ impl CounterQuery {
     }
 }
 
-/// Reads a server's counters.
 pub struct CounterReader {
     /// The queries that each read sends; refused ones are removed.
     queries: Vec<CounterQuery>,
@@ -195,9 +192,6 @@ pub struct CounterReader {
 
 impl CounterReader {
     /// A reader for the server of this connection.
-    ///
-    /// # Errors
-    /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut reader = Reader {
             control,
@@ -229,7 +223,6 @@ impl CounterReader {
         self
     }
 
-    /// Reads only the counters of these topics.
     #[must_use]
     pub fn limited_to(mut self, topics: &[ObservedTopic]) -> CounterReader {
         self.queries.retain(|query| topics.contains(&query.topic));
@@ -237,9 +230,6 @@ impl CounterReader {
     }
 
     /// Reads the counters now. A refused query is listed as missing and not repeated.
-    ///
-    /// # Errors
-    /// The connection is lost.
     pub fn read(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let mut index = 0;

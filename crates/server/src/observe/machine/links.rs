@@ -19,7 +19,6 @@ pub struct Link {
     pub capacity_bytes_per_s: Option<f64>,
 }
 
-/// Reads the interfaces of this machine.
 pub(super) fn read() -> Vec<Link> {
     let text = read_to_string("/proc/net/dev").unwrap_or_default();
     let mut links = parse(&text);

@@ -42,7 +42,6 @@ pub struct MachineReading {
 /// The properties of a machine that do not change during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineDescription {
-    /// CPU model.
     pub cpu: Option<String>,
     /// Kernel name and release.
     pub kernel: Option<String>,
@@ -85,7 +84,6 @@ pub struct Cpu {
 pub struct Disk {
     pub name: String,
     pub read_bytes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     /// Time with I/O in progress, seconds.
     pub busy_s: f64,

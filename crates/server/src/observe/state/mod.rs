@@ -29,9 +29,6 @@ fn table_ids(rows: &[TextRow]) -> Option<BTreeMap<String, String>> {
 }
 
 /// Reads the server's state, without its counters, and what could not be read or is absent from its service.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_server_state(
     control: &mut Control,
     facts: &ServerFacts,

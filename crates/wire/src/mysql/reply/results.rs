@@ -100,7 +100,6 @@ impl Reply {
             })
     }
 
-    /// Binary rows as text.
     pub(crate) fn text_rows(&self) -> &TextRows {
         self.text_rows
             .get_or_init(|| TextRows::from_rows(self.rows().map(|(_, row)| row)))

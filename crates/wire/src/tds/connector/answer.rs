@@ -33,9 +33,6 @@ pub(super) struct LoginReply {
 }
 
 /// Parses the reply.
-///
-/// # Errors
-/// The server refuses the login, requires other credentials than a password, or sends an invalid reply.
 pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
     let mut reply = LoginReply {
         parameters: Parameters::default(),

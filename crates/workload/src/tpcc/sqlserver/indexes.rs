@@ -8,7 +8,6 @@ use super::super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
 use prony_document::SqlDialect;
 
-/// What an index is to its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndexKind {
     /// The primary key, in whose order the rows are stored.
@@ -28,9 +27,7 @@ enum IndexKind {
 enum LockLevels {
     /// Locks on rows and on pages: the server's default.
     RowsAndPages,
-    /// Locks on rows only.
     Rows,
-    /// Locks on pages only.
     Pages,
 }
 

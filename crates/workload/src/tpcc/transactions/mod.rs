@@ -28,7 +28,6 @@ pub struct Transactions {
     /// Number of warehouses, for routines that choose the supplying warehouses themselves.
     warehouses: u32,
     search_names: SearchNames,
-    /// By kind of transaction.
     executions: [Execution; 5],
 }
 
@@ -79,7 +78,6 @@ impl Transactions {
         )
     }
 
-    /// How transactions of a kind are executed.
     pub fn execution(&self, kind: TpccTransaction) -> &Execution {
         &self.executions[kind as usize]
     }
