@@ -63,7 +63,6 @@ impl From<TerminationSignal> for Exit {
     }
 }
 
-/// A command that failed.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,

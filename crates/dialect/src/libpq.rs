@@ -68,7 +68,6 @@ pub fn error_message(error: &Error) -> String {
     }
 }
 
-/// The error of failed attempts to connect.
 pub fn connect_error(failures: &[ConnectFailure]) -> String {
     let texts: Vec<String> = failures.iter().map(attempt_text).collect();
     texts.join("\n")

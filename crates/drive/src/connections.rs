@@ -56,7 +56,6 @@ impl ConnectionEvent {
     }
 }
 
-/// How far the run is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// There are no users yet, and all connections are being opened.

@@ -36,7 +36,6 @@ pub(crate) struct Coordinator<'a> {
     pub messages: Receiver<WorkerMessage>,
     /// A sender to each worker. A message to a worker that has ended is lost: it needs none.
     pub commands: Vec<Sender<Command>>,
-    /// Number of clients of all threads.
     pub clients: u32,
 }
 
@@ -82,7 +81,6 @@ impl Coordinator<'_> {
         Ok(all_created)
     }
 
-    /// Tells all threads which engine to use.
     pub fn use_engine(&self, kind: EngineKind) {
         for worker in &self.commands {
             let _ = worker.send(Command::UseEngine(kind));

@@ -129,7 +129,6 @@ impl RouteTable {
         }
     }
 
-    /// Where a connection to this host begins.
     pub fn at_host(&self, host: u16) -> FirstEndpoint {
         self.hosts[usize::from(host)]
     }
@@ -258,7 +257,6 @@ mod tests {
         resolve(url, &Environment::without_home("ann")).expect("numeric addresses")
     }
 
-    /// The hosts with which these connections begin.
     fn hosts(table: &RouteTable, numbers: std::ops::Range<u64>) -> Vec<u16> {
         let mut random = SplitMix::new(7);
         let main = ConnectionUse::Main;

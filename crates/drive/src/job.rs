@@ -17,7 +17,6 @@ use prony_server::{Address, Target};
 use prony_session::{Conn, Program, StartRules};
 use std::sync::atomic::AtomicBool;
 
-/// A run to execute.
 pub struct DriveJob<'a> {
     pub program: &'a dyn Program,
     pub target: &'a Target,
@@ -25,7 +24,6 @@ pub struct DriveJob<'a> {
     pub tcp_target: Option<&'a Target>,
     /// Clients, threads, pace and end of the run.
     pub plan: &'a DrivePlan,
-    /// Seed of all random numbers.
     pub seed: u64,
     /// When another thread or a signal sets this, the run ends at once, with what it has measured.
     pub interrupt: &'a AtomicBool,
@@ -119,7 +117,6 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// The state of a run when its load starts.
 #[derive(Clone, Debug)]
 pub struct LoadStart {
     /// The I/O engine that drives the sockets.
@@ -127,7 +124,6 @@ pub struct LoadStart {
     pub engine_reason: String,
     /// How the clients reach the server.
     pub network: Network,
-    /// Version and cipher of TLS.
     pub tls: Option<String>,
     /// Time to connect all clients, seconds.
     pub connect_s: f64,
@@ -190,7 +186,6 @@ impl DriveJob<'_> {
         }
     }
 
-    /// How many connections a client has from the beginning.
     pub(crate) fn connections_per_client(&self) -> u32 {
         1 + u32::from(self.target.read_target.is_some())
     }
@@ -221,7 +216,6 @@ impl DriveJob<'_> {
         }
     }
 
-    /// The rules by which users start transactions.
     pub(crate) fn start_rules(&self) -> StartRules {
         StartRules {
             is_paced: matches!(self.plan.pace, Pace::Rate { .. }),

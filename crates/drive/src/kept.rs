@@ -15,7 +15,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub struct KeptConnections(Mutex<HashMap<u64, KeptConnection>>);
 
-/// A connection that is up and idle.
 pub(crate) struct KeptConnection {
     pub exchange: Exchange,
     pub channel: Channel,
@@ -48,7 +47,6 @@ impl KeptConnections {
 }
 
 impl KeptConnection {
-    /// Closes the connection as its protocol requires.
     pub fn close(mut self) {
         let mut message = Vec::new();
         let closing_message = self.exchange.closing_message();

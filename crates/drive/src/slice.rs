@@ -67,7 +67,6 @@ impl RunSlice {
     }
 }
 
-/// The part of the run that one worker drives.
 pub(crate) struct WorkerShare {
     /// Index of the thread in this process.
     pub index: usize,

@@ -22,7 +22,6 @@ pub(crate) struct Timing {
     pub schedule: Option<StartSchedule>,
     /// The run ends when more due starts than this wait for a free client.
     pub queue_max: Option<u64>,
-    /// How the worker waits for replies.
     pub wait_policy: WaitPolicy,
     /// How the kernel schedules the worker's thread.
     pub batch_policy: BatchPolicy,

@@ -168,7 +168,6 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Counts transactions at this many hosts.
     pub fn with_hosts(mut self, count: usize) -> Users<'a> {
         self.host_totals.resize_with(count, HostTotals::default);
         self

@@ -49,7 +49,6 @@ impl AgentError {
 
 /// What an agent is, and what its program does for it.
 pub struct AgentSetup {
-    /// This machine and program.
     pub host: Host,
     pub build: Build,
     /// Examines this machine, as `prony doctor` does.
@@ -208,7 +207,6 @@ fn serve_requests(
 
 const PROBE_STATEMENTS: usize = 50;
 
-/// Measures the way to the server.
 fn probe(link: &Link, login: &ServerLogin) -> Result<ServerProbe, AgentFailure> {
     let target = resolve_target(link, login)?;
     let connect_failure = |error: &dyn UserError| failure(FailureKind::Connect, error);

@@ -25,7 +25,6 @@ const STDERR_MAX_BYTES: usize = 2_000;
 /// How much of a wrong greeting is shown.
 const ANSWER_MAX_BYTES: usize = 60;
 
-/// What arrives from an agent.
 pub(crate) enum Arrival {
     Message(FromAgent),
     /// The carrier has ended or cannot be understood, for this reason.
@@ -219,7 +218,6 @@ fn keep_end(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-/// Reads the frames of one agent.
 struct Reader {
     index: usize,
     run: u64,
@@ -258,7 +256,6 @@ impl Reader {
     }
 }
 
-/// Reads the greeting of an agent.
 fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
     let mut greeting = Vec::new();
     let mut byte = [0];

@@ -243,7 +243,6 @@ impl Fleet {
         })
     }
 
-    /// The CPUs of all machines together.
     pub fn cpus(&self) -> usize {
         let cpus = self.agents.iter().map(|agent| agent.host().cpus.max(1));
         cpus.sum::<u32>() as usize

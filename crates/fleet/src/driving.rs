@@ -54,10 +54,8 @@ impl FleetJob<'_> {
     }
 }
 
-/// A run that a fleet has driven.
 #[derive(Debug)]
 pub struct FleetResult {
-    /// All agents together.
     pub driven: DriveResult,
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.
@@ -230,7 +228,6 @@ impl Fleet {
     }
 }
 
-/// The plan as agents get it.
 fn part_plan(job: &FleetJob<'_>) -> Result<PartPlan, Error> {
     Ok(match job.tool {
         None => PartPlan::Toml(plan_text(job.plan)?),

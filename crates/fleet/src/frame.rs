@@ -37,7 +37,6 @@ impl From<io::Error> for FrameError {
     }
 }
 
-/// Writes one frame of the run with this number.
 pub(crate) fn write_frame(
     out: &mut dyn Write,
     run: u64,

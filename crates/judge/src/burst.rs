@@ -97,7 +97,6 @@ fn stolen_text(run: &Run, fall: &LevelFall) -> String {
 /// Consecutive parts between two changes.
 #[derive(Clone, Copy)]
 struct Level<'a> {
-    /// Index of its first part.
     first: usize,
     parts: &'a [f64],
     median: f64,

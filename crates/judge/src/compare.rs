@@ -79,7 +79,6 @@ impl Verdict {
         }
     }
 
-    /// The verdict as reports print it.
     pub fn label(self) -> &'static str {
         match self {
             Verdict::Comparable => "COMPARABLE",

@@ -60,7 +60,6 @@ pub fn permitted_loss(run: &Run) -> Option<String> {
     Some(format!("{crash}{because}; {failover}"))
 }
 
-/// What is compared of repeated drills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrillTimes {
     pub variant: String,

@@ -158,7 +158,6 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
     }
 }
 
-/// Transactions that failed because their connection was lost.
 fn failed_by_lost_connection_count(run: &Run) -> u64 {
     let errors = run
         .measured

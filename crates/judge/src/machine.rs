@@ -154,7 +154,6 @@ pub(crate) fn server_memory_bytes(run: &Run) -> Option<u64> {
     of_server_machine(run, |machine| machine.memory_bytes, declared, of_client)
 }
 
-/// Busy share of the CPUs of the server's machine.
 pub(crate) fn server_machine_busy_share(run: &Run) -> Option<f64> {
     observations::server_machine_mean(run, |machine| machine.busy_share)
 }

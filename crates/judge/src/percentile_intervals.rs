@@ -248,7 +248,6 @@ impl Distribution {
         (slope * deviation).powi(2)
     }
 
-    /// Variance of the mean of independent transactions.
     fn mean_variance(&self) -> f64 {
         self.variance / self.count
     }

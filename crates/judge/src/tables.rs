@@ -161,7 +161,6 @@ fn has_shrunk(observed: &Observed, name: &str) -> bool {
     before >= TABLE_LARGE_MIN_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK_MAX_SHARE
 }
 
-/// The first few names.
 fn list_names(names: &[&str]) -> String {
     const MAX_LISTED: usize = 4;
     match names.len() {

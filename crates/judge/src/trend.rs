@@ -81,7 +81,6 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-/// A run that was compared with the reference of a history.
 pub struct ComparedRun {
     run: String,
     started_at: String,
@@ -145,7 +144,6 @@ impl<'a> TrendBuilder<'a> {
         }
     }
 
-    /// Adds a run that was compared with the reference of this history.
     pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
         let ComparedRun {
             run,

@@ -62,7 +62,6 @@ impl CoarseHistogram {
         CoarseHistogram { counts }
     }
 
-    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &CoarseHistogram) {
         let own = std::mem::take(&mut self.counts);
         let (mut own, mut others) = (own.into_iter().peekable(), other.counts.iter().peekable());

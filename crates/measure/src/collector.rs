@@ -38,7 +38,6 @@ pub struct Totals {
     /// CPU time of each worker, nanoseconds.
     pub worker_cpu_ns: Vec<Option<u64>>,
     pub process: ProcessHealth,
-    /// Queries and reconnects of the users.
     pub queries: QueryCounts,
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
@@ -46,7 +45,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Creates empty totals.
     pub fn new(start_ns: u64, layout: RecorderLayout) -> Totals {
         Totals {
             start_ns,
@@ -427,7 +425,6 @@ impl Collector {
     }
 }
 
-/// Adds the CPU times of a process's threads.
 fn add_thread_cpu(row: &mut PendingRow, threads: Range<usize>, cpu_ns: &[Option<u64>]) {
     for (sum_ns, cpu_ns) in row.worker_cpu_ns[threads].iter_mut().zip(cpu_ns) {
         *sum_ns = sum_known(*sum_ns, *cpu_ns);

@@ -149,7 +149,6 @@ impl CountReader {
     }
 }
 
-/// What a text says of its histogram.
 struct Header<'a> {
     digits: u32,
     lowest: u64,

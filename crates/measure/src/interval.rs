@@ -134,7 +134,6 @@ pub struct Interval {
     pub gaps: Gaps,
     pub errors: ErrorLedger,
     pub health: Health,
-    /// Queries and reconnects of the users.
     pub queries: QueryCounts,
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.

@@ -112,7 +112,6 @@ impl Recorder {
         at_ns.wrapping_sub(self.current_start_ns) >= self.current_length_ns
     }
 
-    /// The current interval's counts of timestamps.
     #[inline]
     pub fn timestamps(&mut self) -> &mut TimestampCounts {
         &mut self.current.timestamps

@@ -116,7 +116,6 @@ impl Checker<'_> {
         self.problems.push(problem.with_hint(hint));
     }
 
-    /// Checks each value against its limits.
     fn check_limits(&mut self) {
         for (setting, value, location) in self.input.given_settings() {
             if let Some(problem) = setting.range_problem(value, location) {
@@ -512,7 +511,6 @@ fn default_clients(input: &PlanInput) -> u32 {
     }
 }
 
-/// The pace of sessions that are replayed.
 fn replay_pace(input: &PlanInput) -> Pace {
     match input.options.get("speed").map(|speed| speed.value.as_str()) {
         Some(Some("max")) => Pace::Closed,

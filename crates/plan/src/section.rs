@@ -119,7 +119,6 @@ pub(crate) struct Section<'a, 'i> {
     pub(crate) source: Source<'a>,
     /// Its name in the schema; the file may misspell it.
     pub(crate) name: &'static str,
-    /// Its path as written in the file.
     pub(crate) path: String,
     /// Absent if the file has no such table.
     pub(crate) table: Option<&'a DeTable<'i>>,
@@ -172,7 +171,6 @@ impl<'a, 'i> Section<'a, 'i> {
             .collect()
     }
 
-    /// Adds a problem with the value of a key.
     pub(crate) fn reject(&mut self, key: &str, problem: Problem) {
         self.rejected_keys.push(format!("{}.{key}", self.name));
         self.problems.push(problem);

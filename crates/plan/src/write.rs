@@ -121,7 +121,6 @@ fn sweep_schema() -> Value {
     })
 }
 
-/// The names of variants and machines.
 fn name_pattern() -> String {
     format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)
 }

@@ -17,9 +17,7 @@ use std::io::{self, Write};
 pub struct AuditedRun {
     /// The figures as they were printed.
     pub reported: ReportedRun,
-    /// The same figures as a Run.
     pub run: Run,
-    /// The checks and their findings.
     pub audit: Audit,
 }
 

@@ -50,7 +50,6 @@ pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> i
     table.write(out, style, 0)
 }
 
-/// What one agent kept of a load.
 pub struct KeptPart {
     /// The number of the run, which all its agents have in common.
     pub run: String,
@@ -61,7 +60,6 @@ pub struct KeptPart {
     pub seconds: Option<u64>,
     pub committed: Option<u64>,
     pub failed: Option<u64>,
-    /// Where the file is now.
     pub path: String,
 }
 

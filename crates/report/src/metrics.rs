@@ -63,7 +63,6 @@ pub struct KindTotals {
     pub failed: u64,
     /// Skipped because the start was later than the latency limit.
     pub skipped: u64,
-    /// Extra tries.
     pub retries: u64,
     /// Number of response times of committed transactions per bucket: at most its bound in [`BUCKET_BOUNDS_S`]
     /// and above the previous bound. Times above the last bound are in no bucket.
@@ -97,7 +96,6 @@ pub struct ErrorTotals {
     /// SQLSTATE, or the error number of a server that has no SQLSTATE; empty for errors that are
     /// counted together.
     pub code: String,
-    /// Number of failures.
     pub count: u64,
 }
 

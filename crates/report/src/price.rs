@@ -301,7 +301,6 @@ fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     })
 }
 
-/// Writes the differences that prevent a ranking.
 fn write_obstacles(out: &mut Printer<'_>, obstacles: &[RankingObstacle]) -> io::Result<()> {
     for obstacle in obstacles {
         let [in_a, in_b] = [&obstacle.in_a, &obstacle.in_b].map(|text| cut(&plain(text), 60));

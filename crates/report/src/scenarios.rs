@@ -181,7 +181,6 @@ pub struct ScenarioDetails<'a> {
     pub data: Option<String>,
     /// The steps of a reproduction, in order.
     pub steps: Vec<String>,
-    /// The same steps as commands.
     pub commands: Vec<String>,
 }
 

@@ -116,7 +116,6 @@ fn estimate_cells(row: &RowEstimate, has_cost: bool) -> Vec<String> {
     cells
 }
 
-/// An amount of money with two decimals.
 fn money(amount: f64) -> String {
     let cents = (amount * 100.0).round() as u64;
     format!("{}.{:02}", units::count(cents / 100), cents % 100)
@@ -210,7 +209,6 @@ fn figure_cells(row: &SuiteRow, figure: &ComparedFigure) -> [String; 4] {
     ]
 }
 
-/// The sentences below the table.
 pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
     let mut sentences = vec![format!(
         "Requested: {}. Figures are medians of the runs that count, with the lowest and the highest of several. \

@@ -35,13 +35,11 @@ impl Table {
         }
     }
 
-    /// Adds columns of texts.
     #[must_use]
     pub fn with_texts(self, titles: &[&str]) -> Table {
         self.with_columns(titles, true)
     }
 
-    /// Adds columns of numbers.
     #[must_use]
     pub fn with_numbers(self, titles: &[&str]) -> Table {
         self.with_columns(titles, false)
@@ -60,7 +58,6 @@ impl Table {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
-    /// The rows below the header.
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }

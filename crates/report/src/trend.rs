@@ -15,7 +15,6 @@ use prony_judge::trend::{LevelChange, Trend};
 use prony_store::Answer;
 use std::io::{self, Write};
 
-/// Lines of the drawing.
 const HEIGHT: usize = 10;
 /// Maximum number of differences that are listed for a change.
 const MAX_DIFFERENCES: usize = 4;

@@ -302,7 +302,6 @@ fn read_account(
     Ok(account)
 }
 
-/// What became of the commits of one client.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ClientAccount {
     client: u32,

@@ -59,7 +59,6 @@ pub trait RunObserver {
 pub struct RunSecond<'a> {
     /// What the load generator measured in this second.
     pub row: &'a IntervalRow,
-    /// Start and phases of the run.
     pub schedule: &'a RunSchedule,
     /// The row in the form of the document; `None` if the recording has ended.
     pub second: Option<&'a Second>,
@@ -374,7 +373,6 @@ impl RunRecorder<'_> {
         self.tpm_measurement = target.and_then(|target| ServerTpm::start(&target, *schedule));
     }
 
-    /// Judges and stores the result.
     fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
         let job = self.job;
         if let Some(marks) = &self.marks {

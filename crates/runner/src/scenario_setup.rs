@@ -112,7 +112,6 @@ pub enum Prewarm {
 }
 
 impl Prewarm {
-    /// The best method that this server has.
     pub fn best_for(control: &mut Control) -> Prewarm {
         match control.dialect() {
             SqlDialect::MySql => Prewarm::Checksum,

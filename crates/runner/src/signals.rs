@@ -27,7 +27,6 @@ pub enum TerminationSignal {
 }
 
 impl TerminationSignal {
-    /// The exit status of a process that this signal ended.
     pub fn exit_status(self) -> u8 {
         self as u8
     }

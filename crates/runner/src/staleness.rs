@@ -32,7 +32,6 @@ pub(crate) struct StalenessObserver {
     ended: Receiver<()>,
 }
 
-/// What the threads of a run share.
 struct Shared {
     ledger: Arc<Ledger>,
     table: LedgerTable,

@@ -17,11 +17,9 @@ pub struct StatementTotals {
     pub calls: u64,
     /// Time in the server, in microseconds.
     pub time_us: f64,
-    /// Rows that it returned or changed.
     pub rows: u64,
 }
 
-/// What a server's statistics say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementStatistics {
     /// The totals by the server's name for the statement, on SQL Server with that of a plan after a blank.

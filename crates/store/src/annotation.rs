@@ -33,7 +33,6 @@ impl Annotation {
 /// The most characters of a label, which tables and commands contain.
 const LABEL_MAX_CHARS: usize = 100;
 
-/// Checks that a run can be found by this label.
 pub fn check_label(label: &str) -> Result<(), String> {
     let problem = match label {
         "" => "a label has at least one character",

@@ -14,7 +14,6 @@ use std::path::Path;
 /// Maximum size of a file to read, bytes. A day of one-second rows takes about 40 MB.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
-/// Reads a document.
 pub fn read_document(path: &Path) -> Result<Run, StoreError> {
     parse_document(&read_file(path)?).map_err(|error| error.with_path(path))
 }

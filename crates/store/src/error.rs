@@ -29,7 +29,6 @@ pub enum StoreError {
         id: String,
         /// Seconds of the run in the journal.
         stored_s: f64,
-        /// Seconds that the run measured.
         measured_s: f64,
     },
     /// No run matches.
@@ -40,14 +39,12 @@ pub enum StoreError {
         similar: Option<String>,
     },
     Empty {
-        /// The store's folder.
         path: PathBuf,
     },
     /// Several runs match.
     Ambiguous {
         /// The requested id, label or path.
         name: String,
-        /// Number of matches.
         count: usize,
         /// The id of one of them.
         first: String,
@@ -61,9 +58,14 @@ pub enum StoreError {
         reason: String,
     },
     /// A document of a later Prony.
-    Newer { path: PathBuf, version: String },
+    Newer {
+        path: PathBuf,
+        version: String,
+    },
     /// The run is still in progress.
-    Live { id: String },
+    Live {
+        id: String,
+    },
 }
 
 impl UserError for StoreError {

@@ -6,7 +6,6 @@ use crate::index::RunSummary;
 use crate::run::Run;
 use prony_document::{RunState, Severity};
 
-/// Conditions for listed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only runs of this workload, or of the plan of this name whose own transactions they ran.

@@ -115,7 +115,6 @@ pub(crate) fn read_journal(
     Ok(Some(JournalContent { run, broken_lines }))
 }
 
-/// Computes the figures of both phases from their sums.
 fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSum>) {
     let length_s = |sum: &Option<PhaseSum>| sum.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {

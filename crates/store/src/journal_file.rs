@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::Builder;
 
-/// A journal that is being written.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
     path: PathBuf,

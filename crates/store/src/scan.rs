@@ -90,7 +90,6 @@ impl RunStore {
         Ok(JournalState::Gone)
     }
 
-    /// The ids of all documents and journals.
     pub fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
         let journals = self.files_with_extension("jsonl")?.into_iter();

@@ -40,7 +40,6 @@ pub struct RunStore {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub version: u32,
-    /// Judges a document that was read.
     pub judge: fn(&mut Run),
 }
 
@@ -71,7 +70,6 @@ impl RunStore {
         })
     }
 
-    /// Lists verdicts of these rules.
     #[must_use]
     pub fn with_rules(self, rules: Rules) -> RunStore {
         RunStore {

@@ -45,7 +45,6 @@ pub struct SessionFlags {
     pub(crate) collation: [u8; 5],
 }
 
-/// How far a login has come.
 #[derive(Debug)]
 pub enum LoginProgress {
     /// Send the appended bytes, then feed the bytes that arrive.

@@ -113,7 +113,6 @@ impl FromStr for ParameterType {
     }
 }
 
-/// A decimal type from its precision and scale.
 fn decimal(arguments: &str) -> Option<ParameterType> {
     let (precision, scale) = arguments.split_once(',')?;
     let (precision, scale) = (precision.parse().ok()?, scale.parse().ok()?);

@@ -59,7 +59,6 @@ impl RowBudget {
         fits
     }
 
-    /// Checks the length of a whole reply.
     #[inline]
     pub(crate) fn check(&self, min_bytes: usize) -> Result<(), Violation> {
         if min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {

@@ -54,7 +54,6 @@ pub struct CatalogTable<T> {
     pub key: &'static [&'static str],
     /// The note that a load left in its comment, if any.
     pub note: Option<LoadNote>,
-    /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
@@ -66,7 +65,6 @@ pub struct CatalogEntry {
     pub columns: String,
     /// Columns of its valid primary key.
     pub key: String,
-    /// First columns of its valid indexes.
     pub indexed_columns: String,
     /// See [`CatalogTable::is_rewritten`].
     pub is_rewritten: bool,

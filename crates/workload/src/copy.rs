@@ -85,7 +85,6 @@ impl CountingRow {
         self.bytes.extend_from_slice(suffix.as_bytes());
     }
 
-    /// Adds one to the key.
     #[inline]
     pub fn increment(&mut self) {
         let mut digit = KEY_DIGITS_MAX - 1;

@@ -9,14 +9,12 @@ use prony_plan::WorkloadPlan;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionSpec {
     pub name: &'static str,
-    /// The valid values.
     pub kind: OptionKind,
     /// The default value; if `None`, [`help`](Self::help) explains the default.
     pub default: Option<&'static str>,
     pub help: &'static str,
 }
 
-/// The valid values of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// An integer from the first to the second, inclusive.
@@ -131,7 +129,6 @@ pub enum Growth {
 pub struct CountedGrowth {
     /// What is counted, such as `rows of pgbench_history`.
     pub what: String,
-    /// Names of the kinds of transaction.
     pub kinds: Vec<&'static str>,
     pub counter: GrowthCounter,
 }
@@ -154,7 +151,6 @@ pub enum GrowthCounter {
 }
 
 impl Growth {
-    /// The growth of one table by a row for each committed transaction of these kinds.
     pub(crate) fn rows_of(table: &'static str, kinds: Vec<&'static str>) -> CountedGrowth {
         CountedGrowth {
             what: format!("rows of {table}"),

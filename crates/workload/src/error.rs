@@ -17,25 +17,19 @@ pub enum Error {
         hint: String,
     },
     /// A scale, number of loaders or option that this workload does not accept.
-    InvalidRequest {
-        problem: String,
-        /// What to use instead.
-        hint: String,
-    },
+    InvalidRequest { problem: String, hint: String },
     /// An invalid value of an option of this workload.
     Value {
         key: String,
         value: String,
         /// What it should be; completes "is not ...".
         expected: &'static str,
-        /// Valid values.
         hint: String,
     },
     /// The tables are missing, incomplete, foreign, or of a different scale.
     Data { problem: String, remedy: Remedy },
     /// The server could not be reached, rejected a statement or went away.
     Server {
-        /// What Prony was doing.
         activity: String,
         source: prony_server::control::Error,
     },

@@ -18,7 +18,6 @@ const OPEN_ENTRIES: u64 = 20_000;
 /// The start of the names of all such tables.
 const PREFIX: &str = "prony_ledger_";
 
-/// The ledger's table of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerTable {
     name: String,
@@ -89,7 +88,6 @@ impl LedgerTable {
         sql::execute(control, CREATING, &create)
     }
 
-    /// What the table has of each client.
     pub fn clients(&self, control: &mut Control) -> Result<Vec<ClientEntries>, Error> {
         let dialect = control.dialect();
         let table = dialect.quote_identifier(&self.name);
@@ -173,7 +171,6 @@ impl LedgerTable {
         Some(count.count(0))
     }
 
-    /// Drops the table.
     pub fn drop(&self, control: &mut Control) -> Result<(), Error> {
         let table = control.dialect().quote_identifier(&self.name);
         sql::execute(

@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// Longest hint that fits into a line of 100 characters.
 const MAX_HINT_CHARS: usize = 92;
 
-/// Reads the option values of one plan.
 pub struct OptionReader<'a> {
     /// `None`: every option has its default.
     plan: Option<&'a WorkloadPlan>,
@@ -26,7 +25,6 @@ impl<'a> OptionReader<'a> {
         }
     }
 
-    /// A reader that returns the default of every option.
     pub fn defaults(specs: &'static [OptionSpec]) -> Self {
         OptionReader {
             plan: None,
@@ -113,7 +111,6 @@ impl<'a> OptionReader<'a> {
         value.unwrap_or_default()
     }
 
-    /// A number with a fraction.
     pub fn float(&mut self, name: &str) -> f64 {
         let value = self.value(name, |text, kind| match kind {
             OptionKind::Float(above, below) => {

@@ -33,7 +33,6 @@ impl LoadPhase {
     }
 }
 
-/// The progress of a load at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressUpdate {
     pub phase: LoadPhase,

@@ -130,7 +130,6 @@ pub struct RunSeeds {
     base: Random,
 }
 
-/// The generators of one of pgbench's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadRandom {
     /// Chooses the script of each transaction; not used if there is only one script.
@@ -151,7 +150,6 @@ pub struct RunGenerators {
 }
 
 impl RunSeeds {
-    /// Starts from the run's seed.
     pub fn new(run_seed: u64) -> Self {
         RunSeeds {
             base: Random::new(run_seed),

@@ -31,7 +31,6 @@ static ALL: &[&dyn Workload] = &[
     &replay::REPLAY,
 ];
 
-/// Returns the workload with this name.
 pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     if let Some(workload) = list().iter().find(|workload| workload.name() == name) {
         return Ok(*workload);

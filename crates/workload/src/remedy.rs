@@ -44,7 +44,6 @@ pub enum Remedy {
 pub trait Commands {
     fn load_command(&self, load: &LoadSpec) -> String;
 
-    /// The command that drops the tables of a load.
     fn clean_command(&self, load: &LoadSpec) -> String;
 
     /// The command that checks the tables, if the tool has one.
@@ -101,7 +100,6 @@ impl Commands for PronyCommands {
 }
 
 impl LoadSpec {
-    /// A load of a workload that has its own tables.
     pub fn of(workload: &'static str, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload,

@@ -16,9 +16,7 @@ pub trait RowFormat {
     fn prepare_timestamp(micros: i64) -> Self::Timestamp;
     fn begin_row(out: &mut Vec<u8>, fields: i16);
     fn end_row(out: &mut Vec<u8>);
-    /// Writes a whole number.
     fn write_int(out: &mut Vec<u8>, value: u32);
-    /// Writes a small whole number.
     fn write_small_int(out: &mut Vec<u8>, value: u32);
     /// Writes a decimal number: `value` / 10^`SCALE`, with a `SCALE` of 2 or 4.
     fn write_decimal<const SCALE: usize>(out: &mut Vec<u8>, value: i64);

@@ -23,7 +23,6 @@ pub trait Workload: Send + Sync {
     /// The name for `prony run NAME`.
     fn name(&self) -> &'static str;
 
-    /// One-line description.
     fn title(&self) -> &'static str;
 
     /// Whether a plan has all that the workload does: results then have its name, and sessions keep the server's settings.
@@ -46,7 +45,6 @@ pub trait Workload: Send + Sync {
         &[]
     }
 
-    /// The engines that it runs on.
     fn dialects(&self) -> &'static [SqlDialect] {
         ALL_DIALECTS
     }
@@ -177,7 +175,6 @@ pub trait Workload: Send + Sync {
 pub struct RateMetric {
     /// The name, such as `NOPM`.
     pub name: &'static str,
-    /// A description of what it counts.
     pub title: &'static str,
     /// The description where SQL Server counts something else.
     pub sql_server_title: Option<&'static str>,
@@ -187,7 +184,6 @@ pub struct RateMetric {
 }
 
 impl RateMetric {
-    /// What it counts on an engine.
     pub fn title_on(&self, dialect: SqlDialect) -> &'static str {
         match dialect {
             SqlDialect::TransactSql => self.sql_server_title.unwrap_or(self.title),
@@ -290,11 +286,8 @@ impl LoadRequest<'_> {
 }
 
 pub struct ReadyWorkload {
-    /// The program of its virtual users.
     pub program: Arc<dyn Program>,
-    /// The scale of the loaded data.
     pub scale: u32,
-    /// Remarks on a run with this data.
     pub remarks: Vec<Remark>,
 }
 
@@ -377,7 +370,6 @@ impl CheckReport {
     }
 }
 
-/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it is correct, a note, or wrong.

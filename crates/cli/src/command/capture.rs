@@ -82,7 +82,6 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Records the sessions of logs.
 fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
     file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
     let mut outcome = None;

@@ -60,7 +60,6 @@ pub(crate) enum NameScope {
     Experiment,
 }
 
-/// Compares each side with the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;

@@ -30,7 +30,6 @@ pub fn options(clients: u32) -> EmbeddedOptions {
     }
 }
 
-/// Starts a server with these options.
 pub fn start_with(
     may_download: bool,
     options: &EmbeddedOptions,

@@ -32,7 +32,6 @@ struct ClientsFinder<'a> {
     unchecked: Vec<Run>,
 }
 
-/// Executes the search.
 pub fn find(
     args: &FindArgs,
     arguments: &[OsString],

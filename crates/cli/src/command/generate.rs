@@ -8,7 +8,6 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use prony_plan::system_error;
 
-/// Prints the completions for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut command = completed_names::with_values(Cli::command());
     // `generate` panics if it cannot write, so it writes to memory.

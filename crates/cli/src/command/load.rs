@@ -122,7 +122,6 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     })
 }
 
-/// Loads a workload with its progress on stderr.
 fn load_with_progress(
     workload: &dyn Workload,
     request: &LoadRequest<'_>,

@@ -176,7 +176,6 @@ fn workload_problems(input: &PlanInput) -> Vec<ErrorParts> {
     }
 }
 
-/// Problems with the values of the workload's options.
 fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let name = input.workload.as_ref();
     let Some(Ok(workload)) = name.map(|name| server::find_workload(&name.value)) else {
@@ -239,7 +238,6 @@ fn convert_problem(problem: Problem) -> ErrorParts {
     }
 }
 
-/// One line for the experiment and one for each of its variants.
 fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String> {
     use prony_plan::{Choice, format_duration};
     let [repeats, variants, runs] = [

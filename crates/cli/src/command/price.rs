@@ -120,12 +120,10 @@ pub(super) fn default_sheet(store: &RunStore) -> Option<PathBuf> {
     sheet.is_file().then_some(sheet)
 }
 
-/// Reads and checks a sheet.
 pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
     parse_sheet(&read_sheet(file)?)
 }
 
-/// A sheet's name and text.
 pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -261,7 +259,6 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
 }
 
 struct SheetRun {
-    /// Indexes of the sheet and of the configuration in it.
     position: (usize, usize),
     /// Id of the run; if the store does not have it, its name in the sheet, such as a file name.
     id_or_name: String,

@@ -59,7 +59,6 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The input from which a page is generated.
 #[derive(Default)]
 struct ReportPage {
     runs: Vec<Run>,
@@ -119,7 +118,6 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     })
 }
 
-/// Verifies that a page is unchanged.
 pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let path = args.file.display().to_string();
     let text = read_page(&args.file).map_err(|error| {

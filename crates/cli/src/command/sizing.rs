@@ -23,7 +23,6 @@ pub struct ChosenScale {
 }
 
 impl ChosenScale {
-    /// A description of the choice and its reason.
     pub fn description(&self) -> String {
         let CachedShare {
             share,

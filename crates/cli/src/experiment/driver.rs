@@ -17,7 +17,6 @@ use prony_report::{experiment, json, terminal};
 use prony_runner::Signals;
 use prony_store::{Experiment, ExperimentKind, Run};
 
-/// Decides the runs of an experiment.
 pub trait Schedule {
     /// The position of the next run after those that have ended, without the id of the experiment; `None` after the last
     /// one. It only decides, and waits for nothing.

@@ -138,7 +138,6 @@ pub fn exit_of<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<Exit> {
     }
 }
 
-/// Refuses a format of answers where nothing is required.
 pub fn check_format(format: ResultFormat, requirements: &[Requirement]) -> Result<(), Failure> {
     let needs_requirements = matches!(format, ResultFormat::Junit | ResultFormat::Github);
     if !needs_requirements || !requirements.is_empty() {

@@ -53,7 +53,6 @@ pub enum ResultFormat {
 }
 
 impl ResultFormat {
-    /// The format that these two flags select.
     pub fn from_flags(json: bool, full: bool) -> ResultFormat {
         match (json, full) {
             (true, _) => ResultFormat::Json,

@@ -28,7 +28,6 @@ pub trait Backend {
 
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
-    /// Stores the settings for the next call of hammerdbcli.
     fn store_settings(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.

@@ -22,7 +22,6 @@ pub(super) fn is_listed_in_help(name: &str) -> bool {
     commands().any(|(listed, _)| listed == name)
 }
 
-/// The keys and values of a section as text.
 fn section_text(
     settings: &Settings,
     prefix: &str,

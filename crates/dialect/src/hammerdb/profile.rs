@@ -11,11 +11,8 @@ pub struct ProcTiming {
     /// `NEWORD`, `PAYMENT`, `DELIVERY`, `SLEV` or `OSTAT`.
     pub name: String,
     pub calls: u64,
-    /// The shortest call.
     pub min_ns: u64,
-    /// The longest call.
     pub max_ns: u64,
-    /// The sum of all calls.
     pub total_ns: u64,
     /// The 99th percentile.
     pub p99_ns: u64,
@@ -54,7 +51,6 @@ impl ProcTiming {
 }
 
 impl ProcTiming {
-    /// The mean of all calls.
     pub fn avg_ns(&self) -> f64 {
         self.total_ns as f64 / self.calls.max(1) as f64
     }
@@ -128,7 +124,6 @@ impl TimeProfile {
         }
     }
 
-    /// The summary of all virtual users.
     pub fn summary_section(&self) -> TimingSection<'_> {
         let (median_ns, users) = (self.median_elapsed_ns(), self.users.len());
         TimingSection::new(None, median_ns, users, &self.summary)

@@ -15,7 +15,6 @@ struct OutputReader {
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,
-    /// The time profile that is being read.
     profile: Vec<Section>,
     /// The time profiles that have ended; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
@@ -73,7 +72,6 @@ impl OutputReader {
         }
     }
 
-    /// Reads a line of a virtual user.
     fn read_vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
             Some(line) => line.split_once(':').map_or(line, |(_, text)| text),

@@ -32,7 +32,6 @@ pub struct SqlServerConnection {
     pub azure: bool,
 }
 
-/// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     pub product: Product,
@@ -49,7 +48,6 @@ pub struct Login {
     pub ssl: Option<Ssl>,
     /// Settings of connections to SQL Server; `None` for the other engines.
     pub sql_server: Option<SqlServerConnection>,
-    /// The role that logs in.
     pub user: String,
     pub password: Secret,
     pub database: String,
@@ -152,14 +150,12 @@ pub struct SchemaRequest {
     pub superuser: Login,
     /// The schema's owner, in its database.
     pub owner: Login,
-    /// The expected number of warehouses.
     pub warehouses: u64,
     /// Where to print and log lines.
     pub output: OutputOptions,
     pub job_id: String,
 }
 
-/// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// After a time, with a monitor as virtual user 1.
@@ -179,7 +175,6 @@ pub enum Driver {
 /// The request of `vurun`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
-    /// The role that runs the transactions.
     pub login: Login,
     /// The superuser, in the schema's database, for the checkpoint and the vacuum after the run.
     pub superuser: Login,

@@ -164,7 +164,6 @@ fn add_shares(run: &mut ReportedRun, transactions: u64) {
     }
 }
 
-/// The number of calls of a routine by all users.
 fn total_calls(users: &[&Section], name: &str) -> u64 {
     let routines = users.iter().flat_map(|section| &section.routines);
     let matching = routines.filter(|routine| routine.name == name);

@@ -31,7 +31,6 @@ pub trait Host {
     /// A seed from the system's random number generator; `None` if there is no generator.
     fn strong_seed(&self) -> Option<u64>;
 
-    /// The name of the operating-system user.
     fn user_name(&self) -> Result<String, String>;
 }
 

@@ -42,7 +42,6 @@ pub enum Freeze {
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
-/// The relkind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
 /// Actions in order. They are made one at a time, because up to level 16 there are eleven for each unit of the
@@ -91,7 +90,6 @@ pub fn step_actions<'a>(
     Box::new(actions.into_iter())
 }
 
-/// The statement that copies rows to a table.
 pub fn copy_sql(table: Table, freeze: bool) -> String {
     let with = if freeze { " with (freeze on)" } else { "" };
     format!("copy {} from stdin{with}", table.name())

@@ -112,7 +112,6 @@ impl Level {
         self.major >= major
     }
 
-    /// The version as pgbench prints it.
     pub fn text(&self) -> &str {
         &self.text
     }

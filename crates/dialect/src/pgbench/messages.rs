@@ -77,7 +77,6 @@ impl Messages {
         )
     }
 
-    /// The hint about an error.
     pub fn hint(&self, text: &str) -> String {
         self.line(
             if self.uses_fatal_severity {

@@ -38,7 +38,6 @@ pub struct Counts {
     pub skipped: u64,
     /// Transactions that failed with serialization errors.
     pub serialization_failures: u64,
-    /// Transactions that failed with deadlocks.
     pub deadlock_failures: u64,
     /// Transactions that failed with other errors (--continue-on-error).
     pub other_failures: u64,

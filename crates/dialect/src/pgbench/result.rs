@@ -55,7 +55,6 @@ pub fn run_report(
     }
 }
 
-/// The counts and times of all transactions.
 pub fn run_counts(options: &RunOptions, totals: &Totals) -> Counts {
     let all_kinds = totals.all_kinds();
     outcome_counts(&all_kinds, &totals.errors, None, &options.percentiles)

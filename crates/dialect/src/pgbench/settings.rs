@@ -13,7 +13,6 @@ pub struct EnvSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {value:?} {problem}")]
 pub struct InvalidSetting {
-    /// The variable or option.
     pub name: String,
     pub value: String,
     /// The problem, such as `is not a list of percentiles`.

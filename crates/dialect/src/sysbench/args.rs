@@ -92,7 +92,6 @@ pub fn parse_args(
     }
 }
 
-/// The parsed part of a command line.
 struct CommandLine {
     texts: OptionTexts,
     /// Options that are not general.
@@ -249,7 +248,6 @@ fn is_shipped(path: &Path) -> bool {
         .is_some_and(|folder| folder.ends_with("share/sysbench"))
 }
 
-/// The invocation of a command of a bundled test.
 fn bundled_invocation(
     test: &'static BundledTest,
     name: String,

@@ -19,7 +19,6 @@ pub enum Invocation {
     Script(Box<ScriptCommand>),
 }
 
-/// A command of a bundled test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeCommand {
     /// Printed first: warnings and the banner.
@@ -129,7 +128,6 @@ pub struct GeneralOptions {
     pub database: DatabaseOptions,
 }
 
-/// Options of the random number generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomOptions {
     /// `--rand-type`, a type that this version has.
@@ -187,7 +185,6 @@ pub struct MysqlOptions {
 /// `--pgsql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgsqlOptions {
-    /// A host in libpq's syntax.
     pub host: String,
     pub port: u16,
     pub user: String,

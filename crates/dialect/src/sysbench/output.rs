@@ -42,7 +42,6 @@ pub fn warning_line(text: &str) -> String {
     format!("WARNING: {text}\n")
 }
 
-/// A log line for debugging.
 pub fn debug_line(text: &str) -> String {
     format!("DEBUG: {text}\n")
 }
@@ -57,7 +56,6 @@ pub enum LogLevel {
     Warning = 2,
     /// Headers, progress and reports.
     Notice = 3,
-    /// Additional information.
     Info = 4,
     Debug = 5,
 }

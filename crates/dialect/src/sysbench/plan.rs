@@ -99,7 +99,6 @@ pub fn load_jobs(settings: &GeneralOptions) -> u32 {
     settings.threads
 }
 
-/// The workload of a bundled test.
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     if is_bulk_insert(native.test) {

@@ -5,7 +5,6 @@
 
 use prony_measure::QueryCounts;
 
-/// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub events: u64,
@@ -15,12 +14,10 @@ pub struct Counters {
 /// The queue of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueState {
-    /// Waiting events.
     pub length: u64,
     pub concurrency: u64,
 }
 
-/// The figures of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Seconds since the start.

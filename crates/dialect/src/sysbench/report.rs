@@ -9,10 +9,8 @@ use super::progress::{Counters, per_second};
 /// Exact figures of latency, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// The shortest event.
     pub min_ms: f64,
     pub avg_ms: f64,
-    /// The longest event.
     pub max_ms: f64,
     pub sum_ms: f64,
 }
@@ -60,7 +58,6 @@ fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, 
 pub struct Report<'a> {
     /// Whether the test uses a database.
     pub uses_database: bool,
-    /// Counts of events and queries.
     pub counters: Counters,
     /// The time that the counts cover, in seconds; rates divide by it.
     pub interval_s: f64,

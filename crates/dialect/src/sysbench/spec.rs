@@ -52,7 +52,6 @@ impl ValueType {
 
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
-    /// The name as help prints it.
     pub name: &'static str,
     pub value_type: ValueType,
     /// The default; `None` if help prints no default.
@@ -112,7 +111,6 @@ static GENERAL_OPTIONS: LazyLock<Vec<OptionSpec>> =
 static TEST_OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| read_specs(include_str!("tests.txt")));
 
-/// Parses a table of options.
 fn read_specs(text: &'static str) -> Vec<OptionSpec> {
     table::rows(text).map(OptionSpec::from_row).collect()
 }

@@ -301,7 +301,6 @@ impl<'a, I: Io> Connections<'a, I> {
         })
     }
 
-    /// Counts that a connection is up at its host.
     fn enter_host(&mut self, slot: Slot) {
         let connection = &self.slots[slot as usize];
         let first = connection.first_endpoint;

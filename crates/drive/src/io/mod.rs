@@ -41,7 +41,6 @@ pub enum IoEventKind {
     Closed(i32),
 }
 
-/// Bytes that arrived.
 #[derive(Debug)]
 pub struct Received<'a> {
     pub bytes: &'a [u8],
@@ -108,7 +107,6 @@ pub trait Io {
     /// Name of the engine, for reports.
     fn name(&self) -> &'static str;
 
-    /// The clock that belongs to the engine.
     fn clock(&self) -> Clock;
 
     /// Adds a slot for one more connection, and returns it. Slots are numbered consecutively.
@@ -136,7 +134,6 @@ pub trait Io {
     /// kernel's timestamp of their departure.
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool);
 
-    /// When the last request of a slot was sent.
     fn sent(&self, slot: Slot) -> Sent;
 
     /// The requested transmit timestamp, once it has arrived.

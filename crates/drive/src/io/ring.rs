@@ -43,7 +43,6 @@ enum Op {
     Connect = 3,
 }
 
-/// The io_uring engine.
 pub struct Ring {
     ring: IoUring,
     clock: Clock,

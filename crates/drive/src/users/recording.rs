@@ -65,7 +65,6 @@ impl Users<'_> {
         self.timing.recorder.set_batch(counts);
     }
 
-    /// The current interval's counts of timestamps.
     #[inline]
     pub fn timestamps(&mut self) -> &mut TimestampCounts {
         self.timing.recorder.timestamps()

@@ -50,7 +50,6 @@ impl NatsAgent {
         self.bus.is_open()
     }
 
-    /// Waits for a coordinator.
     pub fn next_coordinator(&self) -> io::Result<(ChunkReader, ChunkWriter)> {
         loop {
             match self.calls.recv_timeout(CALL_INTERVAL) {

@@ -35,7 +35,6 @@ const CLEAR_FACTOR: f64 = 1.25;
 /// What a search over rates varies, and what two runs at two rates differ in.
 pub const OVER_RATE: &str = "rate";
 const PACE: &str = "pace";
-/// What a search over clients varies.
 pub const OVER_CLIENTS: &str = "clients";
 const CLIENT_CHECK: &str = "client-limit";
 
@@ -289,7 +288,6 @@ impl CapacityResult {
 }
 
 impl CapacityStep {
-    /// The step as the search sees it.
     pub fn rate_verdict(&self) -> RateVerdict {
         let mut results = self.answer.iter().flat_map(|answer| &answer.results);
         let is_unknown = results.any(|result| result.value.is_none());

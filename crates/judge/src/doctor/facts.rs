@@ -2,7 +2,6 @@
 
 use prony_store::{ConnectionLimit, CpuFrequency, Product, Service, SqlDialect};
 
-/// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
     pub clients: u32,
@@ -41,7 +40,6 @@ pub struct MachineFacts {
     /// `kernel.io_uring_disabled`: 0 allows it to all processes.
     pub io_uring_disabled: Option<u32>,
     pub cpu_frequency: Option<CpuFrequency>,
-    /// The CPUs that this process may use.
     pub cpus: Vec<u32>,
     /// The number of cores that these CPUs belong to.
     pub cores: Option<u32>,
@@ -57,7 +55,6 @@ pub struct MachineFacts {
     pub usage: Option<IdleUsage>,
     /// The kernel's clock source, such as `tsc`.
     pub clock_source: Option<String>,
-    /// The clock sources that the kernel offers.
     pub available_clock_sources: Vec<String>,
     /// By how much the kernel may delay timers of a thread that does not ask for precise ones, nanoseconds.
     pub timer_slack_ns: Option<u64>,
@@ -99,7 +96,6 @@ pub struct CgroupLimits {
 pub struct IdleUsage {
     /// Length of that time, seconds.
     pub seconds: f64,
-    /// Share of busy CPU time.
     pub busy_share: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
     pub steal_share: Option<f64>,
@@ -144,11 +140,9 @@ pub struct DatabaseFacts {
     pub product: Option<Product>,
     /// The service or derived product that answers as this product.
     pub service: Option<Service>,
-    /// Version as the server reports it.
     pub version: String,
     /// Whether it was built with assertions or as a debug build.
     pub is_debug_build: bool,
-    /// TLS version and cipher.
     pub tls: Option<String>,
     /// Whether the connection leaves this machine.
     pub is_remote: bool,

@@ -121,7 +121,6 @@ fn unknown(reason: impl Into<String>) -> DoctorFinding {
     finding(DoctorState::Unknown, "", reason)
 }
 
-/// Adds the remedy to a finding.
 trait Remedied {
     /// With shell commands that mend it.
     fn mended_by(self, command: impl Into<String>) -> Self;

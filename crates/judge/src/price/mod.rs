@@ -87,7 +87,6 @@ pub enum PriceError {
     /// No run was given, and none is named in the sheet.
     #[error("no run was given, and no configuration of the sheet names one")]
     NoRuns,
-    /// The sheets are in two currencies.
     #[error(
         "{first} has prices in {first_currency}, {second} in {second_currency}: Prony does not convert \
          currencies"

@@ -55,7 +55,6 @@ impl Usl {
         (self.kappa > 0.0).then(|| ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0))
     }
 
-    /// Relative deviation of a point from the law.
     fn deviation_of(&self, point: &CurvePoint) -> f64 {
         self.throughput(point.x) / point.y - 1.0
     }

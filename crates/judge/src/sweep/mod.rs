@@ -180,7 +180,6 @@ impl Sweep {
         })
     }
 
-    /// Adds what the points cost.
     pub fn add_prices(&mut self, prices: &Prices) {
         self.currency = Some(prices.currency.clone());
         for point in self.curves.iter_mut().flat_map(|curve| &mut curve.points) {

@@ -82,7 +82,6 @@ impl SerializedTally {
             && self.lag.is_some() == layout.open_loop
     }
 
-    /// Decodes the times.
     pub(super) fn into_sparse(self) -> Result<SparseTally, InvalidInterval> {
         self.check()?;
         let fine = |times: SerializedTimes| times.into_sparse(SIGNIFICANT_DIGITS);

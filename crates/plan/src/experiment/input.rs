@@ -19,7 +19,6 @@ use std::time::Duration;
 pub struct VariantInput {
     /// Name of the variant, with its location.
     pub name: Located<String>,
-    /// The settings that the variant changes.
     pub input: PlanInput,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,

@@ -73,7 +73,6 @@ pub struct Experiment {
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
     /// differ.
     pub variants: Vec<Variant>,
-    /// The price sheet of a sweep.
     pub prices: Option<String>,
 }
 

@@ -25,13 +25,11 @@ pub struct SweepInput {
     pub is_compared: bool,
     /// `[sweep.machine.NAME]`, in the order of the file.
     pub machines: Vec<SweepMachine>,
-    /// The price sheet of the machines.
     pub prices: InputValue<String>,
     /// The configuration of that sheet, for a sweep on one machine.
     pub configuration: InputValue<String>,
 }
 
-/// A setting and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepAxis {
     /// Key of a setting (`clients`, `run.clients`) or of an option of the workload.
@@ -49,7 +47,6 @@ pub struct SweepMachine {
     pub configuration: InputValue<String>,
 }
 
-/// What an axis varies.
 enum Target<'a> {
     Setting(&'static Setting),
     ServerSetting(&'a str),

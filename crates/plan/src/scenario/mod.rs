@@ -203,7 +203,6 @@ impl CachedPortion {
 }
 
 choices! {
-    /// A script in pgbench's language.
     pub enum ScenarioScript {
         /// Insert a row into `pgbench_history`.
         IndexInsert = "index-insert",
@@ -297,7 +296,6 @@ impl UserError for UnknownScenario {
     }
 }
 
-/// The scenario with this id.
 pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
         return Ok(scenario);

@@ -115,7 +115,6 @@ fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     is_one_experiment.then(|| variant_names(runs))
 }
 
-/// Writes the entries of the comparisons in the table of contents.
 pub fn write_nav_entries(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     let sections = sides.ids_and_headings();
     if sections.len() > MAX_SECTIONS {

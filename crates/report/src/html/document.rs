@@ -10,7 +10,6 @@ pub struct Document {
     pub run: Run,
     /// The JSON text, as the store writes it.
     pub json: EmbeddedText,
-    /// Its label and note.
     pub annotation: Annotation,
 }
 

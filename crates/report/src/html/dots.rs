@@ -32,7 +32,6 @@ struct DotRow {
     /// `None` if there is no figure.
     value: Option<f64>,
     interval: Option<[f64; 2]>,
-    /// The figure and its interval.
     text: String,
 }
 

@@ -8,7 +8,6 @@ use std::fmt::{self, Write};
 /// Number of line colours; the style sheet defines the dashes of this many lines.
 pub const COLOR_COUNT: usize = 5;
 
-/// The content of a figure's drawing.
 #[derive(Default)]
 pub struct Drawing {
     pub html: Html,

@@ -89,7 +89,6 @@ impl EmbeddedText {
         )
     }
 
-    /// Reads all texts of a page with this content.
     pub fn read_all(
         page: &str,
         content: Content,

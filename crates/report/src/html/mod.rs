@@ -71,12 +71,10 @@ const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("recut.js"));
 
 /// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than [`FORMAT`].
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
-/// The version of the page format.
 const FORMAT: u32 = 1;
 const PAGE_END: &str = "</html>\n";
 /// Start of the element that names the build; its version follows.
 const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
-/// The entry for the prices in the table of contents.
 const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
 /// Whether a text starts like a page; the first bytes are enough.
@@ -242,7 +240,6 @@ impl PageParts {
     }
 }
 
-/// Start of the element with a page's policy.
 const POLICY_START: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
 
 /// The policy of a page, for the header of an HTTP response; `None` if the text is no page.
@@ -379,7 +376,6 @@ fn write_document_row(
     )
 }
 
-/// The attributes of a fold of several charts.
 fn chart_fold(is_open: bool) -> Raw {
     Raw(if is_open {
         " class=\"fold\" open"
@@ -420,7 +416,6 @@ fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
     )
 }
 
-/// Opens a section with its heading.
 fn start_section(out: &mut Html, level: usize, id: &str, title: &str) -> fmt::Result {
     writeln_markup!(
         out,

@@ -244,7 +244,6 @@ fn write_drill(out: &mut Html, run: &Run) -> fmt::Result {
     write_text_table(out, &caption, columns, lost)
 }
 
-/// Writes a main figure with its unit or name and a description.
 pub fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> fmt::Result {
     write_markup!(
         out,

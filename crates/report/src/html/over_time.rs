@@ -82,7 +82,6 @@ pub struct RunOverTime<'a> {
     pub max_points: usize,
 }
 
-/// The transactions of one point of a line.
 pub struct HistogramPoint {
     pub span: Span,
     pub histogram: CoarseHistogram,

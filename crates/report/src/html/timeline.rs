@@ -14,7 +14,6 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use std::fmt;
 
-/// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -140,7 +139,6 @@ impl Timeline<'_> {
         self.draw_over(out, &chart, &|_, _, _| Ok(()))
     }
 
-    /// Draws a chart over a background.
     pub fn draw_over(
         &self,
         out: &mut Html,
@@ -369,7 +367,6 @@ fn value_scale(axis: Axis, drawn: &[Vec<Option<f64>>], plot: &Plot) -> (Scale, b
     (scale, is_logarithmic)
 }
 
-/// A description of a chart with the range of each line.
 fn description(chart: &Chart<'_>) -> String {
     let ranges = chart.lines.iter().map(|line| {
         let known = line.values.iter().flatten().copied();

@@ -17,7 +17,6 @@ use super::{
 use crate::text::{cut, plain};
 use prony_store::Build;
 
-/// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifiedPage {
     pub documents: Vec<Document>,
@@ -26,7 +25,6 @@ pub struct VerifiedPage {
     pub generated_by_other_build: Option<String>,
 }
 
-/// An error of the verification of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// The file does not start with the first line of a page.

@@ -21,7 +21,6 @@ const PROGRESS_WIDTH: usize = 24;
 /// The figures of the last minute of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LiveState {
-    /// Failed transactions so far.
     pub failed: u64,
     tps: LastMinute,
     p50_ns: LastMinute,
@@ -217,7 +216,6 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{}{}", "━".repeat(full), "─".repeat(width - full))
 }
 
-/// Draws charts of the last minute.
 struct MinuteChart {
     /// The time at which the charts end, in seconds since the start of the load.
     at_s: f64,

@@ -70,7 +70,6 @@ pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     }
 }
 
-/// Writes families and samples.
 struct MetricsText<'a> {
     out: &'a mut dyn Write,
 }

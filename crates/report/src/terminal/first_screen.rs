@@ -35,7 +35,6 @@ const MAX_BARS: usize = 24;
 pub struct StoredRun<'a> {
     /// The argument with which `prony show` prints the run.
     pub show_argument: &'a str,
-    /// Its label and note.
     pub annotation: &'a Annotation,
 }
 

@@ -67,7 +67,6 @@ fn single_runs_caution_for(subject: &str) -> String {
     )
 }
 
-/// The caution about intervals that assume a normal distribution.
 const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
      side, or 5 if up to six sides are compared with the first.";
@@ -167,7 +166,6 @@ pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     titles.map(|title| title.replace("{1}", &first).replace("{2}", &second))
 }
 
-/// Cautions that apply to all figures.
 pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     let figures = || {
         comparison
@@ -237,7 +235,6 @@ pub(crate) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
     }
 }
 
-/// What the first side and a compared one are called.
 pub(crate) fn labels(side: &SideComparison) -> [String; 2] {
     side.labels.each_ref().map(|label| plain(label))
 }

@@ -10,7 +10,6 @@ pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this sce
 pub(crate) const NO_DIFFERENCE_NOTE: &str = "No difference from the document was found.";
 pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
-/// The title of the scenario and the source of its figures.
 pub(crate) fn source_line(scenario: &Scenario) -> String {
     let Scenario {
         title,

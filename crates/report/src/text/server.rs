@@ -32,7 +32,6 @@ pub(crate) fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// The load of the server's machine.
 fn describe_machine(run: &Run, observed: &Observed) -> String {
     let server_cpus = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;

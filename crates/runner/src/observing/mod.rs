@@ -129,7 +129,6 @@ impl LoadEnd {
     }
 }
 
-/// Handle to the observing thread.
 pub(crate) struct ServerObserver {
     stop_sender: Sender<StopRequest>,
     messages: Receiver<ObserverMessage>,

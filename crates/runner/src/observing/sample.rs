@@ -31,7 +31,6 @@ pub(super) struct ServerSample {
 
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
-    /// Consecutive failures of the node_exporter.
     exporter_failures: u32,
     pub(super) colocation: Option<Colocation>,
     pub(super) missing: Vec<MissingObservation>,

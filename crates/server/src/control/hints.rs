@@ -57,7 +57,6 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
     }
 }
 
-/// The hint for an error number of SQL Server in a login.
 fn for_sql_server(number: u32) -> Option<&'static str> {
     Some(match number {
         18456 => {

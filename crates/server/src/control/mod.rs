@@ -63,7 +63,6 @@ const COPY_NEEDS_DATA: &str = "COPY ... FROM STDIN needs rows from the client, a
 /// The columns of a row as text; `None` for NULL.
 pub type TextRow = Vec<Option<String>>;
 
-/// A blocking connection to the server.
 pub struct Control {
     /// Uses extended mode, so that statements with parameters do not stay prepared.
     connection: BlockingConnection,

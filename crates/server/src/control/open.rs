@@ -206,7 +206,6 @@ fn log_in_once(
     log_in_over(socket, route, deadline, mode)
 }
 
-/// Logs in over a connected socket.
 fn log_in_over(
     mut socket: Socket,
     route: Route,

@@ -31,10 +31,8 @@ pub struct Route {
     pub endpoint: Endpoint,
     pub tls_use: TlsUse,
     pub account: Account,
-    /// TLS configuration and server name.
     pub tls: Option<TlsParts>,
     pub tcp: TcpOptions,
-    /// How long the control connection waits for the server.
     pub wait_options: WaitOptions,
     /// Time limit for connecting and logging in; [`Duration::MAX`]: no limit.
     pub connect_limit: Duration,

@@ -19,7 +19,6 @@ pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
 /// waits of the process together, so that the command ends within two seconds.
 const WAIT_AFTER_SIGNAL: Duration = Duration::from_millis(1200);
 
-/// How long a connection waits for its server.
 #[derive(Clone, Debug)]
 pub struct WaitOptions {
     /// After this time without a byte in either direction, the server is probed with a second
@@ -28,7 +27,6 @@ pub struct WaitOptions {
     /// acknowledged packets of the first for this time, waits for the first's client, or no longer has
     /// its session. `None`: no probes.
     pub io_timeout: Option<Duration>,
-    /// Interrupts every wait.
     pub stop: StopSignal,
 }
 

@@ -29,7 +29,6 @@ pub struct EmbeddedOptions {
     pub parent_folder: Option<PathBuf>,
     /// How long to wait until the server is ready.
     pub start_timeout: Duration,
-    /// Interrupts the start.
     pub stop: StopSignal,
 }
 

@@ -67,7 +67,6 @@ pub struct Package {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadProgress {
-    /// Bytes received so far.
     pub done_bytes: u64,
     pub total_bytes: u64,
 }
@@ -82,7 +81,6 @@ impl Package {
         }
     }
 
-    /// The package for this machine.
     pub fn for_this_machine() -> Result<Package, Error> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let platform = match (os, arch) {
@@ -115,7 +113,6 @@ impl Package {
         format!("{base}/io/zonky/test/postgres/{name}/{version}/{name}-{version}.jar")
     }
 
-    /// The folder in the cache for the programs of this package.
     pub fn folder(&self) -> PathBuf {
         cache_dir().join(self.folder_name())
     }

@@ -22,9 +22,7 @@ pub enum Error {
 
     /// Maven Central has no PostgreSQL programs for this platform.
     UnsupportedPlatform {
-        /// Operating system.
         os: &'static str,
-        /// Processor architecture.
         arch: &'static str,
     },
 

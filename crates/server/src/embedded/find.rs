@@ -202,7 +202,6 @@ fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, St
     })
 }
 
-/// Folders that may hold an installed PostgreSQL.
 fn candidate_folders() -> Vec<(PathBuf, InstallationSource)> {
     let mut folders = Vec::new();
     if let Some(path) = std::env::var_os("PATH") {

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The groups that are read: the common ones and Prony's.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "prony"];
 
-/// How deeply includes may be nested.
 const INCLUDE_DEPTH_MAX: u32 = 10;
 
 /// Reads the system's files, then the user's; later values override earlier ones.

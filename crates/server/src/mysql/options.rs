@@ -85,7 +85,6 @@ impl Options {
         self.0.extend(overriding.0);
     }
 
-    /// Sets options from environment variables.
     pub(super) fn add_environment(&mut self, env: &Environment) {
         for (variable, option) in [
             ("MYSQL_PWD", "password"),

@@ -81,7 +81,6 @@ pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     Ok(rows)
 }
 
-/// The columns of the first row as rows of a name and a value.
 fn named_columns(prefix: &str, names: &[&str], found: Vec<TextRow>) -> Vec<TextRow> {
     let values = found.into_iter().next().unwrap_or_default();
     let named = names.iter().zip(values);

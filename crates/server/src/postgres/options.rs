@@ -8,7 +8,6 @@ use crate::option_values::{OptionValues, Origin};
 use prony_plan::suggest;
 use std::ops::{Deref, DerefMut, Range};
 
-/// A connection option of libpq.
 #[derive(Debug)]
 pub(crate) struct Keyword {
     pub name: &'static str,

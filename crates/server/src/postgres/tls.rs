@@ -230,7 +230,6 @@ fn missing_root_file_error(explicit: Option<&str>, env: &Environment) -> Error {
     }
 }
 
-/// The roots that the operating system trusts.
 pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
     let native = rustls_native_certs::load_native_certs();
     if native.certs.is_empty() {

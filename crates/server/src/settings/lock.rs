@@ -23,7 +23,6 @@ const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
 /// The name of MySQL's and SQL Server's lock.
 const LOCK_NAME: &str = "prony settings";
 
-/// Takes the lock for the whole server.
 pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
@@ -82,7 +81,6 @@ fn lock_postgres(
     Ok((!is_free).then_some(other))
 }
 
-/// What the server tells of the session that has the lock.
 fn holder_in_mysql(control: &mut Control) -> Option<String> {
     let holder = control.query_value(&format!(
         "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \

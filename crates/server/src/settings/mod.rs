@@ -28,7 +28,6 @@ pub enum Reach {
     Restart,
 }
 
-/// A setting with the value that it shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedSetting {
     pub name: String,

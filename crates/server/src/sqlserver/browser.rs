@@ -21,7 +21,6 @@ const ANSWER_BYTES_MAX: usize = 3 + 1024;
 /// Most bytes of an instance's name.
 const NAME_BYTES_MAX: usize = 32;
 
-/// The TCP port of an instance.
 pub(super) fn find_port(addresses: &[IpAddr], instance: &str) -> Result<u16, String> {
     let endpoints: Vec<SocketAddr> = addresses
         .iter()

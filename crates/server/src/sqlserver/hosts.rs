@@ -10,7 +10,6 @@ use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// SQL Server's default port.
 const DEFAULT_PORT: u16 = 1433;
 /// The name of the default instance, which clients need not state.
 const DEFAULT_INSTANCE: &str = "MSSQLSERVER";
@@ -84,7 +83,6 @@ fn parse_port(text: &str) -> Result<u16, Error> {
     })
 }
 
-/// Resolves the server to endpoints.
 pub(super) fn resolve(
     server: &ServerName,
     password: Option<&Secret>,

@@ -99,7 +99,6 @@ fn normalize(name: &str) -> String {
     significant.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The option with this name in some client.
 pub(super) fn find_option(name: &str) -> Option<&'static str> {
     let name = normalize(name);
     let is_known = |(option, synonyms): &&(&'static str, &[&str])| {

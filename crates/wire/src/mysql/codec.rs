@@ -27,7 +27,6 @@ pub(crate) const QUIT: &[u8] = b"\x01\0\0\0\x01";
 /// Offset of a statement's number in a COM_STMT_EXECUTE packet: after header and command.
 const STATEMENT_NUMBER_OFFSET: usize = HEADER + 1;
 
-/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
@@ -55,9 +54,7 @@ struct Command {
     bytes: Range<usize>,
     /// Sequence number of the server's next packet.
     sequence: u8,
-    /// Number of the statement in its program.
     statement: u32,
-    /// Number of placeholders of the statement.
     placeholders: usize,
     /// Whether the command may open a transaction even if it fails.
     may_open_transaction: bool,
@@ -116,7 +113,6 @@ impl Codec {
         }
     }
 
-    /// How statements are sent.
     pub fn mode(&self) -> QueryMode {
         self.mode
     }

@@ -37,7 +37,6 @@ enum Phase {
     Setup,
 }
 
-/// A connection on which the client logs in.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,

@@ -22,7 +22,6 @@ mod scan;
 /// Longest payload that is accepted, in bytes: the server's own limit of `max_allowed_packet`.
 const PAYLOAD_MAX: usize = 1 << 30;
 
-/// The form of a command's reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReplyFormat {
     /// Results whose rows are text.
@@ -57,7 +56,6 @@ enum ExpectedPacket {
 struct ResultPosition {
     /// Number of columns; 0 for an OK packet instead of rows.
     columns: u64,
-    /// Offset of the first column description.
     columns_offset: usize,
     rows_offset: usize,
     rows: u64,
@@ -74,7 +72,6 @@ pub(crate) struct PreparedId {
     pub(super) parameters: u16,
 }
 
-/// The replies to the commands of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     bytes: Vec<u8>,
@@ -124,7 +121,6 @@ impl Reply {
         self.bytes.clear();
     }
 
-    /// Sets the flags that were negotiated at login.
     pub(crate) fn set_session_flags(&mut self, deprecate_eof: bool, status: u16) {
         self.deprecate_eof = deprecate_eof;
         self.set_status(status);

@@ -17,7 +17,6 @@ pub(crate) struct Row<'a> {
     binary: Option<BinaryRow<'a>>,
 }
 
-/// The context for decoding a binary row.
 #[derive(Clone, Copy, Debug)]
 struct BinaryRow<'a> {
     reply: &'a Reply,
@@ -123,7 +122,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Binary rows converted to text.
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,

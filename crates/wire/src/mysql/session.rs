@@ -97,7 +97,6 @@ impl SessionUse {
         format!("SELECT {clients}, {control}")
     }
 
-    /// Puts a session into that state.
     pub fn set(self) -> String {
         let settings = self.settings().into_iter().flatten();
         let assignments: Vec<_> = settings.map(|(_, assignment)| *assignment).collect();

@@ -36,7 +36,6 @@ impl AuthMethods {
     /// No method, not even login without authentication; the start of a list.
     pub const EMPTY: AuthMethods = AuthMethods(0);
 
-    /// The methods of both sets.
     pub const fn union(self, other: AuthMethods) -> AuthMethods {
         AuthMethods(self.0 | other.0)
     }
@@ -53,7 +52,6 @@ impl Default for AuthMethods {
     }
 }
 
-/// State of an authentication.
 pub(super) enum Auth {
     /// The server has requested nothing yet.
     Initial,

@@ -50,7 +50,6 @@ pub struct Codec {
     pending_closes: Option<Box<PendingCloses>>,
 }
 
-/// Statements to close on the server.
 #[derive(Debug, Default)]
 struct PendingCloses {
     ids: Vec<u32>,
@@ -106,7 +105,6 @@ impl Codec {
         self.sync(out);
     }
 
-    /// The mode in which statements are sent.
     pub fn mode(&self) -> QueryMode {
         self.mode
     }

@@ -10,7 +10,6 @@ use crate::login::{LoginProgress, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError};
 use std::sync::Arc;
 
-/// A connection that is being opened.
 pub struct Connector {
     handshake: Handshake,
     channel: Channel,

@@ -25,7 +25,6 @@ const PROTOCOL_3_0: u32 = 3 << 16;
 const SSL_REQUEST: u32 = 80_877_103;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// What to do next.
 #[derive(Debug)]
 pub enum HandshakeStep {
     /// Send the appended bytes, then feed the server's answer.

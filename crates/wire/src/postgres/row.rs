@@ -33,7 +33,6 @@ impl<'a> Row<'a> {
         std::str::from_utf8(self.values().nth(column)??).ok()
     }
 
-    /// A value as an integer.
     pub fn int(self, column: usize) -> Option<i64> {
         self.text(column)?.parse().ok()
     }

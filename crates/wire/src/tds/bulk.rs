@@ -48,9 +48,7 @@ pub enum BulkError {
     /// The row has more or fewer values than the load has columns.
     #[error("a row of {value_count} values for {column_count} columns")]
     ValueCount {
-        /// Number of values of the row.
         value_count: usize,
-        /// Number of columns of the load.
         column_count: usize,
     },
     /// A value does not fit its column.
@@ -159,7 +157,6 @@ impl BulkLoad {
         fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
     }
 
-    /// Completes the message.
     pub fn finish(&mut self) {
         self.payload.push(token_type::DONE);
         self.payload

@@ -26,7 +26,6 @@ mod text;
 pub(crate) use text::StatementForm;
 use text::{put_declarations, put_numbered_text, put_statement_text};
 
-/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,

@@ -56,7 +56,6 @@ pub struct Connector {
     channel: Channel,
     phase: Phase,
     unframer: Unframer,
-    /// Payload of the current message.
     message: Vec<u8>,
     /// Whether TLS ends after the login.
     tls_for_login_only: bool,

@@ -31,7 +31,6 @@ pub(super) enum Encryption {
     Required = 3,
 }
 
-/// The options of the server's PRELOGIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServerPrelogin {
     pub encryption: Encryption,

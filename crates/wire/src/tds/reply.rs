@@ -53,7 +53,6 @@ pub(super) struct ReturnedInt {
     pub value: i32,
 }
 
-/// The replies to the messages of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     unframer: Unframer,

@@ -17,10 +17,8 @@ pub enum Authentication {
 /// The credentials and settings of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// Name of the account.
     pub user: String,
     pub password: Secret,
-    /// Kind of the account.
     pub authentication: Authentication,
     /// Initial database; empty: the account's default.
     pub database: String,

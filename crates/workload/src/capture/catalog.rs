@@ -22,7 +22,6 @@ pub(super) struct Column {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub columns: Vec<Column>,
-    /// The server's estimate.
     pub rows: u64,
     /// Whether the server can read a random part of it.
     pub can_sample: bool,

@@ -281,7 +281,6 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// A new value for a key of a new row.
     fn new_key(&mut self, table: &TableName, column: &Column) -> Result<String, ControlError> {
         let name = &column.name;
         if !is_integer(&column.data_type) {
@@ -528,7 +527,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A variable that an expression sets.
     fn set(&mut self, name: &str, value: &str, why: &str) -> String {
         let variable = self.new_variable(name);
         self.commands.push(format!("\\set {variable} {value}\n"));

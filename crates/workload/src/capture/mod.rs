@@ -57,7 +57,6 @@ pub struct Captured {
     pub left_out: Vec<(String, String, f64)>,
 }
 
-/// A transaction of the plan.
 #[derive(Clone)]
 struct Entry {
     name: String,

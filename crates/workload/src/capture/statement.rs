@@ -15,7 +15,6 @@ const COLLAPSED_LIST_VALUES: usize = 10;
 /// The most rows of an INSERT.
 const INSERTED_ROWS_MAX: usize = 100;
 
-/// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Column(ColumnName, ColumnUse),
@@ -29,7 +28,6 @@ pub(super) enum Role {
     Unknown,
 }
 
-/// How a placeholder relates to its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnUse {
     Equal,
@@ -56,7 +54,6 @@ pub(super) struct ColumnName {
 pub(super) struct TableName {
     /// The text in the statement, with the schema and quotes.
     pub text: String,
-    /// The name by which columns refer to it.
     pub alias: String,
 }
 
@@ -689,7 +686,6 @@ impl Roles<'_> {
         })
     }
 
-    /// The column whose name begins at this position.
     fn column_at(&self, start: usize) -> Option<ColumnName> {
         match self.word(Some(start + 1)) {
             "." => self.column_ending(start + 2),

@@ -152,7 +152,6 @@ pub trait Dataset: Sync {
         catalog::drop_statement(dialect, names)
     }
 
-    /// The statements that record in the note that the load has finished.
     fn finish_statements(&self) -> Vec<String>;
 
     /// All parts; the same data always has the same parts.

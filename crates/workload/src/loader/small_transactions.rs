@@ -69,7 +69,6 @@ impl SmallTransactionService {
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
-    /// Loads the tables anew.
     pub(super) fn load_in_small_transactions(
         &self,
         control: &mut Control,
@@ -259,7 +258,6 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
 
-    /// Numbers as lines of a width.
     struct Lines(std::ops::Range<u64>, usize);
 
     impl RowSource for Lines {

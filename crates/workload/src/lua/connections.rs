@@ -59,7 +59,6 @@ impl Connections {
         &mut self.connections[0].db
     }
 
-    /// The connection that the script currently uses.
     pub fn current(&mut self) -> &mut Connection {
         &mut self.connections[self.current]
     }
@@ -100,7 +99,6 @@ impl Connections {
         }
     }
 
-    /// Closes a prepared statement of the current connection.
     pub fn close_statement(&mut self, id: usize) {
         let connection = self.current();
         if let Some(statement) = connection.prepared.close(id) {

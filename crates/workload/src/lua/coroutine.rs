@@ -79,7 +79,6 @@ impl Coroutine {
         }
     }
 
-    /// Converts the error that ended the coroutine.
     #[cold]
     fn take_error(&self, lua: &Lua) -> Error {
         // SAFETY: the coroutine has ended and has put its error into the slot.

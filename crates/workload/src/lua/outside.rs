@@ -44,7 +44,6 @@ struct OutsideConnections {
     returns_first_result: bool,
 }
 
-/// A connection with a number in use.
 #[derive(Default)]
 struct OutsideConnection {
     /// `None` if the connection is closed, or could not be reopened.

@@ -7,7 +7,6 @@ use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a script's threads do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadTask {
     /// Run events, one at a time.
@@ -16,7 +15,6 @@ pub enum ThreadTask {
     Command { name: String },
 }
 
-/// The program of a script's threads.
 pub struct LuaProgram {
     context: Arc<ScriptContext>,
     task: ThreadTask,

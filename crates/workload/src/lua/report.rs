@@ -4,7 +4,6 @@
 use super::command::LuaScriptError;
 use super::script::{OutsideState, script_error};
 
-/// The figures that a report hook gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {
     pub threads_running: u32,
@@ -22,7 +21,6 @@ pub struct ReportFigures {
     pub others: u64,
     /// Errors of statements, ignored or not.
     pub errors: u64,
-    /// Reopened connections.
     pub reconnects: u64,
     /// Waiting and running events, in the report of an interval; 0 without a rate.
     pub waiting_and_running: Option<(u64, u64)>,
@@ -31,7 +29,6 @@ pub struct ReportFigures {
 }
 
 const INTERMEDIATE_HOOK: &str = "report_intermediate";
-/// The hook for the final report and for checkpoints.
 pub(super) const CUMULATIVE_HOOK: &str = "report_cumulative";
 
 /// A Lua state that runs a script's reports.

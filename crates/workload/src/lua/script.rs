@@ -144,7 +144,6 @@ impl LuaScript {
         })
     }
 
-    /// Prints the script's help through the listener.
     pub fn print_help(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("print_help", mlua::Nil).map(drop)
     }
@@ -176,7 +175,6 @@ impl LuaScript {
         Ok(result.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// Creates the program of the script's threads.
     pub fn program(&self, task: ThreadTask) -> Result<LuaProgram, LuaScriptError> {
         let is_run = task == ThreadTask::Run;
         if is_run && self.main_state.global("event").is_none() && !self.has_main_loop()? {

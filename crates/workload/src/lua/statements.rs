@@ -20,7 +20,6 @@ pub struct PreparedStatements {
 }
 
 impl PreparedStatements {
-    /// Opens a statement and returns its number.
     pub fn open(&mut self, text: &[u8]) -> (usize, Rc<Statement>) {
         if let Some(number) = self.numbers_by_text.get(text)
             && let Some(slot) = &mut self.by_number[*number]

@@ -250,7 +250,6 @@ impl ThreadContext {
         self.cells.set(cells);
     }
 
-    /// Sets the text of the next request.
     #[inline]
     pub fn set_sql(&self, text: LuaText) {
         self.sql.set(text);

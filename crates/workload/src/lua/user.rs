@@ -136,7 +136,6 @@ impl ScriptUser {
         self.settings().listener.thread_done_failed(&reason);
     }
 
-    /// Runs the user from start to end.
     pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
         // From a query with several results, such as a CALL, sysbench's driver for MySQL returns the first, the one for
@@ -446,7 +445,6 @@ impl ScriptUser {
         db.begin_request(statement, &inline_values[..count])
     }
 
-    /// Handles a deferred error when the script has reached its statement.
     async fn handle_deferred_error(
         &self,
         deferred: DeferredError,

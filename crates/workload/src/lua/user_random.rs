@@ -19,7 +19,6 @@ pub struct UserRandom {
 }
 
 impl UserRandom {
-    /// Creates the generator of one user.
     pub fn new(id: UserId, settings: RandomSettings) -> Self {
         UserRandom {
             random: Random::of_client(id.seed, id.client),

@@ -91,7 +91,6 @@ pub enum EventPart {
     TextInsert,
 }
 
-/// The content of a workload's transaction.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// Statements on the shared tables.

@@ -109,7 +109,6 @@ impl SbtestTables<'_> {
         }
     }
 
-    /// Rows of a part of an unfinished load of the same data.
     fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>, Error> {
         let tables = tables::find(control)?;
         let mut notes = tables.iter().filter_map(|table| table.note.as_ref());

@@ -68,7 +68,6 @@ impl OltpOptions {
             .contains("comment")
     }
 
-    /// The distribution of row numbers.
     pub fn distribution(&self) -> Distribution {
         match Distribution::NAMES[self.rand_type] {
             "uniform" => Distribution::Uniform,

@@ -32,7 +32,6 @@ pub enum ErrorAction {
     EndUser(String),
 }
 
-/// Decides the consequence of an error.
 pub trait ErrorPolicy: Send + Sync {
     /// Returns the consequence of a failed statement.
     fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction;

@@ -215,7 +215,6 @@ impl OltpProgram {
         self.shared.table_count
     }
 
-    /// The counts of the users that have ended.
     pub fn counts(&self) -> OltpCounts {
         let counts = self.shared.counts.lock();
         *counts.unwrap_or_else(PoisonError::into_inner)

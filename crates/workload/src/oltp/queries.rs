@@ -60,7 +60,6 @@ pub(super) struct UserCounts<'a> {
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(total: &'a Mutex<OltpCounts>) -> Self {
         UserCounts {
             counts: OltpCounts::default(),

@@ -60,7 +60,6 @@ pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8
     }
 }
 
-/// Replaces a text by groups of random digits.
 pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     text.clear();
     push_groups(random, groups, |digits| {
@@ -68,7 +67,6 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     });
 }
 
-/// The parameters that determine the content of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowContent {
     pub seed: u64,

@@ -36,7 +36,6 @@ const HOT_HINT: &str = "/*+commit_on_success rollback_on_fail target_affect_row(
 /// The declaration of the column `k`.
 const K_COLUMN: &str = "k integer default '0' not null";
 
-/// The statement that commits a transaction block.
 pub const COMMIT: &str = "COMMIT";
 
 /// The statement that begins a transaction block; sysbench's own, if it supports the engine.

@@ -11,18 +11,15 @@ use prony_server::Control;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTables {
     pub table_count: u32,
-    /// Rows loaded into each table.
     pub table_size: u32,
 }
 
-/// The options of a load that creates the missing tables.
 fn load_options(tables: Option<u32>, size: Option<u32>) -> Vec<LoadOption> {
     let tables = tables.map(|tables| ("scale", tables.to_string()));
     let size = size.map(|size| ("table_size", size.to_string()));
     tables.into_iter().chain(size).collect()
 }
 
-/// Checks that a run can use the tables.
 pub fn check_tables(
     control: &mut Control,
     workload: &Oltp,

@@ -33,7 +33,6 @@ pub struct SbtestTable {
     /// Whether an index begins with `k`.
     pub has_index_on_k: bool,
     pub note: Option<LoadNote>,
-    /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
@@ -61,7 +60,6 @@ pub fn describe_data(
     description + &format!(", options ({})", table_options.replace('\\', "/"))
 }
 
-/// Options of the command that continues the load with this note.
 pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
     let names = [
         ("tables", "scale"),

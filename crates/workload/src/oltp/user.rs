@@ -170,7 +170,6 @@ impl OltpUser {
         }
     }
 
-    /// Generates new texts for a row.
     pub(super) fn generate_texts(&mut self) {
         set_groups(&mut self.random, C_GROUPS, &mut self.c);
         set_groups(&mut self.random, PAD_GROUPS, &mut self.pad);

@@ -31,10 +31,8 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// A backslash command as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BackslashText {
-    /// The whole command.
     pub(super) text: Box<str>,
     /// Its words, its name first, without its expression.
     pub(super) words: Box<[String]>,
@@ -113,7 +111,6 @@ pub enum CommandKind {
 /// A variable that a command sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignmentTarget {
-    /// The variable's name as written.
     pub name: Box<str>,
     /// `None` if the name is invalid, which is an error only when the command is executed.
     pub id: Option<VariableId>,
@@ -165,7 +162,6 @@ impl StoreCommand {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleCommand {
-    /// The sample's name as written.
     pub(super) name: Box<str>,
     /// The sample's number in the plan, which is set when the plan is read.
     pub(super) sample: usize,

@@ -8,7 +8,6 @@ use super::variables::VariableNames;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     pub name: &'static str,
-    /// The name in reports.
     pub description: &'static str,
     pub text: &'static str,
 }

@@ -29,10 +29,7 @@ pub enum ScriptError {
     },
     /// No builtin script's name starts with this text, or more than one does.
     #[error("{problem}")]
-    Builtin {
-        /// What is wrong with the name.
-        problem: String,
-    },
+    Builtin { problem: String },
 }
 
 /// The position and reason of a syntax error in a backslash command.
@@ -43,9 +40,7 @@ pub struct SyntaxError {
     /// Line of the command's backslash, from 1.
     pub line: usize,
     pub message: String,
-    /// The word that is wrong.
     pub detail: Option<String>,
-    /// The command's name as written.
     pub command: Option<String>,
     /// The whole command as written.
     pub text: Option<String>,

@@ -14,7 +14,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     pub variables: Variables,
-    /// The client's random numbers.
     pub random: Random,
     names: Arc<VariableNames>,
     stack: Vec<Value>,

@@ -35,7 +35,6 @@ pub(super) struct SqlLexer {
 }
 
 impl SqlLexer {
-    /// Reads up to the end of a statement.
     pub fn next_statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
         let mut raw = RawStatement::default();
         loop {

@@ -14,7 +14,6 @@ use super::variables::{VariableId, VariableNames, is_valid_name};
 /// The maximum number of arguments: words after a command's name.
 const ARGUMENTS_MAX: usize = 255;
 
-/// A parsed backslash command.
 pub(super) enum MetaCommand {
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.

@@ -273,7 +273,6 @@ impl ScriptRun {
         statements.get(command)?.as_ref()
     }
 
-    /// Why a script cannot run in this query mode.
     pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
         let is_simple = mode == QueryMode::Simple;
         let mut scripts = self.scripts.iter();
@@ -297,7 +296,6 @@ impl ScriptRun {
         }
     }
 
-    /// Adds a user's sums.
     pub fn add_stats(&self, stats: &StatsByCommand) {
         let sums = self.stats.lock();
         sums.unwrap_or_else(PoisonError::into_inner).add(stats);

@@ -74,7 +74,6 @@ impl Drop for ClientStats {
 }
 
 impl ClientStats {
-    /// Creates a client's sums.
     pub fn new(stats: StatsByCommand, shared: Arc<ScriptRun>) -> Self {
         ClientStats { stats, shared }
     }

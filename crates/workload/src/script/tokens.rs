@@ -70,7 +70,6 @@ fn is_space(c: u8) -> bool {
 }
 
 impl<'a> Source<'a> {
-    /// The unread text.
     pub fn remaining(&self) -> &'a [u8] {
         &self.text.as_bytes()[self.position..]
     }

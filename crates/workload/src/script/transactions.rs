@@ -61,7 +61,6 @@ const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
 
-/// The transactions that a plan names.
 pub(super) struct OwnSql {
     pub set: ScriptSet,
     pub samples: Vec<SampleQuery>,

@@ -19,7 +19,6 @@ use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-/// The result of one scan of a table.
 struct TableContents {
     table: Table,
     rows: u64,
@@ -165,7 +164,6 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(FindingState::Ok, id, text))
 }
 
-/// Checks the invariants of the sums of balances.
 fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
     let sum = |table| {
         contents

@@ -69,7 +69,6 @@ struct AccountRun {
     end: Statement,
 }
 
-/// The random values of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TransactionInput {
     aid: i64,

@@ -6,7 +6,6 @@
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::copy::{CountingRow, RowSource};
 
-/// Writes the rows of one table.
 pub struct AccountRows {
     table: Table,
     row: CountingRow,

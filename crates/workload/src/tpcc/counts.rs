@@ -48,7 +48,6 @@ pub struct TpccCounts {
 }
 
 impl TpccCounts {
-    /// Adds the counts of another user.
     pub fn add(&mut self, other: &TpccCounts) {
         for (sum, other) in self
             .outcomes_by_kind
@@ -139,7 +138,6 @@ pub(super) struct UserCounts<'a> {
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(shared: &'a Mutex<TpccCounts>) -> Self {
         UserCounts {
             sums: TpccCounts::default(),

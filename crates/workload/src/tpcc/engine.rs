@@ -17,7 +17,6 @@ pub struct EngineSql {
     /// placeholders have types, as in `calls` and `hammerdb_calls` (`parameters.rs`).
     pub statements: &'static str,
     pub calls: &'static str,
-    /// The routines that a profile calls.
     pub routines: &'static [&'static str],
     /// The calls of HammerDB's routines, for profiles that make them.
     pub hammerdb_calls: &'static str,
@@ -33,7 +32,6 @@ pub struct EngineSql {
     pub create: fn(&Routine) -> String,
     /// The fingerprint of a routine that the server stores, which identifies its text.
     pub fingerprint: fn(&Routine) -> String,
-    /// The relations of the consistency conditions.
     pub conditions: &'static str,
 }
 

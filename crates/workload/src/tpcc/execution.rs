@@ -23,7 +23,6 @@ impl Mode {
     /// All modes, the default first.
     pub const ALL: [Mode; 3] = [Mode::Procedures, Mode::Statements, Mode::Pipelined];
 
-    /// The name as a value of the option.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::Procedures => "procedures",
@@ -45,7 +44,6 @@ pub enum Execution {
 
 /// Receives the rows of a transaction's steps.
 pub trait RowReader {
-    /// Reads a row from the result of the step with this label.
     fn read_row(&mut self, label: usize, row: WireRow<'_>);
 }
 
@@ -87,7 +85,6 @@ impl<'a> StepRunner<'a> {
         self.pipelined
     }
 
-    /// Executes a step and discards its rows.
     pub async fn run(
         &mut self,
         step: &TransactionStep,

@@ -82,19 +82,16 @@ impl NewOrder {
         self.lines().iter().filter(remote).count()
     }
 
-    /// Number of waves of its lines.
     pub fn waves(&self) -> u32 {
         self.lines().iter().map(|line| line.wave).max().unwrap_or(0)
     }
 }
 
-/// How a transaction identifies its customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     Number(u32),
     /// By last name, as a number of `LastNames`.
     Name {
-        /// Number of the last name.
         name: u32,
         /// The customer to use if the search finds nobody; `None` makes that an error.
         fallback: Option<u32>,
@@ -148,7 +145,6 @@ pub enum Home {
         first: u32,
         /// Difference between two indexes.
         step: u32,
-        /// Number of warehouses.
         count: u32,
     },
 }
@@ -161,7 +157,6 @@ pub struct InputGenerator {
     home: Home,
     /// District of stock-level transactions, fixed for a terminal during the whole run [2.8.1.1].
     district: u32,
-    /// The user's random numbers.
     pub random: Random,
 }
 

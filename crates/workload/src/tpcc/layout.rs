@@ -67,7 +67,6 @@ const HISTORY_KEY_COLUMN: &str =
     "( h_id bigint unsigned not null auto_increment invisible primary key,";
 
 impl Layout {
-    /// The layout that a plan requests.
     pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         let options: TpccOptions =
             options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -80,7 +79,6 @@ impl Layout {
         })
     }
 
-    /// The remedy for an unfinished load of this layout.
     pub fn continue_remedy(&self) -> Remedy {
         Remedy::Continue(self.load_spec(), "")
     }
@@ -224,7 +222,6 @@ fn partition_index(index: &Index, part: u32) -> IndexBuild {
 
 /// What loaded tables tell of the layout of their load.
 pub struct DetectedLayout {
-    /// The population whose customers they have.
     pub population: Population,
     /// Hash partitions of order_line.
     pub partitions: u32,
@@ -232,7 +229,6 @@ pub struct DetectedLayout {
     pub has_history_key: bool,
 }
 
-/// Detects the layout of loaded tables.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
     // A key that the server has generated may be hidden from its catalog.
     if control.has_since(control.product().generated_key_since) {

@@ -279,7 +279,6 @@ impl Dataset for TpccDataset {
 }
 
 impl TpccDataset {
-    /// The statement that sets the note.
     fn note(&self, stage: TableStage) -> String {
         let note = self.layout.note(self.start_s, stage).text();
         self.dialect

@@ -61,11 +61,9 @@ const MODES: [&str; 3] = [
 ];
 const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 
-/// The options of a load or a run.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccOptions {
     pub profile: &'static Profile,
-    /// How transactions are executed.
     pub mode: Mode,
     /// Users use all warehouses rather than one each.
     pub all_warehouses: bool,

@@ -33,7 +33,6 @@ use std::time::Duration;
 pub struct OrderEntryProgram {
     shared: Arc<OrderEntryRun>,
     statements: Vec<String>,
-    /// Settings of the load that affect the figures.
     load_settings: Vec<(&'static str, String)>,
 }
 
@@ -205,7 +204,6 @@ enum Input {
     StockLevel(super::input::StockLevel),
 }
 
-/// The result of a transaction.
 enum Output {
     NewOrder(OrderResult),
     Paid,
@@ -364,7 +362,6 @@ async fn start_when_due(
     }
 }
 
-/// Counts how a transaction ended.
 fn count_outcome(output: &Output, outcomes: &mut OutcomeCounts) -> Outcome {
     match output {
         Output::NewOrder(result) if result.rolled_back => {

@@ -12,7 +12,6 @@ use std::ops::Range;
 /// The parameters that all rows of a load share.
 #[derive(Clone, Debug)]
 pub struct Content {
-    /// Seed of all random values.
     pub seed: u64,
     /// The timestamp of all customers, payments, orders and deliveries of the load, in microseconds
     /// since 2000-01-01 00:00 UTC.

@@ -24,7 +24,6 @@ pub struct StatementSet {
 }
 
 impl StatementSet {
-    /// Creates an empty set.
     pub fn new(dialect: SqlDialect) -> Self {
         StatementSet {
             dialect,

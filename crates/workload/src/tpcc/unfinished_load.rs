@@ -38,7 +38,6 @@ impl UnfinishedLoad {
         format!("a load of {} is unfinished", self.layout.description())
     }
 
-    /// How to continue or replace it.
     pub fn remedy(&self) -> Remedy {
         self.layout.continue_remedy()
     }

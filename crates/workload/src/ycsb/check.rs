@@ -15,7 +15,6 @@ use crate::number_format::grouped;
 use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_server::Control;
 
-/// The result of one scan of the table.
 #[derive(Clone, Copy, Debug)]
 struct TableContents {
     records: u64,

@@ -48,7 +48,6 @@ pub struct UserCounts<'a> {
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(total: &'a Mutex<YcsbCounts>) -> Self {
         UserCounts {
             sums: YcsbCounts::default(),

@@ -15,7 +15,6 @@ pub const KEY_BYTES: u64 = 23;
 
 pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 
-/// Type of a field's value.
 pub fn field_type(dialect: SqlDialect) -> ParameterType {
     match dialect {
         SqlDialect::PostgreSql | SqlDialect::MySql => ParameterType::Text,

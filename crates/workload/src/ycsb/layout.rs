@@ -20,18 +20,15 @@ const PART_BYTES: u64 = 8 << 20;
 /// The parameters that determine the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Number of loaded records.
     pub records: u64,
     /// Fields per record.
     pub field_count: u32,
     /// Characters per field.
     pub field_length: u32,
-    /// Seed of the fields' content.
     pub seed: u64,
 }
 
 impl Layout {
-    /// The layout that a plan requests.
     pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;

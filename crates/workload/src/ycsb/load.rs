@@ -40,7 +40,6 @@ pub fn load(
     })
 }
 
-/// The table of a layout.
 struct YcsbDataset {
     layout: Layout,
     dialect: SqlDialect,

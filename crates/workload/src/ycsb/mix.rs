@@ -37,7 +37,6 @@ impl Operation {
 
 #[derive(Debug, PartialEq)]
 pub struct Mix {
-    /// The letter as a value of the option.
     pub letter: &'static str,
     /// Operations with their shares, which add up to 1.
     pub shares: &'static [(Operation, f64)],

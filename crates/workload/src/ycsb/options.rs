@@ -13,9 +13,7 @@ use prony_plan::WorkloadPlan;
 pub const FIELDS_MAX: u32 = 100;
 /// Maximum number of characters of a field.
 const FIELD_LENGTH_MAX: u32 = 10_000;
-/// Default number of fields of a record.
 const DEFAULT_FIELD_COUNT: u32 = 10;
-/// Default number of characters of a field.
 const DEFAULT_FIELD_LENGTH: u32 = 100;
 
 options! {
@@ -42,7 +40,6 @@ impl YcsbOptions {
         &MIXES[self.workload]
     }
 
-    /// The distribution of the requested records.
     pub fn distribution(&self) -> Distribution {
         let requested = self.requestdistribution;
         requested.map_or(self.mix().distribution, |index| Distribution::ALL[index])

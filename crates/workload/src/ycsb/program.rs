@@ -86,7 +86,6 @@ pub fn statements(options: &YcsbOptions, fields: u32, dialect: SqlDialect) -> Ve
 }
 
 impl YcsbProgram {
-    /// The program for the loaded data.
     pub fn new(options: YcsbOptions, layout: Layout, dialect: SqlDialect) -> Self {
         let mut statements = StatementIds::new();
         let fields = layout.field_count;

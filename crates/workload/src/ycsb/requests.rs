@@ -45,7 +45,6 @@ impl Distribution {
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
     distribution: Distribution,
-    /// Number of loaded records.
     records: u64,
     /// The series in which this client inserts; see [`keys::inserted_number`].
     series: u32,
@@ -98,7 +97,6 @@ impl Requests {
         keys::inserted_number(self.records, self.series, self.inserted_count)
     }
 
-    /// The number of the next record to request.
     #[inline]
     pub fn next(&self, random: &mut Random) -> u64 {
         match self.distribution {

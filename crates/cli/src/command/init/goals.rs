@@ -104,7 +104,6 @@ pub fn commands(goal: Goal, found: &Found, path: &Path) -> Vec<String> {
     commands
 }
 
-/// How the load is driven.
 fn run_section(goal: Goal, found: &Found) -> String {
     let clients = found.usual_clients();
     let fitting = found.fitting_clients.map_or(String::new(), |fitting| {
@@ -144,7 +143,6 @@ fn run_section(goal: Goal, found: &Found) -> String {
     }
 }
 
-/// What is repeated or varied.
 fn experiment_section(goal: Goal) -> &'static str {
     match goal {
         Goal::Compare => {

@@ -22,13 +22,10 @@ pub struct ScenarioSettings {
     /// Whether the scale is published, or chosen for this run.
     pub is_scale_known: bool,
     pub clients: u64,
-    /// Threads that drive the clients.
     pub threads: u64,
     /// Connections that load in parallel.
     pub jobs: u32,
-    /// Warm-up.
     pub warmup: Duration,
-    /// Measured window.
     pub duration: Duration,
     /// Path of the script; empty if the scenario has none.
     pub script: PathBuf,

@@ -158,7 +158,6 @@ fn check_scale(args: &ReproduceArgs, scenario: &Scenario) -> Result<(), Failure>
 struct ScaledScenario {
     /// Size, duration and clients.
     settings: ScenarioSettings,
-    /// The size of the data as a share of the published size.
     size_share: f64,
     /// The requested share of the data in the cache, if any.
     cached: Option<CachedShare>,
@@ -282,7 +281,6 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
     Ok(path)
 }
 
-/// Prints the scenario and the equivalent commands.
 fn print_commands(
     args: &ReproduceArgs,
     scenario: &Scenario,

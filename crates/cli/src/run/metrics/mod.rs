@@ -21,7 +21,6 @@ use std::sync::{Arc, Mutex};
 pub struct MetricsPage(Arc<Mutex<Option<Arc<Exposition>>>>);
 
 impl MetricsPage {
-    /// Replaces the figures on the page.
     pub fn publish(&self, exposition: Exposition) {
         let exposition = Some(Arc::new(exposition));
         *self.0.lock().unwrap_or_else(|poison| poison.into_inner()) = exposition;

@@ -8,7 +8,6 @@ use super::interp::{Interp, error, wrong_args};
 use super::number::require_integer;
 use super::{Host, TclResult, list, parse, pattern};
 
-/// Tcl's commands that are implemented.
 const BUILT_IN_COMMANDS: &str = "\
     after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
     fconfigure file flush for foreach format gets glob global if incr info join lappend lassign lindex linsert \

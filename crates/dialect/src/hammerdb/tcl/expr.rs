@@ -5,7 +5,6 @@
 use super::number::{TOO_LARGE, Value, parse_bool};
 use super::parse::{Part, TextParser};
 
-/// The maximum nesting of parentheses.
 const MAX_NESTING: usize = 100;
 
 #[derive(Clone, Debug)]

@@ -30,7 +30,6 @@ pub(super) type Frame = HashMap<String, Variable>;
 /// A procedure that a script defines.
 #[derive(Debug)]
 pub(super) struct Proc {
-    /// The parameters' names and optional defaults.
     pub parameters: Vec<(String, Option<String>)>,
     pub parameter_text: String,
     pub body_text: String,
@@ -201,7 +200,6 @@ impl Interp {
         Ok(texts)
     }
 
-    /// The text of a word.
     pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> TclResult {
         let mut text = String::new();
         for part in parts {

@@ -90,7 +90,6 @@ fn unescape(c: Option<char>) -> char {
     }
 }
 
-/// Joins elements to a list's text.
 pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     let mut text = String::new();
     for (index, element) in elements.iter().enumerate() {

@@ -96,7 +96,6 @@ pub trait System {
     /// one entry for each call of [`System::put`].
     fn set_capture(&mut self, on: bool) -> Vec<String>;
 
-    /// An environment variable.
     fn env_var(&self, name: &str) -> Option<String>;
 
     /// Sets an environment variable for this session.

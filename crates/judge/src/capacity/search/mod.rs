@@ -269,7 +269,6 @@ impl Search {
     }
 }
 
-/// A step of the usual length.
 fn measure(rate: f64) -> NextStep {
     NextStep::Measure {
         rate: readable(rate),

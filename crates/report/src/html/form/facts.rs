@@ -372,7 +372,6 @@ fn positive(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number > 0)
 }
 
-/// Product and version of the server.
 pub(super) fn server(run: &Run) -> Option<String> {
     text(&run.server.name_and_version())
 }

@@ -151,7 +151,6 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the statements of each workload once.
 fn write_statements(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let mut written: BTreeSet<&[String]> = BTreeSet::new();
     for run in runs {

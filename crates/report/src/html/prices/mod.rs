@@ -91,7 +91,6 @@ pub struct PagePrices {
 }
 
 impl PagePrices {
-    /// Computes the prices of these documents.
     pub fn from_inputs(
         inputs: &PriceInputs,
         documents: &[Document],
@@ -161,7 +160,6 @@ impl PriceInputs {
     }
 }
 
-/// Writes the section of a page with its prices.
 pub fn write(out: &mut Html, prices: &Prices) -> fmt::Result {
     start_section(out, 2, "prices", "What throughput costs")?;
     let (currency, today) = (plain(&prices.currency), plain(&prices.today));

@@ -292,7 +292,6 @@ fn workload_name(run: &RunSummary) -> &str {
     run.own_name.as_deref().unwrap_or(&run.workload)
 }
 
-/// Writes the workloads that have a history.
 pub fn write_trends(out: &mut dyn Write, runs: &[RunSummary], build: &Build) -> io::Result<()> {
     let mut workloads: BTreeMap<&str, Vec<&RunSummary>> = BTreeMap::new();
     for run in runs {

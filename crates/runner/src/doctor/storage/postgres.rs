@@ -117,7 +117,6 @@ fn page_reads(
     parse_plan(&plan, is_timed).ok_or_else(|| "EXPLAIN does not count pages".to_owned())
 }
 
-/// The pages and the time in the output of EXPLAIN.
 fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
     let root = &plan[0]["Plan"];
     // PostgreSQL 17 distinguishes shared from local pages.

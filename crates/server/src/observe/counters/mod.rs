@@ -27,12 +27,10 @@ pub struct Counters {
     pub commits: Option<u64>,
     /// Rolled-back transactions.
     pub rollbacks: Option<u64>,
-    /// Pages found in the cache.
     pub cache_hits: Option<u64>,
     pub cache_reads: Option<u64>,
     /// Bytes of the write-ahead or redo log.
     pub log_bytes: Option<u64>,
-    /// Bytes of temporary files.
     pub temp_bytes: Option<u64>,
     pub deadlocks: Option<u64>,
     /// Transactions that lost to one of another node (Galera).
@@ -59,7 +57,6 @@ pub struct Counters {
     pub server_cpu_s: Option<f64>,
     /// How much of its service's limits the database uses (Azure SQL Database).
     pub limit_use: Option<LimitUse>,
-    /// The last complete checkpoint.
     pub checkpoint: Option<Checkpoint>,
     /// Vacuums, backups and similar work in progress; `None`: not known.
     pub activities: Option<Vec<Activity>>,
@@ -118,7 +115,6 @@ fn named_values(rows: &[TextRow]) -> HashMap<&str, u64> {
         .collect()
 }
 
-/// The last complete checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Checkpoint {
     /// PostgreSQL's checkpoint.
@@ -184,14 +180,12 @@ pub struct CounterReader {
     missing: Vec<MissingObservation>,
     /// What the service does not have.
     absent: Vec<ObservedTopic>,
-    /// Number of statements sent so far.
     pub statements_sent: u64,
     /// Total time of all statements so far, from sending to reply, in seconds.
     pub statement_time_s: f64,
 }
 
 impl CounterReader {
-    /// A reader for the server of this connection.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut reader = Reader {
             control,

@@ -53,7 +53,6 @@ impl Exporter {
         })
     }
 
-    /// The exporter's name in the Run document.
     pub fn name(&self) -> String {
         let address = self
             .url

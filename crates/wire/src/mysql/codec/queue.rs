@@ -119,7 +119,6 @@ impl Codec {
         })
     }
 
-    /// Queues an execution of a prepared statement.
     pub(super) fn queue_execute(
         &mut self,
         statement: &Statement,

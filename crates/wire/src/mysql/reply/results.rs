@@ -23,7 +23,6 @@ impl Reply {
             .or(self.error().filter(ends))
     }
 
-    /// State of the session's transaction.
     pub(crate) fn block_state(&self) -> BlockState {
         self.block
     }

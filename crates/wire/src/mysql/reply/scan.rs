@@ -130,7 +130,6 @@ impl Reply {
         self.bytes.get(at + HEADER..at + HEADER + length)
     }
 
-    /// Handles the packet that comes next.
     pub(super) fn handle_packet(
         &mut self,
         body: Range<usize>,
@@ -225,7 +224,6 @@ impl Reply {
         self.results.last_mut().expect("a result has begun")
     }
 
-    /// Handles the first packet of a result.
     pub(super) fn handle_result_header(
         &mut self,
         first: u8,

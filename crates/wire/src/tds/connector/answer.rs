@@ -32,7 +32,6 @@ pub(super) struct LoginReply {
     pub route: Option<(String, u16)>,
 }
 
-/// Parses the reply.
 pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
     let mut reply = LoginReply {
         parameters: Parameters::default(),

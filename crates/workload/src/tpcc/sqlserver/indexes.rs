@@ -32,7 +32,6 @@ enum LockLevels {
 }
 
 impl LockLevels {
-    /// The options in the statement that builds the index.
     fn options(self) -> &'static str {
         match self {
             LockLevels::RowsAndPages => "",
@@ -116,7 +115,6 @@ fn indexes(population: Population) -> Vec<SqlServerIndex> {
     }
 }
 
-/// The indexes as HammerDB builds them.
 fn hammerdb_indexes() -> Vec<SqlServerIndex> {
     use IndexKind::{Clustered, Plain, PrimaryKey, UniqueClustered};
     use LockLevels::{Pages, Rows, RowsAndPages};

@@ -19,7 +19,6 @@ pub use new_order::OrderResult;
 use prony_document::SqlDialect;
 use prony_session::Db;
 
-/// Executes transactions of all kinds.
 #[derive(Debug)]
 pub struct Transactions {
     dialect: SqlDialect,
