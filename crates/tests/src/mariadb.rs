@@ -154,12 +154,10 @@ impl MariaDb {
         &self.password
     }
 
-    /// The folder of its data.
     pub fn data_dir(&self) -> PathBuf {
         self.directory.data_dir()
     }
 
-    /// Path of the unix socket.
     pub fn socket_path(&self) -> PathBuf {
         self.directory.socket_dir().join("m.sock")
     }
@@ -209,7 +207,6 @@ impl MariaDb {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates the data directory.
     fn create_data_dir(&self) -> Result<(), Error> {
         let program = find_program("mariadb-install-db")?;
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());

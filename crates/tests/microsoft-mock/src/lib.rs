@@ -38,7 +38,6 @@ impl Mock {
         }
     }
 
-    /// A control connection with these further parameters of the URL.
     fn connect(&self, parameters: &str) -> Result<Control, prony_server::control::Error> {
         let url = format!(
             "sqlserver://ann:secret@127.0.0.1:{}?database=shop&trustServerCertificate=true&{parameters}",

@@ -1,7 +1,6 @@
 //! Reads the messages of SQL Server's clients, as far as a server without data needs them. Functions return
 //! `None` if a message is malformed, or has a type that is not known here.
 
-/// How the length of a value is encoded.
 #[derive(Clone, Copy)]
 enum ValueLength {
     /// The type has one length.
@@ -14,7 +13,6 @@ enum ValueLength {
     Chunks,
 }
 
-/// The rest of a message.
 #[derive(Clone, Copy)]
 pub struct Reader<'a>(pub &'a [u8]);
 

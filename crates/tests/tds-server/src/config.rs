@@ -46,14 +46,12 @@ pub enum Outcome {
 /// Returns the reply to a statement, given its text and its parameters.
 pub type Handler = dyn Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync;
 
-/// What the connections of a server received.
 #[derive(Debug, Default)]
 pub struct Received {
     /// Each login, accepted or not.
     pub logins: Vec<LoginRecord>,
     /// Each request after a login.
     pub requests: Vec<Request>,
-    /// Each bulk load.
     pub bulk: Vec<BulkRows>,
 }
 
@@ -63,7 +61,6 @@ pub struct Config {
     pub account: (String, String),
     /// Whether the server has TLS, and requires it.
     pub encryption: Encryption,
-    /// TLS configuration with the server's certificate.
     pub tls: Option<Arc<ServerConfig>>,
     /// The largest packet size that the server accepts, in bytes.
     pub packet_size_max: u32,
@@ -85,7 +82,6 @@ pub struct Config {
     pub refused_database: Option<&'static str>,
     /// Replies to statements.
     pub handler: Box<Handler>,
-    /// What the server received.
     pub received: Arc<Mutex<Received>>,
 }
 

@@ -3,7 +3,6 @@
 use crate::config::{Config, Encryption};
 use crate::packet::{Fields, decode_utf16, encode_utf16};
 
-/// A login as the client sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoginRecord {
     /// TDS version, such as 0x74000004.
@@ -16,7 +15,6 @@ pub struct LoginRecord {
     pub flags: [u8; 4],
     /// Name of the client's machine.
     pub host: String,
-    /// Name of the account.
     pub user: String,
     /// Password, decoded.
     pub password: String,
@@ -148,7 +146,6 @@ pub(crate) fn read_login(message: &[u8]) -> LoginRecord {
     login
 }
 
-/// The tokens that accept a login.
 pub(crate) fn login_ack_tokens(config: &Config, login: &LoginRecord, packet_size: u32) -> Vec<u8> {
     let mut reply = crate::reply::ReplyWriter::new(config.collation);
     let database = match login.database.as_str() {

@@ -41,7 +41,6 @@ pub enum Type {
 const NULL_OR_MAX: u16 = 0xffff;
 
 impl Type {
-    /// Appends TYPE_INFO.
     pub(crate) fn put(self, collation: [u8; 5], out: &mut Vec<u8>) {
         let mut put_with_length = |kind: u8, bytes: u16, collated: bool| {
             out.push(kind);
@@ -88,7 +87,6 @@ impl Type {
         }
     }
 
-    /// Reads TYPE_INFO.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Type {
         let kind = fields.byte();
         let mut read_length = |collated: bool| {
@@ -267,7 +265,6 @@ impl Datum {
         }
     }
 
-    /// Reads a value with its length.
     pub(crate) fn read(kind: Type, fields: &mut Fields<'_>) -> Datum {
         let content = match kind {
             Type::FixedInt => Some(fields.take(4).to_vec()),
