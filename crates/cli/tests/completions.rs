@@ -52,7 +52,6 @@ fn is_installed(program: &str) -> bool {
     found
 }
 
-/// Writes the completions for a shell to a file in the folder.
 fn write_completions(folder: &TempFolder, shell: &str) -> String {
     let path = folder.0.join(shell);
     std::fs::write(&path, stdout_of(PRONY, &["completions", shell])).expect("written");

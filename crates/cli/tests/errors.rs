@@ -39,7 +39,6 @@ impl Home {
         command.output().unwrap()
     }
 
-    /// The lines of the error that this command line causes.
     fn error(&self, line: &str) -> Vec<String> {
         let output = self.prony(line);
         let stderr = String::from_utf8(output.stderr).unwrap();

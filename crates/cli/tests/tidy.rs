@@ -206,7 +206,6 @@ impl ModuleFile {
         ModuleFile { path, children }
     }
 
-    /// The file of the module `name` in this folder.
     fn of_module(folder: &Path, name: &str) -> ModuleFile {
         let (file, children) = (folder.join(format!("{name}.rs")), folder.join(name));
         if file.is_file() {

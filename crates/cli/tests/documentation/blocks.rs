@@ -5,7 +5,6 @@
 /// The comment on the line above a block whose commands are run by a test.
 pub const RUN_MARK: &str = "<!-- run by a test -->";
 
-/// A fenced code block.
 pub struct CodeBlock {
     /// The language after the fence.
     pub language: String,

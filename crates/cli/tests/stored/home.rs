@@ -22,7 +22,6 @@ impl Home {
         path.display().to_string()
     }
 
-    /// Stores a run under its id.
     pub fn store(&self, run: &Value) {
         let id = run["id"].as_str().expect("an id");
         self.write_file(&format!("runs/{id}.json"), &run.to_string());

@@ -6,7 +6,6 @@ use prony_assertions::TextAssertions;
 use prony_judge::RULES_VERSION;
 use serde_json::json;
 
-/// Stores a complete run.
 fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
     let mut run = complete_run(id, started_at);
     run["workload"]["name"] = json!(workload);

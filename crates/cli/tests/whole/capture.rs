@@ -1,7 +1,6 @@
 //! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
 
 use crate::common::{TestBench, connect, ok_stdout, parse_run, stderr_text, total_figures};
-use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -73,7 +72,6 @@ fn assert_captured(plan: &str) {
     assert_eq!(weight("(:id, :id_2"), inserts);
 }
 
-/// Asserts that a run of the captured plan has the captured mix.
 fn assert_driven(run: &Run, plan: &str) {
     let totals = total_figures(&run.measured);
     let errors = &run.measured.errors;
@@ -151,8 +149,8 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "capture");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "capture");
+    let mut control = connect(&bench.url);
     for sql in [
         "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, status varchar(20), note varchar(20))",
         "INSERT INTO orders (customer, status, note) SELECT seq % 100 + 1, 'secret open', 'secret' FROM seq_1_to_2000",
@@ -173,7 +171,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
 
 #[test]
 fn mariadb_without_performance_schema_is_told_what_is_missing() {
-    let bench = MariaTestBench::new("capture_off");
+    let bench = TestBench::maria("capture_off");
     let out = bench.home.join("mix.toml").display().to_string();
     let refused = bench.prony(&format!("capture --for 0s --out {out}"));
     assert_eq!(refused.status.code(), Some(3));

@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
-use prony_test_servers::{TestControl, restore_signals, shared_postgres};
+use prony_test_servers::{MariaDb, TestControl, restore_signals, shared_mariadb, shared_postgres};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -19,33 +19,53 @@ pub struct TestBench {
     pub url: String,
     /// The store, and a folder for files of the test.
     pub home: PathBuf,
-    /// The password of the URL; must not appear in any output or file.
+    /// The password of the URL, which must not appear in any output or file; empty if the server requires none.
     pub password: String,
     /// URL of the unix socket, which requires no password.
     pub socket_url: String,
 }
 
 impl TestBench {
-    /// Creates a database of this name on the shared server.
+    /// Creates a database of this name on the shared PostgreSQL.
     pub fn new(name: &str) -> TestBench {
         TestBench::on(shared_postgres(), name)
     }
 
-    /// Creates a database of this name on a server.
     pub fn on(server: &EmbeddedPostgres, name: &str) -> TestBench {
         restore_signals();
-        let mut control = connect(&server.url());
-        let sql = format!("CREATE DATABASE {name}");
-        control.run(sql);
+        connect(&server.url()).run(format!("CREATE DATABASE {name}"));
+        let (port, password) = (server.port(), server.password().reveal());
+        let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}");
+        let mut bench = TestBench::at(url, name);
+        bench.password = password.to_owned();
+        bench.socket_url = server.url_for(name);
+        bench
+    }
+
+    /// Creates a database of this name on the shared MariaDB.
+    pub fn maria(name: &str) -> TestBench {
+        TestBench::on_maria(shared_mariadb(), name)
+    }
+
+    pub fn on_maria(server: &MariaDb, name: &str) -> TestBench {
+        connect(&server.url()).run(format!("create database {name}"));
+        let (port, password) = (server.port(), server.password().reveal());
+        let url = format!("mysql://prony:{password}@127.0.0.1:{port}/{name}");
+        let mut bench = TestBench::at(url, &format!("my-{name}"));
+        bench.password = password.to_owned();
+        bench.socket_url = server.url_for("root", name);
+        bench
+    }
+
+    /// An existing database whose URL has no password.
+    pub fn at(url: String, name: &str) -> TestBench {
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
-        let password = server.password().reveal().to_owned();
-        let port = server.port();
         TestBench {
-            url: format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}"),
+            socket_url: url.clone(),
+            password: String::new(),
+            url,
             home,
-            password,
-            socket_url: server.url_for(name),
         }
     }
 
@@ -61,13 +81,18 @@ impl TestBench {
 
     /// Runs the program to its end, on this database.
     pub fn prony(&self, arguments: &str) -> Output {
-        let output = self.command(arguments).args(["--url", &self.url]).output();
-        self.assert_no_password(output.expect("it starts"))
+        self.prony_with(arguments, &["--url", &self.url])
     }
 
     /// Runs the program to its end, without a server.
     pub fn prony_without_server(&self, arguments: &str) -> Output {
-        self.assert_no_password(self.command(arguments).output().expect("it starts"))
+        self.prony_with(arguments, &[])
+    }
+
+    /// Runs the program to its end, with additional arguments.
+    pub fn prony_with(&self, arguments: &str, additional: &[&str]) -> Output {
+        let output = self.command(arguments).args(additional).output();
+        self.assert_no_password(output.expect("it starts"))
     }
 
     /// Runs the program to its end, on this database; returns the Run document.
@@ -96,7 +121,9 @@ impl TestBench {
 
     /// Asserts that the password is in no output and in no file of the store.
     pub fn assert_no_password(&self, output: Output) -> Output {
-        assert_hidden(&self.password, &output, &self.home);
+        if !self.password.is_empty() {
+            assert_hidden(&self.password, &output, &self.home);
+        }
         output
     }
 }
@@ -125,14 +152,12 @@ pub fn prony_command(arguments: &str, home: &Path) -> Command {
     command
 }
 
-/// Opens a separate connection for the test.
 pub fn connect(url: &str) -> Control {
     let environment = Environment::without_home("postgres");
     let target = resolve(url, &environment).expect("its URL");
     Control::connect(&target).expect("it runs")
 }
 
-/// Queries an integer.
 pub fn query_number(control: &mut Control, sql: &str) -> u64 {
     let value = control.query_value(sql).expect(sql);
     value.expect("not null").parse().expect("a number")
@@ -191,7 +216,6 @@ pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     }
 }
 
-/// Returns all files below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -243,7 +267,6 @@ pub fn parse_run(output: &Output) -> Run {
     serde_json::from_str(&ok_stdout(output)).expect("a document")
 }
 
-/// Returns the stderr of a command.
 pub fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -260,7 +283,6 @@ pub fn total_figures(figures: &Figures) -> &KindFigures {
     figures.all_kinds().expect("the run has figures")
 }
 
-/// Returns the last stored run.
 pub fn last_run(bench: &TestBench) -> Run {
     parse_run(&bench.prony_without_server("show last --json"))
 }

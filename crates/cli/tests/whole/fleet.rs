@@ -325,7 +325,6 @@ pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) ->
     command
 }
 
-/// Server processes of this database.
 fn backends(database: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

@@ -135,7 +135,6 @@ struct Capture {
     thread: JoinHandle<HashMap<u16, Exchange>>,
 }
 
-/// The statements on one connection.
 #[derive(Default)]
 struct Exchange {
     sent_ns: Option<u64>,

@@ -4,7 +4,6 @@ use crate::common::{
     TestBench, any_committed, assert_severity, ok_stdout, own_postgres, parse_run, start_run,
     stderr_text, wait_until,
 };
-use crate::maria;
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
@@ -136,7 +135,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
-    let bench = maria::MariaTestBench::new("replaced");
+    let bench = TestBench::maria("replaced");
     let load_arguments = "load oltp_point_select --scale 1 -o table_size=2000";
     let run_arguments = "run oltp_point_select --clients 2 --duration 1s --json";
     ok_stdout(&bench.prony(load_arguments));
@@ -144,7 +143,7 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     assert_severity(&valid_run, "tables-replaced", None);
     let mut command =
         bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
-    command.args(["--url", bench.url()]);
+    command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
     ok_stdout(&bench.prony(load_arguments));

@@ -145,7 +145,6 @@ fn to_client(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// The account of a run behind a liar.
 fn account(bench: &TestBench, lie: Lie) -> LedgerAccount {
     let port = start_liar(shared_postgres().port(), lie);
     let password = &bench.password;

@@ -1,6 +1,7 @@
 //! `prony sysbench` with Lua scripts.
 
-use crate::common::{assert_hidden, connect};
+use crate::common::assert_hidden;
+use crate::sysbench::{Driver, create_database};
 use prony_assertions::TextAssertions;
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
@@ -19,35 +20,13 @@ pub struct LuaBench {
 impl LuaBench {
     /// A database on the shared MariaDB.
     pub fn maria(name: &str) -> LuaBench {
-        let server = shared_mariadb();
-        let sql = format!("create database {name}");
-        connect(&server.url()).run(sql);
-        let password = server.password().reveal().to_owned();
-        let arguments = [
-            "--mysql-host=127.0.0.1".to_owned(),
-            format!("--mysql-port={}", server.port()),
-            "--mysql-user=prony".to_owned(),
-            format!("--mysql-password={password}"),
-            format!("--mysql-db={name}"),
-        ];
-        LuaBench::new(name, arguments.to_vec(), password)
+        let (_, arguments, password) = create_database(Driver::Mysql, name);
+        LuaBench::new(name, arguments, password)
     }
 
-    /// A database on the shared PostgreSQL.
     pub fn postgres(name: &str) -> LuaBench {
-        let server = shared_postgres();
-        let sql = format!("create database {name}");
-        connect(&server.url()).run(sql);
-        let password = server.password().reveal().to_owned();
-        let arguments = [
-            "--db-driver=pgsql".to_owned(),
-            "--pgsql-host=127.0.0.1".to_owned(),
-            format!("--pgsql-port={}", server.port()),
-            "--pgsql-user=postgres".to_owned(),
-            format!("--pgsql-password={password}"),
-            format!("--pgsql-db={name}"),
-        ];
-        LuaBench::new(name, arguments.to_vec(), password)
+        let (_, arguments, password) = create_database(Driver::Pgsql, name);
+        LuaBench::new(name, arguments, password)
     }
 
     /// Creates the folder; `arguments` are sysbench's options for the server and the login.
@@ -61,7 +40,6 @@ impl LuaBench {
         }
     }
 
-    /// Writes a script.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.home.join(name), text).expect("a file");
     }

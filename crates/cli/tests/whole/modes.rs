@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;
 
-/// Counts read from the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
     /// Number of rows of the history table.

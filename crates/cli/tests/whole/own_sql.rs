@@ -4,7 +4,6 @@ use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
     total_figures,
 };
-use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Run, RunState};
@@ -143,10 +142,10 @@ fn own_transactions_run_in_every_mode_of_postgres() {
 
 #[test]
 fn own_transactions_run_in_every_mode_of_mariadb() {
-    let bench = MariaTestBench::new("own_sql");
+    let bench = TestBench::maria("own_sql");
     let plan = write_plan(&bench.home, MYSQL_INSERT);
     for mode in ["simple", "extended", "prepared"] {
-        let mut control = connect(bench.url());
+        let mut control = connect(&bench.url);
         for sql in [
             "DROP TABLE IF EXISTS orders, customers",
             "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, amount decimal(10, 2), note text)",
@@ -254,7 +253,7 @@ fn what_the_server_refuses_is_found_before_the_load() {
 
 #[test]
 fn mariadb_refuses_before_the_load_too() {
-    let bench = MariaTestBench::new("own_sql_refused");
+    let bench = TestBench::maria("own_sql_refused");
     let run = |arguments: &str| bench.prony(arguments);
     let refused = |sql: &str| refusal(&bench.home, sql, &run);
     let prefix = "prony: the server refuses transaction \"pay\"";
@@ -274,8 +273,8 @@ fn sessions_have_the_modes_of_the_server() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "own_sql_modes");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "own_sql_modes");
+    let mut control = connect(&bench.url);
     control
         .execute("CREATE TABLE seen (mode text)")
         .expect("a table");

@@ -40,7 +40,6 @@ impl<'a> PasswordCommands<'a> {
         PasswordCommands { bench, home }
     }
 
-    /// The command with the password from `source`.
     fn command(&self, arguments: &str, source: PasswordSource, password: &str) -> Command {
         let port = shared_postgres().port();
         let address = format!("127.0.0.1:{port}/secrecy");

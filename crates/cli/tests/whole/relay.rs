@@ -14,9 +14,7 @@ use std::time::{Duration, Instant};
 /// The interval at which threads poll the relay's state.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A relay on the loopback address.
 pub struct Relay {
-    /// The port to connect to.
     pub port: u16,
     state: Arc<RelayState>,
 }
@@ -195,7 +193,6 @@ impl Relay {
         self.state.is_down.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the number of accepted connections.
     pub fn accepted_connections(&self) -> u64 {
         self.state.accepted_connections.load(Ordering::Relaxed)
     }

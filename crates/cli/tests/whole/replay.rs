@@ -3,7 +3,6 @@
 use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, stderr_text, total_figures,
 };
-use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -236,8 +235,8 @@ fn a_replayed_load_leaves_the_same_rows() {
 #[test]
 fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "replayed");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "replayed");
+    let mut control = connect(&bench.url);
     let table = "CREATE TABLE t (id int PRIMARY KEY, a int, b varchar(20))";
     let rows = "INSERT INTO t VALUES (1, 1, 'it''s'), (2, 2, 'a\\\\b')";
     control.execute(table).expect("a table");
@@ -258,7 +257,7 @@ fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
     ] {
         control.execute(&setting).expect("a setting");
     }
-    let mut application = connect(bench.url());
+    let mut application = connect(&bench.url);
     for statement in [
         "BEGIN",
         "UPDATE t SET a = a + 10 WHERE id = 1",

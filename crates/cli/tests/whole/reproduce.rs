@@ -4,14 +4,12 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, stderr_text,
     total_figures,
 };
-use crate::maria;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Returns the scenario recorded in a run.
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {
     run.scenario.as_ref().expect("a scenario")
 }
@@ -214,7 +212,7 @@ fn the_index_insert_scenario_has_five_indexes() {
 
 #[test]
 fn a_mysql_scenario_runs_on_mariadb() {
-    let bench = maria::MariaTestBench::new("scenario");
+    let bench = TestBench::maria("scenario");
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --duration 3s --clients 2";
     let output = bench.prony(arguments);
     let stdout = single_spaced(&ok_stdout(&output));

@@ -25,7 +25,6 @@ impl ServeProcess {
         ServeProcess { child, address }
     }
 
-    /// Sends a request for a path.
     fn request(&self, path: &str) -> BufReader<TcpStream> {
         let mut socket = TcpStream::connect(&self.address).expect("it listens");
         socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();

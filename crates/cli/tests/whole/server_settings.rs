@@ -4,7 +4,6 @@ use crate::common::{
     TestBench, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text, stored_runs,
     wait_until,
 };
-use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
 use prony_assertions::TextAssertions;
 use prony_store::{DurabilityClass, Run, RunState};
@@ -375,7 +374,7 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
 #[test]
 fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "settings");
+    let bench = TestBench::on_maria(&server, "settings");
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
     let plan = write_plan(
         &bench.home,

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// What a canned server refuses; an observation that asks for what is absent would report it.
 const REFUSAL: &str = "this canned server does not answer that";
 
-/// A service's documented answers.
 pub struct Mock {
     service: Service,
     protocol: CannedProtocol,
@@ -221,7 +220,6 @@ static MOCKS: [Mock; 26] = [
     mock(Service::AzureDatabase, MySql, "8.0.37-azure", &[]),
 ];
 
-/// The documented answers of this service.
 pub fn mock_of(service: Service) -> &'static Mock {
     let mut mocks = MOCKS.iter();
     let mock = mocks.find(|mock| mock.service == service);

@@ -13,7 +13,6 @@ fn start_server() -> EmbeddedPostgres {
     EmbeddedPostgres::start(&installation, &options).expect("it starts")
 }
 
-/// A database with one warehouse.
 fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
     let bench = TestBench::on(server, name);
     // A schema whose name needs quotes.

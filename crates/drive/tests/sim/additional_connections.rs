@@ -150,7 +150,6 @@ fn closing_a_lost_connection_ends_its_outage() {
     }
 }
 
-/// A machine with fewer sockets than requested.
 fn few_sockets(limit: usize) -> Machine {
     Machine {
         // Without this, an iteration in which no user waits would take only a nanosecond.

@@ -140,7 +140,6 @@ fn with_a_connection_per_transaction_the_response_time_includes_connecting() {
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
-/// Counts open connections.
 struct CountingServer {
     open: usize,
     max_open: Arc<AtomicUsize>,

@@ -61,7 +61,6 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-/// A server that admits everyone.
 pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<F> {
     PgServer {
         refuse: |_| false,
@@ -111,7 +110,6 @@ pub fn user(body: impl Future<Output = Result<(), UserExit>> + 'static) -> User 
     Box::pin(async move { body.await.err().unwrap_or(UserExit::Finished) })
 }
 
-/// A program built from a closure.
 pub struct ClosureProgram<F>(pub F);
 
 impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
@@ -263,7 +261,6 @@ pub async fn event(db: &mut Db) -> Result<(), UserExit> {
 /// the second.
 pub struct TwoConnections;
 
-/// Ends a user because of this error.
 pub fn user_failure(error: DbError) -> UserExit {
     UserExit::Failed(error.to_string())
 }

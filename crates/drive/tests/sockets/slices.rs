@@ -126,7 +126,6 @@ fn connections_of_a_load_that_is_never_started_are_closed() {
 struct SlowObserver {
     /// When `ready` returned, on the run's clock.
     ready_ns: u64,
-    /// When the load starts.
     start_ns: u64,
 }
 

@@ -50,7 +50,6 @@ fn recorded_counts(lines: &str) -> BTreeMap<String, u32> {
     counts.collect()
 }
 
-/// Counts the occurrences of each line.
 fn line_counts(masked_lines: Vec<String>) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for line in masked_lines {

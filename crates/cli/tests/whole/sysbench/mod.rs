@@ -33,6 +33,41 @@ pub const TESTS_ON_OLTP_TABLES: [&str; 10] = [
     "select_random_ranges",
 ];
 
+/// Creates a database on the shared server of this driver; returns its URL, sysbench's options for server and login, and
+/// the password in them.
+pub fn create_database(driver: Driver, name: &str) -> (String, Vec<String>, String) {
+    let (prefix, user, port, password, server_url, url) = match driver {
+        Driver::Mysql => {
+            let server = shared_mariadb();
+            let (port, url) = (server.port(), server.url_for("root", name));
+            ("mysql", "prony", port, server.password(), server.url(), url)
+        }
+        Driver::Pgsql => {
+            let server = shared_postgres();
+            let (port, url) = (server.port(), server.url_for(name));
+            (
+                "pgsql",
+                "postgres",
+                port,
+                server.password(),
+                server.url(),
+                url,
+            )
+        }
+    };
+    connect(&server_url).run(format!("create database {name}"));
+    let password = password.reveal();
+    let login = [
+        format!("--db-driver={prefix}"),
+        format!("--{prefix}-host=127.0.0.1"),
+        format!("--{prefix}-port={port}"),
+        format!("--{prefix}-user={user}"),
+        format!("--{prefix}-password={password}"),
+        format!("--{prefix}-db={name}"),
+    ];
+    (url, login.to_vec(), password.to_owned())
+}
+
 /// A link named sysbench to Prony, and a database and a store for one test.
 pub struct SysbenchTestBench {
     pub driver: Driver,
@@ -50,38 +85,7 @@ impl SysbenchTestBench {
         std::fs::create_dir_all(&home).expect("a folder");
         let link = home.join("sysbench");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
-        let (url, login, password) = match driver {
-            Driver::Mysql => {
-                let server = shared_mariadb();
-                let sql = format!("create database {name}");
-                connect(&server.url()).run(sql);
-                let password = server.password().reveal().to_owned();
-                let login = [
-                    "--db-driver=mysql".to_owned(),
-                    "--mysql-host=127.0.0.1".to_owned(),
-                    format!("--mysql-port={}", server.port()),
-                    "--mysql-user=prony".to_owned(),
-                    format!("--mysql-password={password}"),
-                    format!("--mysql-db={name}"),
-                ];
-                (server.url_for("root", name), login.to_vec(), password)
-            }
-            Driver::Pgsql => {
-                let server = shared_postgres();
-                let sql = format!("create database {name}");
-                connect(&server.url()).run(sql);
-                let password = server.password().reveal().to_owned();
-                let login = [
-                    "--db-driver=pgsql".to_owned(),
-                    "--pgsql-host=127.0.0.1".to_owned(),
-                    format!("--pgsql-port={}", server.port()),
-                    "--pgsql-user=postgres".to_owned(),
-                    format!("--pgsql-password={password}"),
-                    format!("--pgsql-db={name}"),
-                ];
-                (server.url_for(name), login.to_vec(), password)
-            }
-        };
+        let (url, login, password) = create_database(driver, name);
         SysbenchTestBench {
             driver,
             home,

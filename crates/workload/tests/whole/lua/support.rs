@@ -65,7 +65,6 @@ impl TestDatabase {
         }
     }
 
-    /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres() -> TestDatabase {
         let env = Environment::without_home("postgres");
         let target = |database: &str| {
@@ -81,7 +80,6 @@ impl TestDatabase {
         }
     }
 
-    /// Creates one database for each driver.
     pub fn for_both_drivers() -> [TestDatabase; 2] {
         [TestDatabase::maria(), TestDatabase::postgres()]
     }
@@ -157,7 +155,6 @@ impl Listener for Recorder {
     }
 }
 
-/// The options of a script's run.
 #[derive(Clone)]
 pub struct RunOptions {
     pub path: String,
@@ -193,10 +190,8 @@ impl Default for RunOptions {
     }
 }
 
-/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct RunResult {
-    /// The output and the messages.
     pub text: String,
     /// The events of all threads.
     pub events: u64,
@@ -387,7 +382,6 @@ fn run_command(
     Ok(())
 }
 
-/// Runs a script with default options.
 pub fn run_default(database: &TestDatabase, script: &str) -> RunResult {
     run_script(database, script, "run", &RunOptions::default())
 }

@@ -39,7 +39,6 @@ fn relations(control: &mut Control) -> Vec<String> {
     rows.into_iter().flatten().flatten().collect()
 }
 
-/// The ids of the findings that are wrong.
 fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
     let wrong = report
         .findings

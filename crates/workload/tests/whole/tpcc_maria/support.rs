@@ -25,7 +25,6 @@ pub struct TpccOutcome {
     pub outages: usize,
 }
 
-/// Runs the workload on a database.
 pub fn run_tpcc(
     database: &TestDatabase,
     options: &[(&str, &str)],

@@ -6,7 +6,6 @@ use prony_workload::tpcc::execution::Mode;
 use prony_workload::tpcc::input::TpccTransaction;
 use std::time::Duration;
 
-/// The seed of each run.
 const SEED: u64 = 5;
 
 #[test]

@@ -16,7 +16,6 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// All samples, with their clients.
 type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
 
-/// Collects all samples.
 struct SampleCollector(Samples);
 
 impl SampleListener for SampleCollector {

@@ -13,7 +13,6 @@ pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
 /// The index of payments in counts by kind.
 pub const PAYMENT: usize = TpccTransaction::Payment as usize;
 
-/// Number of warehouses of each test database.
 pub const WAREHOUSES: u32 = 2;
 
 /// Creates a copy of a database that is loaded once for all tests, and drops it at the end, because it is large.
@@ -36,7 +35,6 @@ pub fn loaded_copy(name: &str) -> TestDatabase {
     copy.dropped_by(&other, format!("drop database {name} with (force)"))
 }
 
-/// The plan of the workload with these options.
 pub fn tpcc_plan(options: &[(&str, &str)]) -> WorkloadPlan {
     workload_plan("tpcc", options)
 }
@@ -48,11 +46,9 @@ pub struct TpccOutcome {
     pub rolled_back: Vec<u64>,
     pub failed: Vec<u64>,
     pub retries: u64,
-    /// The SQLSTATEs of the failures.
     pub error_codes: Vec<String>,
 }
 
-/// Runs the workload on a database.
 pub fn run_tpcc(
     database: &TestDatabase,
     plan: &WorkloadPlan,
@@ -64,7 +60,6 @@ pub fn run_tpcc(
     run_program(database, &program, drive_plan, seed)
 }
 
-/// Runs an existing program.
 pub fn run_program(
     database: &TestDatabase,
     program: &OrderEntryProgram,
@@ -85,12 +80,10 @@ pub fn run_program(
     }
 }
 
-/// The plan of a run with one client and this many transactions.
 pub fn single_client_plan(transactions: u64) -> DrivePlan {
     drive_plan(1, Stop::Transactions(transactions))
 }
 
-/// The plan of a run with eight clients and this duration.
 pub fn eight_client_plan(duration_s: u64) -> DrivePlan {
     drive_plan(8, Stop::After(Duration::from_secs(duration_s)))
 }
