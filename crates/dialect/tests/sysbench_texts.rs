@@ -38,7 +38,6 @@ fn number_after(text: &str, label: &str) -> f64 {
     numbers_after(text, label).unwrap_or_else(|| panic!("{label} is in the record"))[0]
 }
 
-/// Parses the figures of a report.
 fn parse_report(text: &str, uses_database: bool) -> Report<'static> {
     let count = |label| numbers_after(text, label).map_or(0, |numbers| numbers[0] as u64);
     let events = number_after(text, "total number of events:") as u64;

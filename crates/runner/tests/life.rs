@@ -17,7 +17,6 @@ use std::time::Duration;
 
 const WINDOW_S: u64 = 2;
 
-/// A database with the tables of tpcb.
 fn create_database(name: &str) -> (Target, Plan) {
     let server = prony_test_servers::shared_postgres();
     let environment = Environment::without_home("postgres");

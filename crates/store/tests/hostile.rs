@@ -8,7 +8,6 @@ use prony_assertions::TextAssertions;
 use prony_store::*;
 use serde_json::Value;
 
-/// A document of a run with figures.
 fn document() -> Vec<u8> {
     let (rows, collected) = load(schedule(0, S));
     let mut run = finished(&rows, &collected);

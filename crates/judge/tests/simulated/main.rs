@@ -21,7 +21,6 @@ use std::collections::BTreeMap;
 
 /// Healthy runs of each kind of load.
 const HEALTHY_RUNS: u32 = 500;
-/// Runs of each kind of noise.
 const WANDERING_RUNS: u32 = 400;
 const RUNS_PER_FAULT: u32 = 100;
 /// Largest share of the healthy runs that may be doubted.

@@ -72,7 +72,6 @@ fn chromium() -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-/// A run with observations of its server.
 fn observed_run() -> Run {
     let mut run = sample_run::closed();
     let second = |n: u32| ServerSecond {
@@ -191,7 +190,6 @@ fn open_quietly(
     Some((browser, with_probe))
 }
 
-/// The messages in the page's console.
 fn console_messages(output: &Output) -> String {
     let log = String::from_utf8_lossy(&output.stderr);
     let messages = log.lines().filter(|line| line.contains("CONSOLE"));

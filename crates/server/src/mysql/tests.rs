@@ -81,7 +81,6 @@ fn localhost_means_the_socket() {
     assert_eq!(address, Address::Unix(existing));
 }
 
-/// A temporary folder for the files of one test.
 struct TestFolder(PathBuf);
 
 impl TestFolder {

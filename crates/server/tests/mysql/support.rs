@@ -90,7 +90,6 @@ impl Drop for Accounts {
 }
 
 impl Accounts {
-    /// The URL over TCP with this account and these options.
     pub fn url(&self, account: &str, options: &str) -> String {
         let port = self.server.port();
         format!("mysql://{account}:sesame@127.0.0.1:{port}/?{options}")

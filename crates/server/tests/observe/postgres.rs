@@ -13,7 +13,6 @@ use prony_server::observe::{
 use prony_server::{Control, resolve};
 use prony_test_servers::{TestControl, shared_postgres};
 
-/// Creates a database for one test and connects to it.
 fn database(name: &str) -> Control {
     connect(&shared_postgres().url()).run(format!("create database {name}"));
     connect(&shared_postgres().url_for(name))
@@ -69,7 +68,6 @@ fn settings_tables_and_durability_are_read() {
     );
 }
 
-/// A child process that is killed on drop.
 struct KillOnDrop(std::process::Child);
 
 impl Drop for KillOnDrop {

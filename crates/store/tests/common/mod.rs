@@ -14,7 +14,6 @@ pub const S: u64 = 1_000_000_000;
 /// The time of the tests' clock at the start of the load.
 pub const LOAD_START_NS: u64 = 77 * S + 5;
 
-/// A folder that is removed at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -155,7 +154,6 @@ pub fn load_of(
     (rows, collector.finish())
 }
 
-/// The finished document of a load.
 pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     let run = run();
     let kinds = run.workload.kinds.clone();

@@ -45,7 +45,6 @@ static REPLIES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// Calls every accessor of a reply.
 fn call_all_accessors(exchange: &Exchange) {
     let _ = (
         exchange.error(),

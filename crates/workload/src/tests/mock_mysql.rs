@@ -19,7 +19,6 @@ pub struct MockSession {
 }
 
 impl MockSession {
-    /// The reply to one command.
     pub fn answer(&mut self, request: &[u8]) -> Vec<u8> {
         let (command, body) = (request[4], &request[5..]);
         let mut out = Vec::new();

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-/// A message from the server.
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
     [&[kind][..], &length, body].concat()
@@ -61,7 +60,6 @@ impl MockSession {
         out
     }
 
-    /// The message ReadyForQuery.
     fn ready_for_query(&self) -> Vec<u8> {
         message(b'Z', if self.in_block { b"T" } else { b"I" })
     }

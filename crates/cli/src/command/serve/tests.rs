@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 const BAD: &str = "<script>alert(1)</script>";
 
-/// A server of a temporary store.
 struct TestServer {
     server: HttpServer,
     store: RunStore,

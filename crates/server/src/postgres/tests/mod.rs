@@ -65,14 +65,12 @@ fn error_text(url: &str) -> String {
     resolve(url).unwrap_err().to_string()
 }
 
-/// The path of a file of the test data.
 fn data_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
 }
 
-/// The PostgreSQL options of a target.
 fn postgres_options(target: &Target) -> &PostgresOptions {
     match &target.protocol {
         ProtocolOptions::PostgreSql(options) => options,

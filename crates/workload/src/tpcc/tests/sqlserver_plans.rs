@@ -19,7 +19,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const DIALECT: SqlDialect = SqlDialect::TransactSql;
 
-/// How a server describes plans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PlanFormat {
     SqlServer,
