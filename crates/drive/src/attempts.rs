@@ -18,7 +18,6 @@ const SHORT_LIVED_MAX_NS: u64 = 100_000_000;
 
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
-    /// Slots whose connection waits to be opened.
     queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
     /// Number of slots with a deadline: their attempt has begun and not ended.

@@ -92,7 +92,6 @@ impl ConnectionCounts {
         attempts.count += 1;
     }
 
-    /// Takes the failed attempts to connect, one event for each cause.
     pub fn take_failed_attempts(&mut self) -> impl Iterator<Item = RunEvent> + use<> {
         std::mem::take(&mut self.failed_attempts).into_values()
     }

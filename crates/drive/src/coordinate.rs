@@ -146,7 +146,6 @@ impl Coordinator<'_> {
             .then(|| warmup_until(schedule, now_ns, min_ns))
     }
 
-    /// Ends all workers for this reason, and returns it.
     fn end_early(&self, reason: String) -> Option<String> {
         self.interrupt.store(true, Ordering::Relaxed);
         Some(reason)

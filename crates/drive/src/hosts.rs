@@ -9,7 +9,6 @@ use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
 
-/// The routes of a run, and its hosts.
 pub(crate) struct RouteTable {
     /// The routes to each target, to that for reads, and then those of the TCP sample.
     pub routes: Vec<Routes>,
@@ -170,7 +169,6 @@ pub struct HostConnections {
     pub returned: u64,
 }
 
-/// What happened at one host in a second of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSecond {
     pub committed: u64,

@@ -34,7 +34,6 @@ impl EngineKind {
     }
 }
 
-/// The engine that was chosen, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineChoice {
     pub kind: EngineKind,

@@ -97,7 +97,6 @@ pub trait Observer {
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
-    /// A second is complete.
     fn interval_ended(&mut self, _row: &IntervalRow, _schedule: &RunSchedule) {}
     /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
@@ -114,7 +113,6 @@ pub trait Observer {
     }
 }
 
-/// Watches nothing.
 impl Observer for () {}
 
 #[derive(Clone, Debug)]

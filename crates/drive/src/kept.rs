@@ -33,7 +33,6 @@ impl KeptConnections {
         self.lock().insert(client, connection);
     }
 
-    /// Takes the connection of a client, if it is still open.
     pub(crate) fn take(&self, client: u64, engine: &str) -> Option<KeptConnection> {
         let connection = self.lock().remove(&client)?;
         let is_usable =

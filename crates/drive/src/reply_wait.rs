@@ -44,7 +44,6 @@ pub struct WaitPolicy {
 /// Alternates between two strategies and counts the replies of each.
 #[derive(Debug)]
 struct Trial {
-    /// The strategy that is compared with the default one.
     coalescing: WaitStrategy,
     /// The current slice, from 0.
     slice: usize,
@@ -90,7 +89,6 @@ impl WaitPolicy {
         self.current
     }
 
-    /// Counts the replies of an iteration. Returns the strategy if it changes.
     #[inline]
     pub fn after_iteration(&mut self, now_ns: u64, replies: usize) -> Option<WaitStrategy> {
         let trial = self.trial.as_mut()?;

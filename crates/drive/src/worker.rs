@@ -39,7 +39,6 @@ pub(crate) struct Worker<'a, I> {
 }
 
 impl<'a, I: Io> Worker<'a, I> {
-    /// Creates a worker with all connections down.
     pub fn new(
         io: I,
         job: &'a DriveJob<'a>,

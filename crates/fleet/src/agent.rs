@@ -47,7 +47,6 @@ impl AgentError {
     }
 }
 
-/// What an agent is, and what its program does for it.
 pub struct AgentSetup {
     pub host: Host,
     pub build: Build,

@@ -39,7 +39,6 @@ pub struct FleetCommands<'a> {
 pub struct Fleet {
     pub(crate) agents: Vec<Agent>,
     pub(crate) arrivals: Receiver<(usize, Arrival)>,
-    /// The connections to NATS, by their servers.
     #[cfg(feature = "nats")]
     buses: Vec<(String, std::sync::Arc<crate::nats::Bus>)>,
     notices: Vec<String>,
@@ -58,7 +57,6 @@ pub(crate) struct Agent {
     pub heard: Instant,
 }
 
-/// An agent, for its user.
 #[derive(Clone, Debug)]
 pub struct AgentInfo {
     /// Its number and command, without passwords.
@@ -235,7 +233,6 @@ impl Fleet {
         Ok(())
     }
 
-    /// The agents, in the order of their commands.
     pub fn agents(&self) -> impl Iterator<Item = AgentInfo> {
         self.agents.iter().map(|agent| AgentInfo {
             name: agent.name.clone(),
@@ -248,7 +245,6 @@ impl Fleet {
         cpus.sum::<u32>() as usize
     }
 
-    /// Whether all agents are on other machines than this one.
     pub fn is_elsewhere(&self) -> bool {
         let here = boot_id();
         let mut descriptions = self
@@ -258,7 +254,6 @@ impl Fleet {
         descriptions.all(|description| description.boot_id != here)
     }
 
-    /// The next arrival, if there is one in this time.
     pub(crate) fn next_arrival(&mut self, timeout: Duration) -> Option<(usize, Arrival)> {
         match self.arrivals.recv_timeout(timeout) {
             Ok((index, arrival)) => {

@@ -68,7 +68,6 @@ pub struct AgentResult {
     /// The clients that it drove, numbered as in the whole run.
     pub clients: Range<u32>,
     pub threads: u32,
-    /// Its clock before the load.
     pub clock: ClockReading,
     /// Its clock after the load; absent if the fleet did not reach the end.
     pub clock_after: Option<ClockReading>,

@@ -53,7 +53,6 @@ pub(crate) fn write_frame(
     out.flush()
 }
 
-/// Reads the next frame, and the number of its run.
 pub(crate) fn read_any_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
 ) -> Result<(u64, T), FrameError> {
@@ -74,7 +73,6 @@ pub(crate) fn read_any_frame<T: DeserializeOwned>(
     Ok((run, message))
 }
 
-/// Reads the next frame of the run with this number.
 pub(crate) fn read_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
     run: u64,

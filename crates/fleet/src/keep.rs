@@ -69,7 +69,6 @@ impl KeptPiece {
 pub(crate) struct Keeping(Option<(File, PathBuf)>);
 
 impl Keeping {
-    /// Begins a file in a folder, which is created.
     pub fn begin(folder: Option<&Path>, header: &KeptHeader) -> Keeping {
         let begin = |folder: &Path| {
             std::fs::create_dir_all(folder)?;

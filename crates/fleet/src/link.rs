@@ -71,7 +71,6 @@ impl Link {
         *lock(&self.output) = Box::new(io::sink());
     }
 
-    /// Whether the coordinator is gone.
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
     }

@@ -67,7 +67,6 @@ pub(crate) fn server_login(
     })
 }
 
-/// The hosts of a target, and those of its server for reads.
 pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
     let targets = std::iter::once(target).chain(target.read_target.as_deref());
     let hosts = targets.flat_map(|target| {

@@ -34,7 +34,6 @@ struct PreparedPart {
     target: Target,
     ready: ReadyWorkload,
     service: Option<prony_document::Service>,
-    /// The account of the commits, if the run has one.
     ledger: Option<Arc<Ledger>>,
     tool: Option<ToolListening>,
     work: WorkDescription,

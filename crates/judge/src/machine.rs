@@ -147,7 +147,6 @@ pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
     )
 }
 
-/// Memory of the server's machine, bytes.
 pub(crate) fn server_memory_bytes(run: &Run) -> Option<u64> {
     let declared = run.server.declared.bytes(DeclaredFact::Memory);
     let of_client = run.machine().host.memory_bytes;

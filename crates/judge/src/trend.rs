@@ -135,7 +135,6 @@ impl<'a> TrendBuilder<'a> {
         self.add_compared(self.compare(run), epoch_ns);
     }
 
-    /// Compares a run with the reference, on any thread.
     pub fn compare(&self, run: &Run) -> ComparedRun {
         ComparedRun {
             run: run.id.clone(),
@@ -254,7 +253,6 @@ fn reason_to_leave_out(reference: &Run, run: &Run) -> Option<String> {
     }
 }
 
-/// Whether a run can be the reference of a history: its own figures may be used.
 pub fn can_be_reference(run: &Run) -> bool {
     reason_to_leave_out(run, run).is_none() && !figure_values(run).is_empty()
 }

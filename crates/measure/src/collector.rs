@@ -30,7 +30,6 @@ pub struct Totals {
     pub start_ns: u64,
     /// End of the phase: the end of the last interval of any worker.
     pub end_ns: u64,
-    /// One entry per kind.
     pub kinds: Vec<Tally<u64>>,
     pub errors: ErrorLedger,
     /// Health of all workers together; values as of the end of an interval are those of the last interval.
@@ -82,7 +81,6 @@ impl Totals {
         add_worker_cpu(&mut self.worker_cpu_ns, &row.worker_cpu_ns);
     }
 
-    /// The tallies of all kinds, added up.
     pub fn all_kinds(&self) -> Tally<u64> {
         let mut sum = match self.kinds.first() {
             Some(first) => first.clone(),
@@ -149,7 +147,6 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for this number of workers, all with this schedule and layout.
     pub fn new(schedule: RunSchedule, layout: RecorderLayout, workers: usize) -> Collector {
         Collector::of_processes(schedule, layout, &vec![1; workers])
     }

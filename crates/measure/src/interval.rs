@@ -221,7 +221,6 @@ impl Interval {
         self.excluded = ExcludedTransactions::default();
     }
 
-    /// Whether the interval has no figures.
     pub fn is_empty(&self) -> bool {
         self.excluded == ExcludedTransactions::default()
             && self.queries == QueryCounts::default()

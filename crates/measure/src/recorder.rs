@@ -100,7 +100,6 @@ impl Recorder {
         health.replies += replies;
     }
 
-    /// Adds counts of queries to the current interval.
     #[inline]
     pub fn count_queries(&mut self, queries: &QueryCounts) {
         self.current.queries.add(queries);
@@ -169,7 +168,6 @@ impl Recorder {
         !self.finished.is_empty()
     }
 
-    /// Removes and returns the oldest finished interval.
     pub fn take_finished(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }

@@ -12,12 +12,10 @@ use crate::threads::{cpu_count, default_threads};
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum number of clients of a run.
 pub const MAX_CLIENTS: u32 = 1_000_000;
 /// Clients of a plan that names no number and has a rate: enough that they are rarely all busy below the limit of a
 /// server.
 pub const OPEN_LOOP_CLIENTS: u32 = 32;
-/// Maximum number of threads of a run.
 pub const MAX_THREADS: u32 = 1024;
 /// Largest scale factor; a workload may allow less.
 pub const MAX_SCALE: u32 = 2_000_000_000;

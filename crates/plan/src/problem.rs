@@ -84,7 +84,6 @@ fn write_on_one_line(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub location: InputLocation,
-    /// The problem, as a message for the user.
     pub message: String,
     pub hint: Option<String>,
 }

@@ -104,7 +104,6 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The location of a key or value that starts at this byte.
     pub(crate) fn location(&self, offset: usize, key: impl Into<String>) -> InputLocation {
         InputLocation::File {
             file: self.file.to_owned(),

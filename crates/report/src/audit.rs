@@ -68,7 +68,6 @@ fn title(reported: &ReportedRun) -> String {
     plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
 }
 
-/// The figures of a run, separated by commas.
 fn figures_text(run: &Run) -> String {
     let empty = KindFigures::default();
     let all = run.measured.all_kinds().unwrap_or(&empty);

@@ -63,7 +63,6 @@ pub struct KeptPart {
     pub path: String,
 }
 
-/// Writes the table, or that there is nothing.
 pub fn write_kept(out: &mut dyn Write, style: &Style, parts: &[KeptPart]) -> io::Result<()> {
     if parts.is_empty() {
         return writeln!(out, "the agents kept nothing");

@@ -103,7 +103,6 @@ impl<W: Write> LiveView<W> {
         Ok(())
     }
 
-    /// Prints a message above the view.
     pub fn print_message(&mut self, line: &str) -> io::Result<()> {
         self.terminal.clear()?;
         writeln!(self.terminal.out, "{}", crate::text::plain(line))?;

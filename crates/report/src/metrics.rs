@@ -21,7 +21,6 @@ pub const BUCKET_BOUNDS_S: [f64; 20] = [
     5.0, 10.0, 25.0, 50.0, 100.0,
 ];
 
-/// Name, type and help of each metric family.
 pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     families::list()
 }

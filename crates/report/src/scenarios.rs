@@ -174,12 +174,10 @@ fn source_line(source: ScenarioSource, location: &str) -> String {
     )
 }
 
-/// A scenario, and how to run it.
 pub struct ScenarioDetails<'a> {
     pub scenario: &'a Scenario,
     /// The amount of its data; absent if it is not published.
     pub data: Option<String>,
-    /// The steps of a reproduction, in order.
     pub steps: Vec<String>,
     pub commands: Vec<String>,
 }

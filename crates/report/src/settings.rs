@@ -122,7 +122,6 @@ fn values(run: &Run) -> Vec<NamedValue> {
     values
 }
 
-/// The load, and the client that produced it.
 fn load_values(run: &Run) -> Vec<NamedValue> {
     let (drive, window, host) = (&run.drive, &run.window, &run.machine().host);
     let pace = match drive.rate_tps {

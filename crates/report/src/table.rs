@@ -13,7 +13,6 @@ struct Column {
     is_text: bool,
 }
 
-/// A table with a header line.
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
@@ -53,7 +52,6 @@ impl Table {
         self
     }
 
-    /// The titles of the columns.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.title.as_str())
     }

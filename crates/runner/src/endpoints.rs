@@ -164,7 +164,6 @@ fn of_prony(host: &Target) -> Target {
     target
 }
 
-/// The product, version and state of a server.
 fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
     let mut control = Control::connect(&of_prony(host))?;
     let facts = read_server_facts(&mut control)?;

@@ -14,7 +14,6 @@ pub(crate) struct FleetParts {
     pub is_elsewhere: bool,
 }
 
-/// The machines of a fleet, before the load.
 pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
     let machine = |agent: prony_fleet::AgentInfo| ClientMachine {
         host: agent.host,

@@ -20,7 +20,6 @@ use std::sync::atomic::AtomicBool;
 pub struct RunJob<'a> {
     /// The caller's request as JSON, for the document, without passwords.
     pub request: Value,
-    /// The purpose of the run, for the document.
     pub purpose: Purpose,
     pub plan: &'a Plan,
     pub workload: &'a dyn Workload,
@@ -46,7 +45,6 @@ pub struct RunJob<'a> {
     /// What `prony doctor` found on the machine and the server, if that was requested.
     pub doctor: Option<DoctorReport>,
     pub seed: u64,
-    /// Whether to store the run.
     pub store_policy: StorePolicy,
     /// The folder of the store; `None`: the default one.
     pub store_folder: Option<&'a Path>,
@@ -63,7 +61,6 @@ pub struct RunJob<'a> {
     pub kept_connections: Option<&'a KeptConnections>,
 }
 
-/// The purpose of a run, for its document.
 #[derive(Clone, Default)]
 pub struct Purpose {
     /// The published scenario that the run reproduces.
@@ -74,7 +71,6 @@ pub struct Purpose {
     pub baselines: Arc<[Baseline]>,
 }
 
-/// The server of a run, and how to connect to it.
 pub struct RunServer {
     pub target: Target,
     /// The same server over TCP, if `target` is a unix socket and the plan has a `tcp_sample`.
@@ -105,13 +101,11 @@ impl RunServer {
         }
     }
 
-    /// Whether this is a throw-away server.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 }
 
-/// Whether to store a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorePolicy {
     /// Do not store the run.

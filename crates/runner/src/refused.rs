@@ -97,7 +97,6 @@ fn hint(code: &str, message: &str) -> String {
 #[derive(Default)]
 pub struct RefusalDetector {
     rows: u32,
-    /// Whether a transaction of each kind succeeded.
     succeeded: Vec<bool>,
     /// What may still be created; it has ended a run that ends before.
     pending: Option<Refused>,

@@ -66,9 +66,7 @@ pub struct RunSecond<'a> {
     pub server_seconds: &'a [ServerSecond],
 }
 
-/// A run that has ended, with its result.
 pub struct FinishedRun {
-    /// Its document, with checks.
     pub run: Run,
     /// The path of the document, or why it could not be stored; `None` if the run was not to be
     /// stored.
@@ -306,7 +304,6 @@ fn commit_gap(times: &CommitGapTimes) -> CommitGap {
     }
 }
 
-/// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
     job.read_server_txn_count && job.workload.rate_metrics().iter().any(is_counted_by_server)

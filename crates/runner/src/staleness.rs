@@ -108,7 +108,6 @@ impl Shared {
         }
     }
 
-    /// Reads at one replica until the end.
     fn observe(&self, index: usize, replica: &Target) {
         let (mut control, mut end) = (None, 0);
         loop {
@@ -196,7 +195,6 @@ impl Start {
     }
 }
 
-/// What was read, and what the clients knew.
 struct Readings {
     notes: VecDeque<Note>,
     /// The last number of each client that each replica has shown; empty without a reading.

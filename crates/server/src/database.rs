@@ -37,7 +37,6 @@ fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
     control.execute(sql).map(drop).map_err(to_refused(sql))
 }
 
-/// Whether there is a database of this name.
 pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     let (catalog, column) = match control.dialect() {
         SqlDialect::PostgreSql => ("pg_database", "datname"),
@@ -47,7 +46,6 @@ pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, Databa
     exists(control, catalog, column, name)
 }
 
-/// Whether PostgreSQL has a role of this name.
 pub fn role_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     exists(control, "pg_roles", "rolname", name)
 }

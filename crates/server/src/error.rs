@@ -144,7 +144,6 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// The error for a malformed connection string.
     pub(crate) fn conninfo(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Conninfo {
             problem: problem.into(),
@@ -152,7 +151,6 @@ impl Error {
         }
     }
 
-    /// The error for TLS options that contradict each other.
     pub(crate) fn tls(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Tls {
             problem: problem.into(),

@@ -55,7 +55,6 @@ pub struct Target {
     /// How long the control connection waits for the server after login.
     pub wait_options: WaitOptions,
     pub tcp: TcpOptions,
-    /// The protocol that the server speaks, with its own options.
     pub protocol: ProtocolOptions,
     /// With which of the hosts a connection of a run begins. The control connection begins with the first.
     pub spread: Spread,
@@ -189,7 +188,6 @@ impl Target {
         }
     }
 
-    /// Sets the program name that the server lists for connections to this target.
     pub fn set_program_name(&mut self, name: &str) {
         let (settings, key) = match &mut self.protocol {
             ProtocolOptions::PostgreSql(options) => (&mut options.parameters, "application_name"),

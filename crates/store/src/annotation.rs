@@ -60,7 +60,6 @@ impl RunStore {
             .unwrap_or_default()
     }
 
-    /// Replaces the annotation of a run, by its full id.
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
         if !self.has_id(id) {
             return Err(self.not_found(id));

@@ -70,7 +70,6 @@ impl RunVerdict {
         (Self::Running, "running", "Still running"),
     ];
 
-    /// The name, as listed and in filters.
     pub fn name(self) -> &'static str {
         Self::TABLE[self as usize].1
     }

@@ -20,7 +20,6 @@ pub(crate) struct JournalFile {
     file: File,
     /// Length of the complete lines, bytes.
     complete_bytes: u64,
-    /// Whether a write has failed.
     has_ended: bool,
     /// Has the disk store what was written, on a thread of its own.
     syncer: Option<SyncSender<()>>,

@@ -106,7 +106,6 @@ impl RunStore {
         is_id(id) && (self.document_path(id).exists() || has_bytes(&self.journal_path(id)))
     }
 
-    /// The files with this extension, by id.
     pub(crate) fn files_with_extension(
         &self,
         extension: &str,
@@ -167,7 +166,6 @@ pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
     Ok(partial_run(content))
 }
 
-/// The run of a journal that nobody writes any more.
 fn partial_run(content: JournalContent) -> Run {
     let mut reason = "interrupted: Prony was killed, the machine went down or the disk was full; the figures end with the last \
                       stored second"

@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// The TLS configuration, and the name that the certificate must carry.
 pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
 
-/// Whether one attempt to connect uses TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsUse {
     /// Does not use TLS.

@@ -17,7 +17,6 @@ pub enum ParameterType {
     /// A whole number of eight bytes.
     BigInt,
     Decimal {
-        /// Maximum number of digits.
         precision: u8,
         /// Number of digits after the decimal point.
         scale: u8,

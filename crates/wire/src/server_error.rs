@@ -123,7 +123,6 @@ impl ServerError {
         }
     }
 
-    /// Whether the server, or the account, has no free connection.
     pub fn is_out_of_connections(&self) -> bool {
         match self.protocol {
             Protocol::PostgreSql => postgres::error::is_out_of_connections(self.code),

@@ -14,17 +14,14 @@ use prony_server::{CopyIn, control};
 const CHUNK_BYTES: usize = 16 * 1024;
 
 pub trait RowSource {
-    /// Whether all rows have been written.
     fn is_done(&self) -> bool;
 
     /// Appends rows until `out` has at least `full_bytes` bytes or no rows remain; returns the number
     /// appended.
     fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64;
 
-    /// Writes the header of the format, if it has one.
     fn write_header(&self, _out: &mut Vec<u8>) {}
 
-    /// Writes the trailer of the format, if it has one.
     fn write_trailer(&self, _out: &mut Vec<u8>) {}
 }
 

@@ -34,7 +34,6 @@ pub enum OptionKind {
 }
 
 impl OptionKind {
-    /// A short description of the values, for the help.
     pub fn values(&self) -> String {
         match self {
             OptionKind::Integer(min, u32::MAX) => format!("{min} or more"),
@@ -49,7 +48,6 @@ impl OptionKind {
     }
 }
 
-/// Constructs an option, for the tables of options.
 pub(crate) const fn option(
     name: &'static str,
     kind: OptionKind,
@@ -68,7 +66,6 @@ pub(crate) const fn option(
 pub struct TableSpec {
     /// The name; for numbered tables, that of the first.
     pub name: &'static str,
-    /// Rows after a load.
     pub rows: TableRows,
     /// How transactions change the number of rows.
     pub growth: TableGrowth,
@@ -91,7 +88,6 @@ impl TableSpec {
     }
 }
 
-/// Rows of a table after a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableRows {
     /// This number per unit of scale.

@@ -73,7 +73,6 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// The parts of the error, with the commands of a tool in the hint.
     pub fn parts_with(&self, commands: &dyn Commands) -> ErrorParts {
         let parts = match self {
             Error::Server { activity, source } => {
@@ -144,7 +143,6 @@ impl Error {
         )
     }
 
-    /// The remedy as text, with the commands of a tool.
     fn hint(&self, commands: &dyn Commands) -> Option<Cow<'_, str>> {
         match self {
             Error::UnknownWorkload { hint, .. }

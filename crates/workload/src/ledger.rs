@@ -137,7 +137,6 @@ impl LedgerTable {
         Ok(entries.collect())
     }
 
-    /// All numbers of one client, in order.
     pub fn numbers(&self, control: &mut Control, client: u32) -> Result<Vec<u64>, Error> {
         let table = control.dialect().quote_identifier(&self.name);
         let select =

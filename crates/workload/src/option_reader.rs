@@ -12,7 +12,6 @@ pub struct OptionReader<'a> {
     /// `None`: every option has its default.
     plan: Option<&'a WorkloadPlan>,
     specs: &'static [OptionSpec],
-    /// The problems found, in reading order.
     pub problems: Vec<Error>,
 }
 
@@ -38,7 +37,6 @@ impl<'a> OptionReader<'a> {
         self.problems.push(Error::InvalidRequest { problem, hint });
     }
 
-    /// Returns the options, or every problem.
     pub fn finish<T>(self, options: T) -> Result<T, Vec<Error>> {
         if self.problems.is_empty() {
             Ok(options)
@@ -96,7 +94,6 @@ impl<'a> OptionReader<'a> {
         })
     }
 
-    /// A whole number with a default.
     pub fn integer(&mut self, name: &str) -> u32 {
         self.optional_integer(name).unwrap_or_default()
     }
@@ -173,7 +170,6 @@ option_values! {
 /// choice is stored as an index.
 macro_rules! options {
     ($(#[$meta:meta])* $struct:ident { $($name:ident: $type:ty, $kind:expr, $default:expr, $help:literal;)* }) => {
-        /// The options, sorted by name.
         pub const OPTIONS: &[$crate::describe::OptionSpec] = &[$(
             $crate::describe::option(stringify!($name), $kind, $default, $help)
         ),*];

@@ -53,7 +53,6 @@ pub trait Progress: Sync {
     fn update(&self, update: &ProgressUpdate);
 }
 
-/// Ignores the progress.
 impl Progress for () {
     fn update(&self, _: &ProgressUpdate) {}
 }

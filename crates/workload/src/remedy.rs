@@ -61,7 +61,6 @@ pub trait Commands {
     }
 }
 
-/// Prony's own command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PronyCommands {
     /// Whether the server is named by `--url`, which the commands then need as well. They have `URL` in its place,
@@ -127,7 +126,6 @@ impl LoadSpec {
 }
 
 impl Remedy {
-    /// The remedy as text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match self {
             Remedy::Advice(text) | Remedy::PronyOption(text) => text.clone(),
@@ -184,7 +182,6 @@ impl Remedy {
         }
     }
 
-    /// The load that this remedy continues, if the tool can do that.
     pub fn continued_load(&self, commands: &dyn Commands) -> Option<&LoadSpec> {
         match self {
             Remedy::Continue(load, condition) => {

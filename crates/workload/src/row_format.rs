@@ -5,12 +5,9 @@
 
 /// A row format. Rows are written field by field, in column order.
 pub trait RowFormat {
-    /// A timestamp, formatted once.
     type Timestamp;
 
-    /// Writes the header before the first row.
     fn write_header(_: &mut Vec<u8>) {}
-    /// Writes the trailer after the last row.
     fn write_trailer(_: &mut Vec<u8>) {}
     /// Formats a timestamp, given in microseconds since 2000-01-01 00:00 UTC, which must be whole seconds.
     fn prepare_timestamp(micros: i64) -> Self::Timestamp;

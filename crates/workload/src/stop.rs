@@ -24,7 +24,6 @@ pub struct StopWatcher<'a> {
 }
 
 impl StopWatcher<'_> {
-    /// Whether the user requested a stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

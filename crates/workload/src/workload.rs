@@ -170,7 +170,6 @@ pub trait Workload: Send + Sync {
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
 }
 
-/// A metric per minute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateMetric {
     /// The name, such as `NOPM`.
@@ -334,13 +333,11 @@ impl LoadReport {
 pub struct CheckReport {
     /// The scale of the data; `None` if it cannot be determined.
     pub scale: Option<u32>,
-    /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
     pub tables: Vec<TableFacts>,
 }
 
 impl CheckReport {
-    /// The findings as text, with the commands of a tool.
     pub fn rendered(&self, commands: &dyn Commands) -> Vec<ConsistencyFinding> {
         let findings = self.findings.iter().map(|finding| ConsistencyFinding {
             id: finding.id.to_owned(),
@@ -383,7 +380,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The full text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match &self.remedy {
             None => self.text.clone(),

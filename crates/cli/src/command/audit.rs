@@ -35,7 +35,6 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The runs of an output, each with its audit.
 fn audited_runs(text: &str, scale: Option<u32>) -> Result<Vec<AuditedRun>, reading::ReadingError> {
     let runs = reading::read(text)?.into_iter().map(|mut reported| {
         reported.scale = reported.scale.or(scale);

@@ -21,7 +21,6 @@ use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Refresh interval of a load's view.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Loads the tables of a workload, and prints their sizes.
@@ -206,7 +205,6 @@ fn with_nothing_left_behind(mut error: Error) -> Error {
     error
 }
 
-/// A summary of a load, in a few lines.
 pub fn load_summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let phases: Vec<String> = report
         .phases

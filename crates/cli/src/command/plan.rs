@@ -207,7 +207,6 @@ fn option_location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputL
     matches!(location, InputLocation::File { .. }).then_some(location)
 }
 
-/// The workload's part of the plan, with its options.
 fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
     let options = input.options.iter();
     WorkloadPlan {
@@ -287,7 +286,6 @@ pub fn planned_refusals_of(experiment: &Experiment) -> Vec<PlannedRefusal> {
     planned_refusals(&variants.collect::<Vec<_>>())
 }
 
-/// The settings that a variant changes, as text.
 fn changed_settings(input: &PlanInput) -> String {
     let redacted_url = input
         .url

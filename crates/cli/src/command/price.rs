@@ -264,7 +264,6 @@ struct SheetRun {
     id_or_name: String,
 }
 
-/// The runs that the sheets name, with their ids from the store.
 fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
     let ids = store.ids().unwrap_or_default();
     let last = LazyCell::new(|| store.find("last"));
@@ -288,7 +287,6 @@ fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
     runs
 }
 
-/// The names in an argument, separated by commas.
 fn split_names(argument: &str) -> Vec<&str> {
     comma_separated(argument).unwrap_or_else(|| vec![argument])
 }

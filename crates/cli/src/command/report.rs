@@ -24,7 +24,6 @@ const MAX_PAGE_BYTES: u64 = 2 << 30;
 /// Default share of the measured throughput that is used over a month, as in `prony price`.
 const DEFAULT_UTILISATION: f64 = 0.3;
 
-/// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut page = if args.sheet.is_empty() {

@@ -81,7 +81,6 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-/// Prony's commands for the server of a URL, if any.
 pub fn commands(url: Option<&str>) -> PronyCommands {
     PronyCommands {
         needs_url: url.is_some(),

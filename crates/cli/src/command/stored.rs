@@ -186,7 +186,6 @@ fn show_argument(name: &str, run: &Run) -> String {
     }
 }
 
-/// Prints the distributions of a run, for other tools.
 fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
         let message = format!("{}: {error}", run.id);

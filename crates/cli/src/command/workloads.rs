@@ -12,7 +12,6 @@ use prony_workload::describe::{OptionKind, OptionSpec, TableGrowth, TableRows, T
 use prony_workload::remedy::{Commands, LoadSpec, PronyCommands};
 use std::io::{self, Write};
 
-/// Lists the workloads, or shows one.
 pub fn workloads(args: &WorkloadsArgs) -> Result<Exit, Failure> {
     match &args.name {
         Some(name) => {

@@ -118,7 +118,6 @@ fn answers_of(request: &ExperimentRequest, ended: &[Run]) -> Vec<(String, Answer
     answers.collect()
 }
 
-/// The runs of a plan, in its order.
 struct PlanSchedule<'a> {
     request: &'a ExperimentRequest,
     order: Vec<ExperimentRun>,

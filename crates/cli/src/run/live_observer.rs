@@ -15,7 +15,6 @@ use std::time::Duration;
 
 pub struct LiveObserver<'a> {
     view: LiveView<Stderr>,
-    /// The server for Prometheus, if there is one.
     metrics_server: Option<&'a MetricsServer>,
     /// The metrics of this run, once it has started.
     run_metrics: Option<RunMetrics>,

@@ -71,7 +71,6 @@ pub struct RunRequest {
     /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
     pub may_download: bool,
     pub format: ResultFormat,
-    /// Whether the run is stored.
     pub must_store: bool,
     /// Time between lines of progress; zero for none.
     pub progress_interval: Duration,
@@ -99,7 +98,6 @@ pub struct ExperimentPart<'a> {
     pub experiment: prony_store::Experiment,
     /// The seed of this repeat; `None` if the plan has none.
     pub seed: Option<u64>,
-    /// The signals that end the whole experiment.
     pub signals: &'a Signals,
     /// Where the figures of all its runs are served, if anywhere.
     pub metrics: Option<&'a MetricsServer>,
@@ -133,7 +131,6 @@ impl RunResult {
         terminal::write_full(out, style, &self.run, stored)
     }
 
-    /// Where the run is stored, by its id.
     pub fn stored(&self) -> Option<StoredRun<'_>> {
         static NO_ANNOTATION: LazyLock<Annotation> = LazyLock::new(Annotation::default);
         self.stored_path().map(|_| StoredRun {
@@ -146,7 +143,6 @@ impl RunResult {
         &self.run
     }
 
-    /// The stored document and the exit code.
     pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.storage_result {
             let hint = "make room before the next run: the result above is complete, but the stored one is not";

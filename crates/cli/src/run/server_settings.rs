@@ -250,7 +250,6 @@ impl ChangedHost {
         Ok(())
     }
 
-    /// The names of the changed settings, with their values before.
     fn names(&self) -> String {
         let names =
             (self.changes.iter()).map(|change| format!("{} = {}", change.name, change.before));

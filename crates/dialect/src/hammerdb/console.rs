@@ -71,7 +71,6 @@ pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), Str
     Ok((profile, notice))
 }
 
-/// The text at the start of a session.
 pub fn banner(prony_version: &str) -> String {
     format!(
         "HammerDB CLI {VERSION}\nemulated by Prony {prony_version}\nType \"help\" for a list of commands\n"

@@ -7,7 +7,6 @@ use prony_document::Product;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A section of a dictionary: its name and its keys.
 pub(super) type Section = (&'static str, Vec<Key>);
 
 pub(super) struct Key {

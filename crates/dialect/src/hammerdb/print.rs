@@ -12,7 +12,6 @@ use crate::table;
 const USAGE: &str =
     "Usage: print [db|bm|dict|generic|script|vuconf|vucreated|vustatus|vucomplete|datagen|tcconf]";
 
-/// The commands with their help texts.
 pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("commands.txt")).map(|(_, [name, help_text])| (name, help_text))
 }

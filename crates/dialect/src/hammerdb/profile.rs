@@ -129,7 +129,6 @@ impl TimeProfile {
         TimingSection::new(None, median_ns, users, &self.summary)
     }
 
-    /// The section of each virtual user.
     pub fn user_sections(&self) -> impl Iterator<Item = TimingSection<'_>> {
         let users = self.users.iter();
         users.map(|user| {

@@ -8,7 +8,6 @@ use super::time_profile::{self, Section};
 use crate::reading::{leading_count, record_unreadable, to_u32};
 use prony_store::{ReportedRun, Setting};
 
-/// Reads one output, line by line.
 #[derive(Default)]
 struct OutputReader {
     runs: Vec<ReportedRun>,

@@ -104,7 +104,6 @@ pub struct TransactionCounter {
     /// Seconds between two counts.
     pub refresh_s: u64,
     pub log_path: Option<String>,
-    /// Whether the time is logged with each count.
     pub logs_timestamps: bool,
 }
 
@@ -121,11 +120,9 @@ pub struct BuildRequest {
     pub warehouses: u64,
     /// Virtual users that load; if more than one, a monitor is added.
     pub vusers: u32,
-    /// Whether to create procedures instead of functions.
     pub stored_procedures: bool,
     /// Whether to partition `order_line`, which needs at least 200 warehouses.
     pub partitions_order_line: bool,
-    /// Whether history gets a primary key.
     pub has_history_key: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
@@ -303,7 +300,6 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// The login whose user, password and database are the values of these keys.
     fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
         let port = self.setting_number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.product.dialect {

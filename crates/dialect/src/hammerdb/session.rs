@@ -168,7 +168,6 @@ fn default_warehouses(processors: usize) -> usize {
     }
 }
 
-/// Whether HammerDB has a command with this name.
 pub(super) fn has_command(name: &str) -> bool {
     let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
     print::is_listed_in_help(name)

@@ -11,7 +11,6 @@ use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 #[derive(Default)]
 pub(super) struct Section {
     is_summary: bool,
-    /// The number of virtual users that the section covers.
     users: u64,
     elapsed_ms: Option<f64>,
     routines: Vec<Routine>,

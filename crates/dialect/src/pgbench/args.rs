@@ -22,7 +22,6 @@ use super::table::long_options;
 use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
-/// The maximum number of scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
 /// The highest latency limit, in microseconds: as nanoseconds, it still fits into an `i64`.
 const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;

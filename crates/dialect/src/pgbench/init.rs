@@ -19,14 +19,9 @@ pub enum SetupAction {
     /// Execute this statement; an error ends the program.
     Sql(String),
     /// Run [`copy_sql`] and send all rows of the table.
-    Copy {
-        table: Table,
-        /// Whether COPY freezes the rows.
-        freeze: Freeze,
-    },
+    Copy { table: Table, freeze: Freeze },
 }
 
-/// Whether a COPY freezes its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
     /// COPY does not freeze.

@@ -171,7 +171,6 @@ pub struct Logger<W: Write> {
     write_error: Option<io::Error>,
 }
 
-/// The current interval and its sums.
 struct Aggregate {
     interval_us: u64,
     start_unix_s: u64,

@@ -32,7 +32,6 @@ pub fn banner(level: &Level, server_version: &str) -> String {
 /// Counts of transactions by outcome, and their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Successful transactions.
     pub succeeded: u64,
     /// Transactions that were not started because they were too late (-R with -L).
     pub skipped: u64,
@@ -66,7 +65,6 @@ impl Counts {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
-    /// The options of the run, with its scripts.
     pub options: RunOptions,
     /// The scale, counted or from `-s`, and the partitions, if a builtin script runs.
     pub tables: TableFacts,
@@ -92,7 +90,6 @@ pub struct ScriptReport {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandReport {
-    /// The first line of the command, as pgbench prints it.
     pub first_line: String,
     pub latency: Moments,
     /// Errors that were not retried.

@@ -106,7 +106,6 @@ fn outcome_counts(
     }
 }
 
-/// The number of failures with this error class, of one script or of all.
 fn count_failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
     let entries = errors.entries().iter();
     entries

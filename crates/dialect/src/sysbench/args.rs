@@ -217,7 +217,6 @@ enum TestSource {
     Script(ScriptSource, String),
 }
 
-/// Finds a test by name, in sysbench's order.
 fn find_test(name: &str, texts: &OptionTexts, host: &dyn Host) -> Result<TestSource, UsageError> {
     if name == "-" {
         return Ok(TestSource::Script(ScriptSource::Stdin, name.to_owned()));

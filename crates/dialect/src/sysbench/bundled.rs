@@ -58,7 +58,6 @@ pub const BUNDLED_TESTS: &[BundledTest] = &[
 pub const NON_DATABASE_TESTS: &[&str] = &["fileio", "cpu", "memory", "threads", "mutex"];
 
 impl BundledTest {
-    /// The test with this name, or the test of the script at this path.
     pub fn of_name(name: &str) -> Option<&'static BundledTest> {
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".lua");
@@ -71,7 +70,6 @@ impl BundledTest {
         BUNDLED_TESTS.iter().find(|test| test.name == name)
     }
 
-    /// The options of the test, sorted by name.
     pub fn options(&self, compat: Compat) -> Vec<&'static OptionSpec> {
         let belongs_to_test =
             |spec: &&OptionSpec| spec.group == self.name || spec.group == SHARED_GROUP;

@@ -59,7 +59,6 @@ pub fn unknown_option_in_file(name: &str) -> String {
     format!("Global option '{name}' will not be exported, because the type is unknown")
 }
 
-/// The error if the command is missing.
 pub fn command_required(test: &BundledTest, compat: Compat) -> String {
     let commands = match (test.declares_options, compat) {
         (true, Compat::V1_0) => "prepare, prewarm, run, cleanup, help",
@@ -195,7 +194,6 @@ pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 /// The reason if a statement of `bulk_insert` failed.
 pub const BULK_INSERT_FAILED: &str = "db_bulk_insert_next() failed";
 
-/// The error if a function of the test failed.
 pub fn function_failed(function: &str, reason: &str) -> String {
     fatal_line(&format!("`{function}' function failed: {reason}"))
 }

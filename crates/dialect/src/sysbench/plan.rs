@@ -133,7 +133,6 @@ fn is_bulk_insert(test: &BundledTest) -> bool {
     !test.declares_options
 }
 
-/// The options of the random number generator, as options of the workload.
 fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;
     let mut options = vec![

@@ -23,7 +23,6 @@ pub struct Progress {
     /// Seconds since the start.
     pub at_s: u64,
     pub threads: u32,
-    /// Whether the test uses a database.
     pub uses_database: bool,
     /// Counts since the previous line.
     pub counters: Counters,

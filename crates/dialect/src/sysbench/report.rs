@@ -56,7 +56,6 @@ fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, 
 /// The figures of a report, of the whole run or since the last checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report<'a> {
-    /// Whether the test uses a database.
     pub uses_database: bool,
     pub counters: Counters,
     /// The time that the counts cover, in seconds; rates divide by it.

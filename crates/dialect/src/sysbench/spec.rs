@@ -115,7 +115,6 @@ fn read_specs(text: &'static str) -> Vec<OptionSpec> {
     table::rows(text).map(OptionSpec::from_row).collect()
 }
 
-/// All general options of a version.
 pub fn general_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
     GENERAL_OPTIONS
         .iter()
@@ -126,7 +125,6 @@ pub fn find_general_option(compat: Compat, key: &str) -> Option<&'static OptionS
     general_options(compat).find(|spec| spec.key() == key)
 }
 
-/// All options of a version's bundled tests.
 pub(super) fn test_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
     TEST_OPTIONS.iter().filter(move |spec| spec.is_in(compat))
 }

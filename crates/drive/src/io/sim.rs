@@ -49,7 +49,6 @@ pub struct Machine {
     pub stall_ns: u64,
     /// Whether received bytes have timestamps, as over TCP.
     pub has_timestamps: bool,
-    /// Maximum number of open sockets.
     pub sockets_max: Option<usize>,
 }
 

@@ -5,7 +5,6 @@ use prony_store::{ConnectionLimit, CpuFrequency, Product, Service, SqlDialect};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
     pub clients: u32,
-    /// Number of threads that drive them.
     pub threads: u32,
     /// Whether each client has a second connection, to a server for reads.
     pub has_read_server: bool,
@@ -71,14 +70,12 @@ pub struct MachineFacts {
     /// Whether the program `irqbalance` runs.
     pub irqbalance_runs: bool,
     pub tcp: TcpSettings,
-    /// Whether the system's clock is synchronised.
     pub clock_is_synchronised: Option<bool>,
 }
 
 /// The limits of a control group and of those above it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupLimits {
-    /// Whether the limits could be read.
     pub is_known: bool,
     /// CPU time per time, in CPUs; `None`: unlimited.
     pub cpus: Option<f64>,
@@ -141,7 +138,6 @@ pub struct DatabaseFacts {
     /// The service or derived product that answers as this product.
     pub service: Option<Service>,
     pub version: String,
-    /// Whether it was built with assertions or as a debug build.
     pub is_debug_build: bool,
     pub tls: Option<String>,
     /// Whether the connection leaves this machine.

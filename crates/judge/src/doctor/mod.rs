@@ -55,7 +55,6 @@ pub fn is_risky(command: &str) -> bool {
         .any(|start| command.starts_with(start))
 }
 
-/// Examines a machine and, if there is one, a server.
 pub fn examine(
     machine: &MachineFacts,
     database: Option<&DatabaseFacts>,

@@ -33,7 +33,6 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
     pub sheet: &'a PriceSheet,
-    /// The configuration, with its cost.
     pub configuration: &'a Configuration,
     pub run: &'a Run,
 }

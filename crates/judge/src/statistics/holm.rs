@@ -5,7 +5,6 @@
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {
-    /// Whether the difference is significant.
     pub significant: bool,
     /// The level of this test: the family's, divided by the number of comparisons not yet decided.
     pub alpha: f64,

@@ -23,7 +23,6 @@ const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 /// Standard deviation of equal values that rounding may cause, share of their mean.
 const ROUNDING: f64 = 1e-12;
 
-/// The mean of a series, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
     pub mean: f64,

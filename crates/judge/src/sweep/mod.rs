@@ -196,7 +196,6 @@ impl Sweep {
         self.points().all(|point| point.x.is_some())
     }
 
-    /// All points of all curves.
     pub fn points(&self) -> impl Iterator<Item = &SweepPoint> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }

@@ -77,7 +77,6 @@ impl PartTotals {
         }
     }
 
-    /// Adds a row, if it is one of the window.
     pub fn add(&mut self, row: &ReceivedRow) {
         let (others, span) = (&row.interval.others, row.interval.span());
         if span.phase != RunPhase::Measured {

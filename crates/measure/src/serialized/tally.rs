@@ -64,7 +64,6 @@ impl SerializedTally {
         }
     }
 
-    /// The layout of a single kind with these distributions.
     pub(super) fn layout(&self) -> RecorderLayout {
         RecorderLayout {
             open_loop: self.service.is_some(),
@@ -74,7 +73,6 @@ impl SerializedTally {
         }
     }
 
-    /// Whether the tally has exactly the distributions of this layout.
     pub(super) fn has_shape(&self, layout: RecorderLayout) -> bool {
         let stored = self.layout();
         (stored.open_loop, stored.has_parts, stored.has_connect_time)

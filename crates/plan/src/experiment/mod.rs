@@ -24,9 +24,7 @@ use prony_document::Setting;
 use std::fmt;
 use std::time::Duration;
 
-/// Maximum number of repeats of a variant.
 pub const MAX_REPEATS: u32 = 1_000;
-/// Maximum number of variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
 /// Default number of repeats with variants: enough that one outlier does not decide the median, and an
 /// even number, so that a steady drift cancels between interleaved variants.
@@ -60,7 +58,6 @@ choices! {
 /// A checked experiment: at least one variant, each run at least once.
 #[derive(Clone, PartialEq)]
 pub struct Experiment {
-    /// Number of runs of each variant.
     pub repeats: u32,
     pub order: RunOrder,
     /// Time to wait before each run except the first.

@@ -270,14 +270,12 @@ impl Scenario {
     }
 }
 
-/// All tables of scenarios, in the order of the list.
 pub fn scenario_tables() -> &'static [ScenarioTable] {
     static TABLES: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
     // The tables are part of the program, and a test reads them: an error cannot occur.
     TABLES.get_or_init(|| read::read_tables().unwrap_or_default())
 }
 
-/// The scenarios of all tables.
 pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
     scenario_tables().iter().flat_map(|table| &table.scenarios)
 }

@@ -99,7 +99,6 @@ fn sides_of_mixed_runs(
     })
 }
 
-/// The workload of a run, on one line.
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     plain(&format!(
@@ -127,7 +126,6 @@ fn write_label(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     lines.try_for_each(|line| out.line(out.style.bold(&line)))
 }
 
-/// Writes the verdict, and what it says of each side.
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
     write_label(out, comparison)?;
     let sentences = sentences(comparison);

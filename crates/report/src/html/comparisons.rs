@@ -107,7 +107,6 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
     }
 }
 
-/// The names of the variants, if all runs belong to one experiment.
 fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
     let first = id(runs.first()?)?;

@@ -52,7 +52,6 @@ pub struct EmbeddedText {
     base64: String,
 }
 
-/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EmbeddedError {
     /// The end of the element is missing.
@@ -97,7 +96,6 @@ impl EmbeddedText {
         elements.map(EmbeddedText::read)
     }
 
-    /// Reads the text of an element, which starts with the hash.
     fn read(element: &str) -> Result<EmbeddedText, EmbeddedError> {
         let (stated_hash, content) = element.split_once("\">").ok_or(EmbeddedError::CutOff)?;
         let (base64, _) = content

@@ -181,7 +181,6 @@ fn generate_page(
     Ok(out.into_string())
 }
 
-/// Writes the parts of the runs on a page of several.
 fn write_runs(out: &mut Html, documents: &[Document]) -> fmt::Result {
     if documents.len() > MAX_RUNS_IN_FULL {
         writeln_markup!(

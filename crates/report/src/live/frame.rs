@@ -13,7 +13,6 @@ use prony_store::{Second, SecondPhase, ServerSecond};
 
 /// Width of a name and its figure before a chart, in characters.
 const LABEL_WIDTH: usize = 16;
-/// Minimum number of bars of a chart.
 const MIN_BARS: usize = 10;
 /// Width of the progress bar, in characters.
 const PROGRESS_WIDTH: usize = 24;

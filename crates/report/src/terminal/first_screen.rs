@@ -27,7 +27,6 @@ use std::io;
 /// Maximum number of lines. A terminal of 24 lines also shows the prompt below them.
 pub const MAX_LINES: usize = 22;
 
-/// Maximum number of bars of the sparkline.
 const MAX_BARS: usize = 24;
 
 /// What the first screen says about the stored document.

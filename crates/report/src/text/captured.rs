@@ -56,7 +56,6 @@ fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
     captured.filter(|share| share.here.is_finite()).collect()
 }
 
-/// The largest difference, in a sentence.
 pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     let shares = time_shares(run);
     let difference = |share: &TimeShare<'_>| (share.here - share.captured).abs();

@@ -93,7 +93,6 @@ pub(crate) fn noise_of_variant(runs: &[impl Borrow<Run>], variant: &str) -> Stri
     units::or_dash(noise, |noise| percent_range([noise.low, noise.high]))
 }
 
-/// How much others disturbed the runs of each side.
 pub(crate) fn disturbed_caution(comparison: &SidesComparison) -> Option<String> {
     let disturbed = comparison.disturbed.as_ref()?;
     let sides = comparison.sides.iter().zip(&disturbed.noise);

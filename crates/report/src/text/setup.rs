@@ -92,7 +92,6 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     parts.collect()
 }
 
-/// The machines that drove the clients, each kind once.
 fn describe_client_machines(run: &Run) -> String {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for machine in &run.machines {

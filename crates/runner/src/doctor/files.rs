@@ -37,7 +37,6 @@ impl SystemFiles {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = read_dir(self.path(folder)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -29,7 +29,6 @@ pub struct BlockingConnection {
     decrypted: Vec<u8>,
     /// Bytes to send, after encryption.
     to_socket: Vec<u8>,
-    /// How far the current reply has been read.
     reply_status: FeedStatus,
     reply_bytes: u64,
     /// Limit for one reply, in bytes.
@@ -145,7 +144,6 @@ impl BlockingConnection {
         self.complete()
     }
 
-    /// Sends a request.
     pub(super) fn begin(&mut self, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         if self.dead {
             return Err(Error::Dead);

@@ -16,7 +16,6 @@ use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Sessi
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// A new connection, with the result of its login.
 pub(super) struct NewConnection {
     pub connection: BlockingConnection,
     pub route: Route,

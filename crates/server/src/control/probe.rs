@@ -30,7 +30,6 @@ pub enum LossReason {
     SessionGone,
 }
 
-/// A session's status, as the server reports it.
 enum SessionStatus {
     /// The session is executing a statement, or its status is not known.
     ActiveOrUnknown,
@@ -40,7 +39,6 @@ enum SessionStatus {
     Gone,
 }
 
-/// The connection that a probe checks.
 pub(super) struct ProbeTarget {
     pub(super) route: Route,
     /// The process id or connection id of the session; 0: not known.
@@ -80,7 +78,6 @@ pub(super) fn probe(
     }
 }
 
-/// Whether the attempt got no answer.
 fn is_no_answer(cause: &FailureCause) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
     match cause {

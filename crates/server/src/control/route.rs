@@ -40,7 +40,6 @@ pub struct Route {
     pub redirect: Option<Box<tds::Route>>,
 }
 
-/// The account to log in with, by protocol.
 #[derive(Clone, Debug)]
 pub enum Account {
     /// PostgreSQL. Shared, so that the salted password is computed once for all connections.

@@ -56,12 +56,10 @@ impl StopSignal {
         }
     }
 
-    /// Whether the signal has arrived.
     pub fn is_requested(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether waits must end now.
     pub(super) fn waits_must_end(&self) -> bool {
         self.is_requested()
             && self.noticed_at.get_or_init(Instant::now).elapsed() >= WAIT_AFTER_SIGNAL
@@ -124,7 +122,6 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// What happened, and what may have caused it.
     pub(super) fn parts(&self) -> ErrorParts {
         let seconds = self.duration.as_secs();
         let reason = match &self.loss {

@@ -49,7 +49,6 @@ impl Default for EmbeddedOptions {
 }
 
 impl EmbeddedOptions {
-    /// Adds one setting.
     #[must_use]
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));

@@ -57,10 +57,7 @@ pub enum Error {
     },
 
     /// No folder can hold the private directory.
-    NoFolder {
-        /// The folders that were tried, each with its reason.
-        folders: Vec<String>,
-    },
+    NoFolder { folders: Vec<String> },
 
     /// Prony runs as root, and there is no ordinary user to run the server as.
     NoServerUser {

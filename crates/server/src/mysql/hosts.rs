@@ -110,7 +110,6 @@ fn socket_path(options: &Options, env: &Environment) -> Result<PathBuf, String> 
     Ok(path)
 }
 
-/// All addresses of a host, in the resolver's order.
 fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
     let failure = |reason: &dyn std::fmt::Display| {
         format!("could not translate host name \"{host}\" to address: {reason}")

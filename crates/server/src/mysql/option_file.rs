@@ -127,7 +127,6 @@ impl Line<'_> {
     }
 }
 
-/// Sets the option of a line, if Prony has such an option.
 fn set_option(line: &str, path: &Path, options: &mut Options) {
     let line = strip_comment(line);
     let (name, value) = match line.split_once('=') {

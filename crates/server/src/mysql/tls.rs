@@ -17,7 +17,6 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore, SupportedProtocolVer
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads all TLS options and the files that they name.
 pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mode = mode(options)?;
     let with_config = |config| Tls { mode, config };

@@ -227,7 +227,6 @@ fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     }
 }
 
-/// Whether the value of a setting may have a secret.
 pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_sensitive = SENSITIVE_NAME_PARTS.iter().any(|part| name.contains(part));

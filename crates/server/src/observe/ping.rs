@@ -7,9 +7,7 @@ use crate::control::{Control, Error};
 use prony_document::{RoundTrip, nearest_rank};
 use std::time::{Duration, Instant};
 
-/// Maximum number of samples.
 const SAMPLES_MAX: u32 = 200;
-/// Maximum duration of the measurement.
 const DURATION_MAX: Duration = Duration::from_secs(1);
 
 /// Measures round trips. `Ok(None)`: none finished within [`DURATION_MAX`].

@@ -11,7 +11,6 @@ use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// PostgreSQL's default port.
 const DEFAULT_PORT: u16 = 5432;
 
 /// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.

@@ -163,7 +163,6 @@ pub(crate) fn suggestion(name: &str) -> String {
     }
 }
 
-/// The options that are set, with their values and origins.
 #[derive(Default)]
 pub(crate) struct Options(OptionValues);
 
@@ -182,7 +181,6 @@ impl DerefMut for Options {
 }
 
 impl Options {
-    /// Sets the options that have no value from environment variables.
     pub fn add_environment(&mut self, env: &Environment) {
         for keyword in KEYWORDS {
             let Some(name) = keyword.env_var else {

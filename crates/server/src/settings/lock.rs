@@ -8,7 +8,6 @@ use crate::mysql::{UserLock, take_user_lock};
 use crate::{Control, ProtocolOptions, Target};
 use prony_document::SqlDialect;
 
-/// The lock of a server's settings, or who has it.
 pub enum SettingsLock {
     /// This connection holds it until it is closed.
     Held(Box<Control>),

@@ -267,7 +267,6 @@ const UPDATEABILITY: &str =
 /// 1 on the primary, whose database may be read-only by itself; NULL without an availability group.
 const IS_PRIMARY: &str = "select cast(sys.fn_hadr_is_primary_replica(db_name()) as int)";
 
-/// Whether the session is at a readable secondary.
 pub(crate) fn is_secondary(control: &mut Control) -> Result<bool, ControlError> {
     if control.query_value(UPDATEABILITY)?.as_deref() != Some("READ_ONLY") {
         return Ok(false);

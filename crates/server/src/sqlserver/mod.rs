@@ -37,7 +37,6 @@ const DEFAULT_PACKET_SIZE: u16 = 8000;
 /// Packet sizes that the protocol allows, in bytes.
 const VALID_PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
 
-/// Resolves a connection string, with the environment.
 pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();

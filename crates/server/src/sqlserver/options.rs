@@ -82,7 +82,6 @@ const IGNORED_OPTIONS: [&str; 27] = [
     "typesystemversion",
 ];
 
-/// The variables that sqlcmd reads, and the options that they set.
 pub(crate) const SQLCMD_VARIABLES: [(&str, &str); 6] = [
     ("SQLCMDSERVER", "server"),
     ("SQLCMDUSER", "user"),
@@ -177,7 +176,6 @@ impl Options {
         self.0.non_empty(option)
     }
 
-    /// Whether a boolean option is true.
     pub(super) fn is_on(&self, option: &'static str) -> Result<bool, Error> {
         match self.get(option).map(str::to_ascii_lowercase).as_deref() {
             None | Some("false" | "no" | "0" | "off") => Ok(false),
@@ -213,7 +211,6 @@ impl Options {
     }
 }
 
-/// The names of all options, for a hint.
 fn option_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
 }

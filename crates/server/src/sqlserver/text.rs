@@ -7,7 +7,6 @@ use super::options::{Options, find_option, is_secret};
 use crate::error::Error;
 use crate::postgres::uri::{decode, split};
 
-/// Replacement for a secret.
 const MASK: &str = "***";
 
 /// A connection string of SQL Server, without its prefix.

@@ -32,7 +32,6 @@ pub struct PostgresOptions {
     pub require_auth: RequireAuth,
     /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
     pub direct_tls: bool,
-    /// The password file, if the endpoints' passwords are from it.
     pub password_file: Option<PathBuf>,
 }
 
@@ -118,7 +117,6 @@ impl RequireAuth {
     }
 }
 
-/// The text of the option.
 impl fmt::Display for RequireAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mark, methods) = match self {

@@ -21,7 +21,6 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 
-/// Ends the session.
 pub(crate) const QUIT: &[u8] = b"\x01\0\0\0\x01";
 
 /// Offset of a statement's number in a COM_STMT_EXECUTE packet: after header and command.
@@ -34,7 +33,6 @@ struct StatementSlot {
     types: Vec<u8>,
 }
 
-/// Whether a statement is prepared on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PrepareState {
     #[default]
@@ -75,7 +73,6 @@ enum CommandKind {
     Data,
 }
 
-/// What to do after the reply to a command.
 pub(crate) enum AfterReply {
     Done,
     /// Send the next command.
@@ -207,7 +204,6 @@ impl Codec {
         self.queue(CommandKind::Query, bytes, sequence, may_open_transaction);
     }
 
-    /// Queues text unchanged.
     pub(crate) fn query(&mut self, sql: &[u8]) {
         let (bytes, sequence) = self.frame(|_, out| {
             out.push(COM_QUERY);

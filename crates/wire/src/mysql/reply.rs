@@ -107,7 +107,6 @@ pub(crate) struct Reply {
     drops_continuation: bool,
 }
 
-/// Methods for the codec.
 impl Reply {
     /// Drops all state, for a new connection.
     pub(crate) fn reset(&mut self) {

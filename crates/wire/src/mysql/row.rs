@@ -58,7 +58,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value as an integer, if it is one.
     pub(crate) fn int(self, column: usize) -> Option<i64> {
         match self.binary_value(column) {
             Some(BinaryValue::Int(number)) => Some(number),

@@ -37,7 +37,6 @@ pub enum HandshakeStep {
     Done(Session),
 }
 
-/// The purpose of the connection.
 enum Purpose {
     Login(Arc<Login>),
     Cancel(CancelKey),
@@ -121,7 +120,6 @@ impl Handshake {
         self.open(out)
     }
 
-    /// Whether the connection uses TLS.
     pub fn uses_tls(&self) -> bool {
         self.tls_binding.is_some()
     }

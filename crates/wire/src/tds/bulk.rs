@@ -23,7 +23,6 @@ pub struct BulkColumn {
     pub name: String,
     /// Type of the column, as the table declares it.
     pub sql_type: SqlType,
-    /// Whether values of the column may be NULL.
     pub nullable: bool,
 }
 

@@ -33,7 +33,6 @@ struct StatementSlot {
     types: Vec<SqlType>,
 }
 
-/// Whether a statement is prepared on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PrepareState {
     #[default]

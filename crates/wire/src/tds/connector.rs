@@ -57,7 +57,6 @@ pub struct Connector {
     phase: Phase,
     unframer: Unframer,
     message: Vec<u8>,
-    /// Whether TLS ends after the login.
     tls_for_login_only: bool,
     /// Whether the server says that it needs an account of Microsoft Entra.
     announces_entra: bool,
@@ -95,7 +94,6 @@ impl Connector {
         self
     }
 
-    /// Whether the connection uses TLS, or used it for the login.
     pub fn uses_tls(&self) -> bool {
         !self.channel.is_plain() || self.tls_for_login_only
     }

@@ -114,7 +114,6 @@ pub(crate) struct Reply {
     spare_texts: RefCell<TextRows>,
 }
 
-/// Methods for the codec.
 impl Reply {
     /// Drops all state except the buffer, for a new connection.
     pub(crate) fn reset(&mut self) {

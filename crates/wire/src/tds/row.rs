@@ -75,7 +75,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value as an integer, if it is one.
     pub(crate) fn int(self, index: usize) -> Option<i64> {
         let (column, raw) = self.raw_values().nth(index)?;
         if raw == RawValue::Null {
@@ -108,7 +107,6 @@ pub(crate) struct TextRows {
 }
 
 impl TextRows {
-    /// Replaces the content with these rows.
     pub(super) fn fill<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>) {
         self.bytes.clear();
         self.ends.clear();

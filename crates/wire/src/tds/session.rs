@@ -77,7 +77,6 @@ impl Login {
 pub struct Route {
     /// Host of the other server, perhaps with the name of an instance after a backslash.
     pub host: String,
-    /// TCP port of the other server.
     pub port: u16,
     /// How often the login has been routed, including this route.
     pub hops: u8,

@@ -69,7 +69,6 @@ pub(super) enum LengthEncoding {
     FourBytes,
 }
 
-/// A type, as TYPE_INFO describes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeInfo {
     pub data_type: u8,
@@ -216,7 +215,6 @@ impl TypeInfo {
         }
     }
 
-    /// Whether values of the type are sent in chunks.
     pub(super) fn is_chunked(self) -> bool {
         self.length_encoding == LengthEncoding::Chunks
     }
@@ -229,7 +227,6 @@ pub(super) fn skip_chunk(reader: &mut Reader<'_>) -> Option<bool> {
     Some(length > 0)
 }
 
-/// A value before it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RawValue<'a> {
     Null,

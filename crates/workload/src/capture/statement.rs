@@ -606,7 +606,6 @@ impl Roles<'_> {
         }
     }
 
-    /// The use of a column before this operator, with a value after it.
     fn use_of(&self, operator: &str, index: usize) -> Option<ColumnUse> {
         Some(match operator {
             "=" if self.is_assignment(index) => ColumnUse::Assigned,
@@ -631,7 +630,6 @@ impl Roles<'_> {
         clause == Some("set") || (clause == Some("update") && self.verb == "insert")
     }
 
-    /// The operator that ends at a position, and the position before it.
     fn operator_before(&self, end: Option<usize>) -> (String, Option<usize>) {
         let (mut operator, mut position) = (String::new(), end);
         while let Some(index) = position

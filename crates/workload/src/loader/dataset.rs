@@ -114,7 +114,6 @@ pub fn slowest_first(mut names: Vec<String>, indexes: &[IndexBuild]) -> Vec<Stri
     names
 }
 
-/// The tables of a load, and their rows.
 pub trait Dataset: Sync {
     const COPY_OPTIONS: &'static str = CopyBinary::OPTION;
 
@@ -176,7 +175,6 @@ pub trait Dataset: Sync {
     /// supports that.
     fn fits_one_transaction(&self) -> bool;
 
-    /// Whether rows of this table may be frozen.
     fn may_freeze(&self, _table: usize) -> bool {
         true
     }

@@ -365,7 +365,6 @@ impl<D: Dataset> LoadRun<'_, D> {
         ))
     }
 
-    /// Sends parts over several connections.
     fn send_parts(
         &self,
         target: &Target,

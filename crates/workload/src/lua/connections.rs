@@ -63,14 +63,12 @@ impl Connections {
         &mut self.connections[self.current]
     }
 
-    /// Makes the connection with this number the current one, if it exists.
     pub fn switch_to(&mut self, number: usize) {
         if number < self.connections.len() {
             self.current = number;
         }
     }
 
-    /// Opens a connection, which becomes the current one, and returns its number.
     pub async fn connect(&mut self) -> Result<usize, DbError> {
         let number = match self.free_numbers.pop() {
             Some(number) => number,

@@ -15,7 +15,6 @@ use prony_wire::Value;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Suspends the running coroutine.
 pub type Suspender = Yielder<(), ()>;
 
 /// Size of a coroutine's stack. Only the pages that are used take memory. Below 2 MiB, so that the kernel does not back

@@ -33,7 +33,6 @@ const ERROR_COUNTER: i64 = 4;
 /// The number of sysbench's counter of reconnects.
 const RECONNECT_COUNTER: i64 = 5;
 
-/// The connections of one Lua state outside of the load, by number.
 struct OutsideConnections {
     context: Arc<ScriptContext>,
     connections: Vec<OutsideConnection>,

@@ -41,12 +41,10 @@ impl Reporter {
         Reporter { state }
     }
 
-    /// Whether the script prints the intermediate reports.
     pub fn has_intermediate_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, INTERMEDIATE_HOOK)
     }
 
-    /// Whether the script prints the checkpoint reports.
     pub fn has_checkpoint_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, CUMULATIVE_HOOK)
     }
@@ -66,7 +64,6 @@ impl Reporter {
     }
 }
 
-/// Whether the script defines the hook with this name.
 pub(super) fn has_hook(state: &OutsideState, name: &str) -> Result<bool, LuaScriptError> {
     let values = state.call("has_hook", name)?;
     Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))

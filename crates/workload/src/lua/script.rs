@@ -105,7 +105,6 @@ impl OutsideState {
         })
     }
 
-    /// A global function of the script, if it exists.
     fn global(&self, name: &str) -> Option<Function> {
         self.state.lua.globals().get(name).ok()
     }
@@ -204,7 +203,6 @@ impl LuaScript {
         )?))
     }
 
-    /// Whether the script prints the final report.
     pub fn has_final_report(&self) -> Result<bool, LuaScriptError> {
         report::has_hook(&self.main_state, report::CUMULATIVE_HOOK)
     }

@@ -15,7 +15,6 @@ pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = 1 << 30;
 /// Default maximum time between two requests of a script, in seconds.
 pub const DEFAULT_MAX_QUERY_GAP_S: u64 = 60;
 
-/// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]
 pub enum ScriptOptionValue {
     /// A boolean option.
@@ -164,7 +163,6 @@ impl ScriptSettings {
         }
     }
 
-    /// Whether all scripts must end now.
     pub(super) fn must_scripts_end(&self) -> bool {
         self.scripts_must_end.load(Ordering::Relaxed)
     }

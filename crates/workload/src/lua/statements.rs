@@ -47,7 +47,6 @@ impl PreparedStatements {
         Some(Rc::clone(&slot.statement))
     }
 
-    /// The text of the statement with this number, as the script wrote it.
     pub fn text(&self, number: usize) -> Option<&[u8]> {
         Some(&self.by_number.get(number)?.as_ref()?.text)
     }

@@ -281,7 +281,6 @@ impl ScriptUser {
         Ok(count_reply(&connection.db, reply))
     }
 
-    /// Ends the current event, if any.
     async fn end_event(&mut self, db: &mut Db) {
         if db.is_in_transaction() {
             if !db.has_waited_since_start() {
@@ -306,7 +305,6 @@ impl ScriptUser {
         }
     }
 
-    /// The SQL text of the current request, or its command.
     fn request_sql(&self) -> &[u8] {
         // SAFETY: the coroutine is suspended, and cannot be resumed while `self` is borrowed.
         unsafe { self.state.thread_context().sql() }
@@ -431,7 +429,6 @@ impl ScriptUser {
         (0..count).map(|index| unsafe { context.parameter(index) })
     }
 
-    /// Encodes the current request, which executes this statement.
     fn begin_execution(&self, statement: &Statement, db: &mut Db) -> Result<(), DbError> {
         let count = statement.parameter_count();
         if count > INLINE_PARAMETERS_MAX {

@@ -36,7 +36,6 @@ pub struct InsertBuilder {
     id_step: u64,
     /// Number of rows in the statement.
     rows: u32,
-    /// Maximum number of rows.
     rows_max: u32,
 }
 
@@ -90,7 +89,6 @@ impl InsertBuilder {
         &self.text
     }
 
-    /// Whether the statement has no rows.
     pub fn is_empty(&self) -> bool {
         self.text.len() == self.prefix_len
     }

@@ -80,7 +80,6 @@ impl StatementKind {
     }
 }
 
-/// A part of an event: statements of one kind on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventPart {
     /// A statement, repeated as often as its option specifies.
@@ -95,7 +94,6 @@ pub enum EventPart {
 pub enum Event {
     /// Statements on the shared tables.
     Parts {
-        /// The parts, in order of execution.
         parts: &'static [EventPart],
         /// Whether they run in a transaction block, unless `skip_trx` is set.
         in_block: bool,
@@ -178,7 +176,6 @@ impl Event {
         repeated.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Whether it runs in a transaction block.
     pub fn in_block(&self, options: &OltpOptions) -> bool {
         matches!(self, Event::Parts { in_block: true, .. }) && !options.skip_trx
     }

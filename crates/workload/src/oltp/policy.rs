@@ -9,7 +9,6 @@ use prony_session::DbError;
 use std::fmt;
 use std::sync::Arc;
 
-/// A statement that failed, and its error.
 #[derive(Debug)]
 pub struct StatementFailure<'a> {
     pub client: u32,
@@ -33,7 +32,6 @@ pub enum ErrorAction {
 }
 
 pub trait ErrorPolicy: Send + Sync {
-    /// Returns the consequence of a failed statement.
     fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction;
 }
 

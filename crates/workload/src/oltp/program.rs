@@ -38,7 +38,6 @@ pub(super) struct SharedState {
     pub(super) dialect: SqlDialect,
     table_count: u32,
     pub(super) table_size: u32,
-    /// The parts of an event, with the number of repetitions of each.
     parts: Vec<(EventPart, u32)>,
     /// `BEGIN` and `COMMIT`, if an event is a transaction block.
     block: Option<[Statement; 2]>,

@@ -49,7 +49,6 @@ fn set_pair(digits: &mut [u8; GROUP_DIGITS], position: usize, number: u32) {
     digits[position + 1] = b'0' + (number % 10) as u8;
 }
 
-/// Appends groups of random digits.
 #[inline]
 pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8])) {
     for group_index in 0..groups {

@@ -36,7 +36,6 @@ pub struct SbtestTable {
     pub facts: TableFacts,
 }
 
-/// The description of the loaded data, for a note.
 pub fn describe_data(
     options: &OltpOptions,
     tables: u32,
@@ -73,7 +72,6 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
     names.into_iter().filter_map(option).collect()
 }
 
-/// The existing tables, by number.
 pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     const PREFIX: &str = "sbtest";
     let entries = catalog::read_entries(control, &RelationNames::Numbered(PREFIX))?.into_iter();

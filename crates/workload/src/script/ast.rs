@@ -132,9 +132,7 @@ pub struct SqlCommand {
 pub(super) struct SqlVariables {
     /// The text with `$1`, `$2`, ... for the variables.
     pub(super) numbered_text: Arc<str>,
-    /// The variables, in the order of the text.
     pub(super) parameters: Box<[VariableId]>,
-    /// The range of each variable's reference in the text, colon included.
     pub(super) references: Box<[Range<usize>]>,
     /// The types to declare for the parameters; empty if none is known.
     pub(super) types: Box<[Option<ParameterType>]>,
@@ -190,7 +188,6 @@ pub struct SleepTime {
     pub(super) unit_us: i64,
 }
 
-/// The length of a sleep: a number or a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SleepAmount {
     Constant(i64),

@@ -45,7 +45,6 @@ macro_rules! end {
     };
 }
 
-/// All builtin scripts, in pgbench's order.
 pub static BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",

@@ -22,11 +22,7 @@ pub enum ScriptError {
     Empty { script: String },
     /// A statement has more variables than the extended protocol supports here.
     #[error("statement has too many arguments (maximum is {maximum}): {statement}")]
-    TooManyArguments {
-        /// The maximum number of variables.
-        maximum: usize,
-        statement: String,
-    },
+    TooManyArguments { maximum: usize, statement: String },
     /// No builtin script's name starts with this text, or more than one does.
     #[error("{problem}")]
     Builtin { problem: String },

@@ -17,7 +17,6 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// The variables that it reads.
     pub(super) fn variables(&self) -> impl Iterator<Item = VariableId> {
         let instructions = self.instructions.iter();
         instructions.filter_map(|instruction| match instruction {

@@ -67,7 +67,6 @@ fn find_command_name(word: &str, source: &Source<'_>) -> Option<CommandName> {
         .filter(|name| *name != CommandName::Sample || source.dialect.is_some())
 }
 
-/// The words of a command, with their offsets in the script.
 struct CommandWords<'a> {
     words: Vec<(&'a str, usize)>,
     start: usize,

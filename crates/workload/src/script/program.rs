@@ -46,7 +46,6 @@ pub(super) struct ScriptRun {
 /// The generators that a run's seed yields, computed once for all users.
 struct RunGenerators {
     default_seed: i64,
-    /// The generator of each client, for values.
     by_client: Vec<Random>,
     /// The generator of each worker, for the choice of scripts. Only the worker's users lock it, and only if
     /// there are several scripts.
@@ -266,7 +265,6 @@ impl ScriptRun {
             .get_or_init(|| statements_of(&self.scripts, is_own_sql))
     }
 
-    /// The statement of a command, in the extended protocol.
     #[inline]
     pub fn statement(&self, script: usize, command: usize) -> Option<&Statement> {
         let statements = self.statements.get()?.get(script)?;

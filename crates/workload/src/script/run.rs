@@ -282,7 +282,6 @@ impl ScriptClient {
         Ok(())
     }
 
-    /// Sets a variable to the value of an expression.
     #[inline]
     fn run_set(
         &mut self,
@@ -511,7 +510,6 @@ impl ScriptClient {
     }
 }
 
-/// Sleeps, if the time is positive.
 async fn sleep_us(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
         // Limit the time to what the clock can represent in nanoseconds.

@@ -28,7 +28,6 @@ pub(super) struct SampleQuery {
     pub sql: String,
 }
 
-/// The rows of a sample, at least one.
 pub(super) struct SampleRows {
     rows: Vec<TextRow>,
 }

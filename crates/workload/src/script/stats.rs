@@ -7,13 +7,10 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
-    /// Number of completed executions.
     pub count: u64,
     /// Total time of those executions, in nanoseconds.
     pub sum_ns: u128,
-    /// Number of transactions that failed in this command.
     pub failures: u64,
-    /// Number of retries after errors of this command.
     pub retries: u64,
     /// Rows that the completed executions returned or changed.
     pub rows: u64,
@@ -49,7 +46,6 @@ impl StatsByCommand {
         }
     }
 
-    /// Whether no sums are recorded.
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

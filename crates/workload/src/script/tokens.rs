@@ -169,7 +169,6 @@ impl<'a> Source<'a> {
         &self.text[start..self.position]
     }
 
-    /// Consumes one character, and returns the error for it.
     fn unexpected_character_error(&mut self) -> TokenError<'a> {
         // The byte is ASCII, because non-ASCII bytes are part of names.
         TokenError {

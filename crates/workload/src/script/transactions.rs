@@ -17,7 +17,6 @@ use prony_plan::{WorkloadPlan, suggest};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
-/// The specifications of the options, sorted by name.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(
         "define",
@@ -218,7 +217,6 @@ fn settings(
     settings
 }
 
-/// The texts of the transactions, or their problems.
 fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>> {
     const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
     let mut texts = Vec::new();

@@ -31,7 +31,6 @@ const END: &str = "END";
 /// Maximum amount by which a balance changes, up or down.
 const DELTA_MAX: i64 = 5000;
 
-/// The statements of a transaction, in order.
 pub fn statements(variant: TpcbVariant) -> &'static [&'static str] {
     match variant {
         TpcbVariant::Tpcb => &[

@@ -55,7 +55,6 @@ impl Table {
         (self != Table::History).then(|| self.columns()[0])
     }
 
-    /// Rows after loading.
     pub fn rows(self, scale: u32) -> u64 {
         let scale = u64::from(scale);
         match self {

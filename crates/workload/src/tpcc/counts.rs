@@ -6,7 +6,6 @@ use super::schema::DISTRICTS;
 use super::transactions::OrderResult;
 use std::sync::{Mutex, PoisonError};
 
-/// Numbers of transactions of one kind, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
     pub committed: u64,

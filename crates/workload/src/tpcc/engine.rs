@@ -78,7 +78,6 @@ impl EngineSql {
     }
 }
 
-/// The statements of a text, each on a single line.
 pub fn statements(text: &str) -> impl Iterator<Item = String> {
     let statements = without_comments(text);
     let statements: Vec<String> = statements.split(';').map(on_one_line).collect();

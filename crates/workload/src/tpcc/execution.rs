@@ -20,7 +20,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes, the default first.
     pub const ALL: [Mode; 3] = [Mode::Procedures, Mode::Statements, Mode::Pipelined];
 
     pub const fn name(self) -> &'static str {
@@ -65,7 +64,6 @@ const DISCARDED: u8 = u8::MAX;
 pub struct StepRunner<'a> {
     db: &'a mut Db,
     pipelined: bool,
-    /// Labels of the results of the queued statements.
     labels: [u8; RESULTS_MAX],
     queued_statements: usize,
 }
@@ -129,7 +127,6 @@ impl<'a> StepRunner<'a> {
         Ok((self.db.sync().await?, last_result))
     }
 
-    /// Executes the queued steps.
     pub async fn run_queued(&mut self, reader: &mut impl RowReader) -> Result<(), DbError> {
         let statement_count = std::mem::take(&mut self.queued_statements);
         if statement_count == 0 {

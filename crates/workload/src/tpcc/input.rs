@@ -20,7 +20,6 @@ pub enum TpccTransaction {
 }
 
 impl TpccTransaction {
-    /// All kinds, by number.
     pub const ALL: [TpccTransaction; 5] = [
         TpccTransaction::NewOrder,
         TpccTransaction::Payment,

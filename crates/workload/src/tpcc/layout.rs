@@ -210,7 +210,6 @@ impl Layout {
     }
 }
 
-/// The name of a partition, as HammerDB names it.
 fn partition_name(part: u32) -> String {
     format!("ol_{part}")
 }
@@ -225,7 +224,6 @@ pub struct DetectedLayout {
     pub population: Population,
     /// Hash partitions of order_line.
     pub partitions: u32,
-    /// Whether history has a primary key.
     pub has_history_key: bool,
 }
 

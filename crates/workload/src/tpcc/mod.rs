@@ -132,7 +132,6 @@ static TABLES: [TableSpec; 9] = [
     table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
 ];
 
-/// Whether the connection's database has an unfinished tpcc load.
 pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
     Ok(unfinished_load::find(control)?.is_some())
 }

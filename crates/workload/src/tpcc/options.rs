@@ -9,7 +9,6 @@ use crate::describe::{OptionSpec, option};
 use crate::option_reader::OptionReader;
 use prony_plan::{QueryMode, WorkloadPlan};
 
-/// The specifications of the options, sorted by name.
 pub const OPTIONS: &[OptionSpec] = &[
     option(
         "history_key",
@@ -99,7 +98,6 @@ impl TpccOptions {
         ]
     }
 
-    /// Whether deliveries are deferred.
     pub fn defers_deliveries(&self) -> bool {
         self.paced && self.profile.defers_deliveries
     }

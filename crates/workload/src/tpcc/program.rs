@@ -110,7 +110,6 @@ impl OrderEntryProgram {
         }
     }
 
-    /// The options, defaults included.
     pub fn options(&self) -> &TpccOptions {
         &self.shared.options
     }

@@ -18,7 +18,6 @@ pub struct Routine {
     /// `function` or `procedure`.
     pub kind: String,
     pub name: String,
-    /// The parameters, including output parameters.
     pub parameters: String,
     /// The text between its parameters and its body.
     pub attributes: String,
@@ -44,7 +43,6 @@ impl Routine {
         })
     }
 
-    /// Whether the server has a routine of this name and kind.
     fn matches(&self, installed: &InstalledRoutine) -> bool {
         installed.name.eq_ignore_ascii_case(&self.name) && self.kind.starts_with(&installed.kind)
     }
@@ -57,7 +55,6 @@ struct InstalledRoutine {
     kind: String,
     fingerprint: String,
     drop_statement: String,
-    /// Whether Prony created it.
     is_own: bool,
 }
 
@@ -95,7 +92,6 @@ fn routine_prefix(profile: &Profile) -> String {
     }
 }
 
-/// The calls of a profile's routines, by kind of transaction.
 pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     let engine = EngineSql::of(dialect);
     let calls = if profile.calls_hammerdb_routines {

@@ -329,7 +329,6 @@ fn write_address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
     F::write_text(out, |out| s.push_zip(out));
 }
 
-/// Number of lines of an order: the first draw of its stream.
 #[inline]
 fn draw_line_count(order: &mut RandomStream) -> u32 {
     order.uniform(5, 15)

@@ -69,7 +69,6 @@ impl Table {
         tables.nth(self as usize).unwrap_or_default()
     }
 
-    /// The columns in order: name and type.
     pub fn columns(self, dialect: SqlDialect) -> Vec<(&'static str, &'static str)> {
         let lines = self.template(dialect).lines();
         let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));

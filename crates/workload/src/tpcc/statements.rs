@@ -14,7 +14,6 @@ use prony_wire::{Statement, StatementIds};
 /// `RETURNING`, an `UPDATE` and the `SELECT` of the updated values are one step.
 pub type TransactionStep = Box<[Statement]>;
 
-/// The statements of all transactions, for one engine.
 #[derive(Debug)]
 pub struct StatementSet {
     dialect: SqlDialect,

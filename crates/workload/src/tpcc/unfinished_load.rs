@@ -42,7 +42,6 @@ impl UnfinishedLoad {
         self.layout.continue_remedy()
     }
 
-    /// Number of warehouses that it loads.
     pub fn scale(&self) -> u32 {
         self.layout.scale
     }

@@ -114,7 +114,6 @@ pub fn contents_query(dialect: SqlDialect, fields: u32, length: u64) -> String {
     )
 }
 
-/// The statement that reads all fields of a record, or one.
 pub fn read_statement(field: Option<u32>) -> String {
     match field {
         None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),

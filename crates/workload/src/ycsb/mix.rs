@@ -86,7 +86,6 @@ impl Mix {
         self.shares.len() - 1
     }
 
-    /// Whether it includes this operation.
     pub fn has(&self, operation: Operation) -> bool {
         self.shares
             .iter()

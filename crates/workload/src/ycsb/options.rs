@@ -9,9 +9,7 @@ use crate::describe::OptionKind::{Choice, Integer, Switch};
 use crate::option_reader::{OptionReader, options};
 use prony_plan::WorkloadPlan;
 
-/// Maximum number of fields of a record.
 pub const FIELDS_MAX: u32 = 100;
-/// Maximum number of characters of a field.
 const FIELD_LENGTH_MAX: u32 = 10_000;
 const DEFAULT_FIELD_COUNT: u32 = 10;
 const DEFAULT_FIELD_LENGTH: u32 = 100;

@@ -20,7 +20,6 @@ use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of values of a statement.
 const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
 
 pub struct YcsbProgram {

@@ -27,7 +27,6 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The names of all distributions, as values of the option.
     pub const NAMES: [&'static str; 3] = ["zipfian", "uniform", "latest"];
     /// All distributions, in the order of [`NAMES`](Self::NAMES).
     pub const ALL: [Distribution; 3] = [

@@ -60,7 +60,6 @@ impl ScenarioSettings {
     }
 }
 
-/// The default number of threads of a run.
 pub fn thread_count(clients: u64) -> u64 {
     default_threads(u32::try_from(clients).unwrap_or(u32::MAX), cpu_count()).into()
 }

@@ -48,7 +48,6 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
 struct PlannedRun {
     scenario: &'static Scenario,
     workload: &'static dyn Workload,
-    /// Whether the data is loaded before the run.
     must_load: bool,
     target: Target,
     settings: ScenarioSettings,

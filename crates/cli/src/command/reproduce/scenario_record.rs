@@ -13,11 +13,9 @@ use prony_workload::LoadReport;
 #[derive(Clone, Debug, Default)]
 pub struct CompletedSteps {
     pub size_share: f64,
-    /// Whether the server was restarted.
     pub restarted: bool,
     /// The load of the data; `None` if it was not loaded.
     pub load: Option<ScenarioLoad>,
-    /// Whether the tables were read into the cache.
     pub prewarmed: bool,
 }
 

@@ -78,7 +78,6 @@ pub(super) fn check_length(bytes: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The error for a wrong number of arguments.
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
     error(format!("wrong # args: should be \"{usage}\""))
 }
@@ -146,7 +145,6 @@ impl Interp {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Checks whether the script may continue.
     pub(super) fn check_stop(&self, host: &dyn Host) -> Result<(), Flow> {
         if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));

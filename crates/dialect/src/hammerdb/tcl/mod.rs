@@ -71,7 +71,6 @@ impl From<String> for Flow {
     }
 }
 
-/// The result of a command.
 pub type TclResult = Result<String, Flow>;
 
 /// What a program adds to the language.

@@ -102,7 +102,6 @@ pub(crate) fn text_parts(text: &str, enabled: Substitutions) -> Result<Vec<Part>
     parts.map_err(|error| error.message)
 }
 
-/// Parses scripts, and texts with substitutions.
 pub(crate) struct TextParser<'a> {
     text: &'a str,
     offset: usize,

@@ -127,7 +127,6 @@ fn is_narrow(low: f64, high: f64, precision: f64) -> bool {
 }
 
 impl Search {
-    /// What to do after these steps.
     pub fn next_step(&self, steps: &[RateVerdict]) -> NextStep {
         if steps.is_empty() {
             return measure(self.start);
@@ -141,7 +140,6 @@ impl Search {
         next.unwrap_or_else(|| NextStep::Done(bounds.capacity(self.precision)))
     }
 
-    /// What is known after these steps.
     pub fn capacity(&self, steps: &[RateVerdict]) -> Capacity {
         Bounds::new(steps).capacity(self.precision)
     }

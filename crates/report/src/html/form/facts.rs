@@ -389,7 +389,6 @@ fn host(run: &Run) -> &Host {
     &run.machine().host
 }
 
-/// Each value with the numbers of its runs, in the order of the runs.
 pub(super) fn by_runs(
     runs: &[&Run],
     read: impl Fn(&Run) -> Option<String>,

@@ -81,10 +81,8 @@ pub enum PriceInputsError {
     Price(#[from] PriceError),
 }
 
-/// The prices of a page, with the text from which they are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PagePrices {
-    /// The inputs, as JSON.
     pub json: EmbeddedText,
     /// The prices computed by `judge`.
     pub prices: Prices,

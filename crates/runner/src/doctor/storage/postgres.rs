@@ -97,7 +97,6 @@ fn largest_table(control: &mut Control) -> Result<Table, String> {
     table.ok_or_else(|| "this user may read no table of 16 MB or more: load data first".to_owned())
 }
 
-/// What a statement on some pages of a table read.
 fn page_reads(
     control: &mut Control,
     table: &str,

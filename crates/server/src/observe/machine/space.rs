@@ -19,7 +19,6 @@ const TABLESPACE_QUERY: &str = "select pg_tablespace_location(t.oid) from pg_tab
 pub struct FreeSpace {
     /// Bytes that are free for programs without privileges.
     pub bytes: u64,
-    /// The folder of the data, as the server names it.
     pub folder: String,
 }
 

@@ -8,7 +8,6 @@ use super::super::row::{Row, TextRows, column_name};
 use super::Reply;
 use crate::exchange::BlockState;
 
-/// Methods for callers.
 impl Reply {
     /// Payload of the reply's error, if there was one.
     pub(crate) fn error(&self) -> Option<&[u8]> {
@@ -27,7 +26,6 @@ impl Reply {
         self.block
     }
 
-    /// Whether bytes arrived after this reply.
     pub(crate) fn has_surplus_bytes(&self) -> bool {
         self.end.is_some_and(|end| end < self.bytes.len())
     }

@@ -5,7 +5,6 @@
 
 use super::*;
 
-/// Methods that parse.
 impl Reply {
     /// Parses as many packets as have arrived. Returns true if the reply is now complete, or waits for data.
     pub(super) fn scan(&mut self) -> Result<bool, Violation> {

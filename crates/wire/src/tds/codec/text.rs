@@ -46,7 +46,6 @@ impl StatementForm {
     }
 }
 
-/// Whether a statement is sent as text in every mode.
 fn must_be_sent_as_text(statement: &Statement) -> bool {
     let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
