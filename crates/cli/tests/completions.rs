@@ -171,7 +171,6 @@ fn fish_completes_commands_flags_and_names() {
     }
 }
 
-/// The long flags that a help text defines.
 fn flags_in_help(help: &str) -> BTreeSet<&str> {
     let definitions = help
         .lines()

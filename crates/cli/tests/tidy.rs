@@ -13,7 +13,6 @@ const MEASURING_CRATES: &[&str] = &[
 const PRINTING_CRATES: &[&str] = &["report", "cli", "dropin"];
 /// The maximum length of a file, in lines.
 const MAX_LINES: usize = 800;
-/// The maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 80;
 
 fn crates_folder() -> PathBuf {

@@ -20,7 +20,6 @@ fn parse_records(text: &'static str) -> impl Iterator<Item = (&'static str, &'st
     records.map(|record| record.split_once('\n').expect("a record has lines"))
 }
 
-/// All numbers of a line, in order.
 fn numbers(line: &str) -> Vec<f64> {
     let parts = line.split(|c: char| !c.is_ascii_digit() && c != '.');
     parts.filter_map(|part| part.parse().ok()).collect()

@@ -17,7 +17,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 use support::{Selects, WELCOME, engines, job, plan, target_at};
 
-/// Resident memory of this process, in bytes.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status

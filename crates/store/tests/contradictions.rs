@@ -7,7 +7,6 @@ use prony_measure::{Outcome, RecorderLayout, Sample};
 use prony_store::*;
 use serde_json::json;
 
-/// A document with its histograms, as a run stores it.
 fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample) -> Run {
     let (rows, collected) = load_of(
         schedule(S, (seconds - 1) * S),

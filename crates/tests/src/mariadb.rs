@@ -43,12 +43,10 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Options of a throw-away MariaDB.
 #[derive(Clone, Debug)]
 pub struct MariaDbOptions {
     /// Further arguments of `mariadbd`.
     pub arguments: Vec<String>,
-    /// Variables of its environment.
     pub environment: Vec<(String, String)>,
     /// Options of `mariadbd` that name a file, with the contents of that file: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,

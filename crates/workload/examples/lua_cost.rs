@@ -80,7 +80,6 @@ struct Replies {
     by_shape: HashMap<Vec<(u8, usize)>, &'static [u8]>,
 }
 
-/// The number of rows that a statement returns.
 fn row_count(sql: &[u8]) -> usize {
     if !sql.starts_with(b"SELECT") {
         return 0;

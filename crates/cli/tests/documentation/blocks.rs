@@ -6,12 +6,10 @@
 pub const RUN_MARK: &str = "<!-- run by a test -->";
 
 pub struct CodeBlock {
-    /// The language after the fence.
     pub language: String,
     /// Line of the fence in the page, from 1.
     pub line: usize,
     pub lines: Vec<String>,
-    /// Whether a test runs its commands.
     pub is_run: bool,
 }
 

@@ -22,9 +22,7 @@ struct TestServer {
     /// URL of the connections that the test opens itself.
     admin_url: String,
     workload: String,
-    /// Counts the rows of the table.
     row_count_sql: &'static str,
-    /// Counts the sessions of other clients.
     session_count_sql: &'static str,
 }
 

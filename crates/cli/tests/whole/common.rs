@@ -119,7 +119,6 @@ impl TestBench {
         child
     }
 
-    /// Asserts that the password is in no output and in no file of the store.
     pub fn assert_no_password(&self, output: Output) -> Output {
         if !self.password.is_empty() {
             assert_hidden(&self.password, &output, &self.home);
@@ -202,7 +201,6 @@ pub fn wait_until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
     }
 }
 
-/// Asserts that a password is in no output and in no file below a folder.
 pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     for text in [&output.stdout, &output.stderr] {
         let text = String::from_utf8_lossy(text);
@@ -278,7 +276,6 @@ pub fn send_signal(child: &Child, signal: &str) {
     assert!(sent.expect("kill").success());
 }
 
-/// Returns the figures of all kinds of transactions together.
 pub fn total_figures(figures: &Figures) -> &KindFigures {
     figures.all_kinds().expect("the run has figures")
 }

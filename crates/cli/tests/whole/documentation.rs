@@ -34,7 +34,6 @@ fn parse_arguments(line: &str) -> Vec<String> {
     arguments.collect()
 }
 
-/// Sets the value of an option, replacing an existing one.
 fn set_option(arguments: &mut Vec<String>, option: &str, value: &str) {
     match arguments.iter().position(|argument| argument == option) {
         Some(index) => arguments[index + 1] = value.to_owned(),

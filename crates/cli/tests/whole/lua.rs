@@ -83,7 +83,6 @@ impl LuaBench {
         command
     }
 
-    /// Returns the file extensions of the stored runs.
     pub fn stored_extensions(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
         let extension = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());

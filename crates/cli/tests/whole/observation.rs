@@ -33,7 +33,6 @@ fn has_seconds(run: &Run, count: usize) -> bool {
         .is_some_and(|observed| observed.series.len() >= count)
 }
 
-/// Whether an event of this kind was observed.
 fn has_event(run: &Run, kind: EventKind) -> bool {
     let mut events = run.observed.iter().flat_map(|observed| &observed.events);
     events.any(|event| event.kind == kind)

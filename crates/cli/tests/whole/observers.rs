@@ -21,7 +21,6 @@ fn loaded_bench(name: &str) -> TestBench {
     bench
 }
 
-/// Returns the body of /metrics.
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();

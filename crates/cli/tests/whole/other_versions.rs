@@ -144,7 +144,6 @@ fn run_tpcc_with_keys(root: &mut Control, bench: &TestBench, engine: &str) {
     root.execute(&after).expect(&after);
 }
 
-/// Runs tpcc in each of its modes.
 fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
@@ -156,7 +155,6 @@ fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("clean tpcc"));
 }
 
-/// Runs each core workload of YCSB.
 fn run_ycsb(bench: &TestBench) {
     ok_stdout(&bench.prony("load ycsb --scale 2 --jobs 2"));
     for letter in ["a", "b", "c", "d", "e", "f"] {

@@ -29,7 +29,6 @@ struct RelayState {
     discards_replies: AtomicBool,
     /// Whether new connections are closed at once.
     is_down: AtomicBool,
-    /// Whether the relay was dropped, so that all threads end.
     is_dropped: AtomicBool,
     open_connections: Mutex<Vec<Connection>>,
     /// Number of bytes sent by the program to the server.
@@ -68,7 +67,6 @@ struct Connection {
 }
 
 impl Relay {
-    /// Creates a relay to a server on the loopback address.
     pub fn to_port(server_port: u16) -> Relay {
         Relay::on("127.0.0.1", server_port)
     }

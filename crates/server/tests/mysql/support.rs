@@ -16,7 +16,6 @@ pub fn connect(url: &str) -> Result<Control, Error> {
     Control::connect(&target(url))
 }
 
-/// Creates a database on the shared server and connects to it.
 pub fn database(name: &str) -> Control {
     let server = shared_mariadb();
     let mut control = connect(&server.url()).unwrap();

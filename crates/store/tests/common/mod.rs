@@ -181,7 +181,6 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     }
 }
 
-/// Stores a finished run and returns its id.
 pub fn stored(store: &RunStore, change: impl FnOnce(&mut Run)) -> String {
     let mut run = run();
     run.state = RunState::Complete;

@@ -46,7 +46,6 @@ impl Mock {
         Control::connect(&resolve(&url, &Default::default()).unwrap())
     }
 
-    /// What it recorded of the connections that have ended.
     fn ended_connections(&self) -> Vec<ConnectionInfo> {
         let store = self.runtime.block_on(self.connections.lock());
         store.all().values().cloned().collect()

@@ -97,7 +97,6 @@ impl Client {
     }
 }
 
-/// Creates the session of a new connection.
 pub type NewSession = Box<dyn Fn() -> Box<dyn Session> + Send>;
 
 /// Listeners and connections. Events carry the index of a listener, or the number of listeners plus the index

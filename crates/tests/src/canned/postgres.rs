@@ -107,7 +107,6 @@ impl Reply {
 struct PreparedStatement {
     kind: StatementKind,
     reply: &'static Reply,
-    /// Number of parameters of the statement.
     parameter_count: u16,
 }
 

@@ -278,7 +278,6 @@ impl TdsSession {
         }
     }
 
-    /// The rows of the text, if it is a query of the catalog.
     fn catalog_rows(&self, kind: StatementKind) -> Option<&'static [&'static [&'static str]]> {
         let text = str::from_utf8(&self.text).ok()?;
         if kind != StatementKind::Select {

@@ -145,7 +145,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The number of rows in the message of a bulk load.
 pub fn count_rows(message: &[u8]) -> Option<u64> {
     let mut reader = Reader(message);
     if reader.byte()? != 0x81 {

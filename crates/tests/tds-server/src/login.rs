@@ -9,19 +9,15 @@ pub struct LoginRecord {
     pub version: u32,
     /// Requested packet size in bytes.
     pub packet_size: u32,
-    /// Process id of the client.
     pub client_pid: u32,
     /// The four bytes of flags.
     pub flags: [u8; 4],
-    /// Name of the client's machine.
     pub host: String,
     pub user: String,
     /// Password, decoded.
     pub password: String,
-    /// Name of the program.
     pub application: String,
     pub server: String,
-    /// Name of the client's library.
     pub library: String,
     pub language: String,
     pub database: String,

@@ -16,7 +16,6 @@ pub enum Procedure {
 pub struct Parameter {
     /// Name of the parameter; empty: it is given by position.
     pub name: String,
-    /// Whether it is an output parameter.
     pub is_output: bool,
     pub kind: Type,
     pub value: Datum,

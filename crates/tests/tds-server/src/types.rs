@@ -203,7 +203,6 @@ impl Datum {
         }
     }
 
-    /// Appends the value with its length.
     pub(crate) fn put(&self, kind: Type, out: &mut Vec<u8>) {
         if let Datum::Raw(bytes) = self {
             return out.extend_from_slice(bytes);

@@ -12,12 +12,9 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length, body].concat()
 }
 
-/// The state of one session on the server.
 #[derive(Default)]
 pub struct MockSession {
-    /// Text of each prepared statement, by name.
     statements: HashMap<Vec<u8>, Vec<u8>>,
-    /// Whether a transaction block is open.
     pub in_block: bool,
 }
 

@@ -21,7 +21,6 @@ pub(super) struct FairnessCondition {
     pub remark: &'static str,
 }
 
-/// The conditions, in the order of the document.
 pub(super) const FAIRNESS_CONDITIONS: [FairnessCondition; 11] = [
     FairnessCondition {
         condition: "the client and the database run on different machines",

@@ -139,7 +139,6 @@ impl SysbenchTestBench {
         command.output().expect("it starts")
     }
 
-    /// Asserts that the output contains no password.
     pub fn assert_no_password(&self, output: Output) -> CommandResult {
         assert_hidden(&self.password, &output, &self.home);
         CommandResult {
@@ -195,7 +194,6 @@ pub fn query_counts(text: &str) -> (f64, f64, f64) {
     (value("read:"), value("write:"), value("other:"))
 }
 
-/// Returns the number of sysbench's tables in the database.
 pub fn count_tables(bench: &SysbenchTestBench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",

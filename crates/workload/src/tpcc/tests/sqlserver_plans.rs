@@ -41,7 +41,6 @@ fn target() -> Option<(Target, MutexGuard<'static, ()>)> {
     Some((target.expect("a good URL"), guard))
 }
 
-/// A connection on which each statement also returns its plan.
 struct PlanConnection {
     connection: BlockingConnection,
     format: PlanFormat,

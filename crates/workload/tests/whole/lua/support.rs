@@ -32,7 +32,6 @@ fn unique_database_name() -> String {
 }
 
 impl TestDatabase {
-    /// Creates a database on the MariaDB that all tests share.
     pub fn maria() -> TestDatabase {
         TestDatabase::maria_as("root")
     }
@@ -193,7 +192,6 @@ impl Default for RunOptions {
 #[derive(Debug, Default)]
 pub struct RunResult {
     pub text: String,
-    /// The events of all threads.
     pub events: u64,
     pub queries: QueryCounts,
     pub outside_queries: QueryCounts,

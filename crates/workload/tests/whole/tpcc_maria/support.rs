@@ -6,7 +6,6 @@ use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
 use prony_workload::tpcc::input::TpccTransaction;
 
-/// The index of new orders in counts by kind.
 pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
 
 /// Creates a database on the MariaDB that all tests share, and drops it at the end, because it is large.

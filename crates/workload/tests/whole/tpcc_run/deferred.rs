@@ -13,7 +13,6 @@ use std::time::Duration;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// All samples, with their clients.
 type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
 
 struct SampleCollector(Samples);

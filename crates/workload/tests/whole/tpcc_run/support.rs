@@ -8,9 +8,7 @@ use prony_workload::tpcc::input::TpccTransaction;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The index of new orders in counts by kind.
 pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
-/// The index of payments in counts by kind.
 pub const PAYMENT: usize = TpccTransaction::Payment as usize;
 
 pub const WAREHOUSES: u32 = 2;
