@@ -34,7 +34,7 @@ fn errors_are_counted_by_class() {
 fn the_run_continues_after_an_outage() {
     // The server dies at one second and accepts again at two.
     let server = PgServer {
-        refuse: |now_ns| (1000 * MS..2000 * MS).contains(&now_ns),
+        accept: |now_ns| accept_unless((1000 * MS..2000 * MS).contains(&now_ns)),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             if (1000 * MS..2000 * MS).contains(&now_ns) {
                 answers.push(close(0));
@@ -354,7 +354,7 @@ fn a_protocol_violation_closes_the_connection() {
 fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     // The server dies at half a second and does not come back; the run waits for all started transactions.
     let server = PgServer {
-        refuse: |now_ns| now_ns >= 500 * MS,
+        accept: |now_ns| accept_unless(now_ns >= 500 * MS),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             answers.push(if now_ns >= 500 * MS {
                 close(0)

@@ -36,19 +36,20 @@ pub fn close(after_ns: u64) -> Answer {
 }
 
 /// A server that admits anyone and passes its requests to a closure.
-pub struct PgServer<F> {
-    /// Whether the server refuses connections at this time in nanoseconds.
-    pub refuse: fn(u64) -> bool,
+pub struct PgServer<A, F> {
+    /// Called with the time in nanoseconds when a client connects; as [`SimServer::connect`].
+    pub accept: A,
     /// Called with the slot, the client's bytes, the time in nanoseconds, and the list to append answers to.
     pub statement: F,
 }
 
-impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
+impl<A, F> SimServer for PgServer<A, F>
+where
+    A: FnMut(u64) -> Result<u64, i32>,
+    F: FnMut(u32, &[u8], u64, &mut Vec<Answer>),
+{
     fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
-        if (self.refuse)(now_ns) {
-            return Err(111); // ECONNREFUSED
-        }
-        Ok(10_000)
+        (self.accept)(now_ns)
     }
 
     fn request(&mut self, slot: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
@@ -61,9 +62,20 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<F> {
+/// Accepts a client at once, or refuses it.
+pub fn accept_unless(refuses: bool) -> Result<u64, i32> {
+    if refuses {
+        return Err(libc::ECONNREFUSED);
+    }
+    Ok(10_000)
+}
+
+/// A server that accepts everyone at once.
+pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(
+    statement: F,
+) -> PgServer<fn(u64) -> Result<u64, i32>, F> {
     PgServer {
-        refuse: |_| false,
+        accept: |_| accept_unless(false),
         statement,
     }
 }
