@@ -1,6 +1,6 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
@@ -13,12 +13,10 @@ use std::time::{Duration, Instant};
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
 
 fn prony(arguments: &[&str]) -> Output {
-    let home = std::env::temp_dir().join(format!("prony-doctor-home-{}", std::process::id()));
     let output = Command::new(PRONY)
         .args(arguments)
-        .env("PRONY_HOME", &home)
+        .env("PRONY_HOME", TestFolder::create())
         .output();
-    let _ = std::fs::remove_dir_all(home);
     output.expect("it starts")
 }
 
@@ -73,8 +71,7 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
          grep -E '^sysctl .*(port_range|window_scaling|tcp_rmem|somaxconn)' fix | sh > fixed\n\
          {examine} --json > after || true\n"
     );
-    let folder = std::env::temp_dir().join(format!("prony-doctor-netns-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = TestFolder::create();
     let script = format!("cd {}\n{script}", folder.display());
     if let Some(output) = in_namespace(&script) {
         let report = |name: &str| -> DoctorReport {
@@ -98,7 +95,6 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
         assert_eq!(finding(&before, "mtu").value, "far0: 1000 bytes");
         assert_eq!(finding(&before, "mtu").command, None, "it has no device");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -419,8 +415,7 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
 fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let server = shared_postgres();
     let url = server.url();
-    let home: PathBuf =
-        std::env::temp_dir().join(format!("prony-doctor-runs-{}", std::process::id()));
+    let home = TestFolder::create();
     let prony = |arguments: &str| {
         let mut command = Command::new(PRONY);
         command.args(arguments.split(' ')).env("PRONY_HOME", &home);
@@ -451,5 +446,4 @@ fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let shown = prony(&show).output().unwrap();
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     text.assert_contains("  doctor   ");
-    std::fs::remove_dir_all(home).unwrap();
 }

@@ -2,7 +2,7 @@
 //!
 //! Wrong command lines of all commands, without a server and on real ones; and the recorded errors.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::{Control, Environment, resolve};
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::net::TcpListener;
@@ -12,17 +12,10 @@ use std::process::{Command, Output, Stdio};
 const MAX_LINES: usize = 3;
 const MAX_COLUMNS: usize = 100;
 
-/// A store that is removed at the end.
-struct Home(PathBuf);
+/// A store.
+struct Home(TestFolder);
 
 impl Home {
-    fn new(name: &str) -> Home {
-        let name = format!("prony-errors-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Home(folder)
-    }
-
     fn prony(&self, line: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command.args(line.split(' ')).stdin(Stdio::null());
@@ -53,12 +46,6 @@ impl Home {
     }
 }
 
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Checks the form of an error. `quoted`: a text of the server or a path that a line may quote at any length.
 fn assert_form(subject: &str, lines: &[String], quoted: &str) {
     assert!(!lines.is_empty(), "{subject}: no error");
@@ -76,7 +63,7 @@ fn assert_form(subject: &str, lines: &[String], quoted: &str) {
 
 #[test]
 fn errors_without_a_server_have_three_lines_and_a_hint() {
-    let home = Home::new("none");
+    let home = Home(TestFolder::create());
     let write = |name: &str, text: &str| std::fs::write(home.0.join(name), text).unwrap();
     write(
         "rate.toml",
@@ -178,7 +165,7 @@ fn errors_without_a_server_have_three_lines_and_a_hint() {
 
 #[test]
 fn a_server_that_accepts_and_says_nothing_is_not_only_blamed_on_firewalls() {
-    let home = Home::new("silent");
+    let home = Home(TestFolder::create());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     for url in [
@@ -207,7 +194,7 @@ fn execute(url: &str, sql: &str) {
 
 #[test]
 fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
-    let home = Home::new("postgres");
+    let home = Home(TestFolder::create());
     let server = shared_postgres();
     execute(
         &server.url(),
@@ -275,7 +262,7 @@ fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
 
 #[test]
 fn errors_on_mariadb_have_three_lines_and_commands_for_that_server() {
-    let home = Home::new("mariadb");
+    let home = Home(TestFolder::create());
     let server = shared_mariadb();
     execute(
         &server.url(),
@@ -360,7 +347,7 @@ fn recorded_errors_have_three_lines() {
 /// `-d` asked for debugging output up to pgbench 16, and names the database since 17.
 #[test]
 fn the_meaning_of_d_is_told_where_two_databases_are_named() {
-    let home = Home::new("pgbench-d");
+    let home = Home(TestFolder::create());
     let stderr_of = |line: &str| String::from_utf8(home.prony(line).stderr).unwrap();
     let surplus = "too many command-line arguments (first is \"4\")";
     let hint = "use --debug or set PRONY_PGBENCH_COMPAT=16";

@@ -1,5 +1,6 @@
 //! Checks conventions of the source code that the compiler cannot enforce.
 
+use prony_assertions::TestFolder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -325,8 +326,7 @@ fn every_file_belongs_to_a_module() {
 
 #[test]
 fn files_that_no_module_reaches_are_found() {
-    let name = format!("prony-tidy-{}", std::process::id());
-    let package = std::env::temp_dir().join(name);
+    let package = TestFolder::create();
     let files = [
         ("build.rs", ""),
         (
@@ -368,7 +368,6 @@ fn files_that_no_module_reaches_are_found() {
         .iter()
         .filter_map(|path| path.strip_prefix(&package).ok()?.to_str())
         .collect();
-    fs::remove_dir_all(&package).expect("removes the folder");
     assert_eq!(
         orphans,
         [

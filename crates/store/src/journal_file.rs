@@ -142,11 +142,11 @@ impl JournalFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
 
     #[test]
     fn merged_lines_survive_a_kill_at_any_time() {
-        let folder = std::env::temp_dir().join(format!("prony-over-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::create();
         let path = folder.join("journal.jsonl");
         let file = crate::files::create_new(&path).unwrap();
         let mut journal = JournalFile::new(path.clone(), file);
@@ -173,6 +173,5 @@ mod tests {
         journal.append(b"after".to_vec()).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "before\nboth\nevent\nafter\n");
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -83,7 +83,7 @@ fn healthy_documents_do_not_contradict_themselves() {
 
 #[test]
 fn a_killed_run_does_not_contradict_itself() {
-    let folder = Folder::new("contradictions");
+    let folder = Folder::new();
     let store = folder.store();
     let (rows, _) = load(schedule(2 * S, 6 * S));
     let mut header = run();

@@ -182,12 +182,12 @@ fn verify_failure(error: &VerifyError, path: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
     use std::fs;
 
     #[test]
     fn only_reports_are_replaced() {
-        let folder = std::env::temp_dir().join(format!("prony-report-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::create();
         let path = folder.join("a.html");
         let check_replaceable =
             |path: &Path| file::check_replaceable(path, "a report", html::is_report);
@@ -214,6 +214,5 @@ mod tests {
             file: folder.join("none"),
         };
         assert_eq!(verify(&args).unwrap_err().exit, Exit::Unexpected);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -45,7 +45,7 @@ fn sheet(runs: [&str; 2], as_of: &str) -> String {
 
 #[test]
 fn runs_are_compared_and_priced() {
-    let home = Home::new("priced");
+    let home = Home::new();
     let (small, big) = (
         home.store_next_run(10_000.0, 15.0),
         home.store_next_run(25_000.0, 8.0),
@@ -82,7 +82,7 @@ fn runs_are_compared_and_priced() {
 
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
-    let home = Home::new("usual");
+    let home = Home::new();
     let small = home.store_next_run(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
     assert_eq!(last.status.code(), Some(2));
@@ -120,7 +120,7 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 
 #[test]
 fn a_sheet_may_list_runs_with_commas() {
-    let home = Home::new("listed");
+    let home = Home::new();
     let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_next_run(tps, 8.0));
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
@@ -164,7 +164,7 @@ fn a_sheet_may_list_runs_with_commas() {
 
 #[test]
 fn show_names_the_file_that_was_read() {
-    let home = Home::new("read");
+    let home = Home::new();
     let id = home.store_next_run(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
@@ -185,7 +185,7 @@ fn show_names_the_file_that_was_read() {
 
 #[test]
 fn an_implausible_output_of_another_tool_has_exit_code_7() {
-    let home = Home::new("wrong");
+    let home = Home::new();
     let report = "pgbench (15.18)\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\n\
          query mode: prepared\nnumber of clients: 64\nnumber of threads: 2\nduration: 600 s\n\
          number of transactions actually processed: 6000000\nnumber of failed transactions: 0 (0.000%)\n\
@@ -210,7 +210,7 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
 
 #[test]
 fn an_invalid_run_has_no_price() {
-    let home = Home::new("invalid");
+    let home = Home::new();
     let id = home.store_next_run(10_000.0, 15.0);
     let path = home.0.join("runs").join(format!("{id}.json"));
     let text = std::fs::read_to_string(&path).expect("it is stored");
@@ -229,7 +229,7 @@ fn an_invalid_run_has_no_price() {
 
 #[test]
 fn a_report_with_prices_is_verified_with_its_sheet() {
-    let home = Home::new("drawn");
+    let home = Home::new();
     let (small, big) = (
         home.store_next_run(10_000.0, 15.0),
         home.store_next_run(25_000.0, 8.0),
@@ -294,7 +294,7 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
 
 #[test]
 fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
-    let home = Home::new("variants");
+    let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
         .iter()
@@ -373,7 +373,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 
 /// A home with six runs of an experiment with two variants, and a sheet that names none of them.
 fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
-    let home = Home::new(name);
+    let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
         .iter()

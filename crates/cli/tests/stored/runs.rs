@@ -13,7 +13,7 @@ fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
 }
 
 fn home_with_runs(name: &str) -> Home {
-    let home = Home::new(name);
+    let home = Home::new();
     store_run(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
     store_run(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
     store_run(&home, "20261122-1003", "tpcc", "2026-11-22T10:03:00Z");
@@ -132,7 +132,7 @@ fn a_huge_rate_is_printed_in_short_form() {
 
 #[test]
 fn very_many_wrong_options_are_counted() {
-    let home = Home::new("many-options");
+    let home = Home::new();
     let options: Vec<String> = (0..150).map(|number| format!("x{number}=1")).collect();
     let options = options.iter().flat_map(|option| ["--option", option]);
     let arguments: Vec<&str> = ["run", "tpcb"].into_iter().chain(options).collect();
@@ -154,7 +154,7 @@ fn store_judged_run(home: &Home, id: &str, rules_version: u32) {
 
 #[test]
 fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
-    let home = Home::new("judged");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", 1);
     let path = home.0.join("runs/20261121-1001.json");
     let before = std::fs::read(&path).expect("it is there");
@@ -190,7 +190,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
 
 #[test]
 fn a_run_in_progress_is_not_judged() {
-    let home = Home::new("judge-running");
+    let home = Home::new();
     let mut run = new_run();
     run["id"] = json!("20261121-1001");
     let path = home.write_file("running.json", &run.to_string());
@@ -199,7 +199,7 @@ fn a_run_in_progress_is_not_judged() {
 
 #[test]
 fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
-    let home = Home::new("contradicting");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", RULES_VERSION);
     store_judged_run(&home, "20261121-1002", RULES_VERSION);
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -252,7 +252,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
 
 #[test]
 fn compare_never_mixes_rule_sets() {
-    let home = Home::new("mixed-rules");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", 1);
     store_judged_run(&home, "20261121-1002", 1);
     let path = home.0.join("runs/20261121-1002.json");

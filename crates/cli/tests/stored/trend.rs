@@ -17,7 +17,7 @@ fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
 /// Twenty days; from the 13th on, the server has another version and is slower. The run of the 5th has other
 /// clients, and that of the 16th is of another workload.
 fn home_with_history(name: &str) -> Home {
-    let home = Home::new(name);
+    let home = Home::new();
     for day in 1..=20 {
         let tps = if day < 13 { 1_000.0 } else { 900.0 } + f64::from(day * 7 % 5);
         store_run(&home, day, tps, |run| {
@@ -129,7 +129,7 @@ fn the_page_replaces_only_an_older_page() {
 
 #[test]
 fn a_history_of_invalid_runs_says_where_the_reasons_are() {
-    let home = Home::new("trend-invalid");
+    let home = Home::new();
     store_run(&home, 3, 1000.0, |run| {
         run["measured"]["kinds"][0]["busy_s"] = json!(0.01);
     });

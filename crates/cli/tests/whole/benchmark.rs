@@ -27,15 +27,9 @@ fn pgbench(bench: &TestBench, arguments: &str) -> Output {
 }
 
 /// A database with pgbench's tables.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
-    bench
-}
-
 #[test]
 fn a_run_is_reported_and_stored() {
-    let bench = loaded_bench("pgbench_kept");
+    let bench = TestBench::loaded("pgbench_kept", 1);
     let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
@@ -93,7 +87,7 @@ fn a_run_beside_other_clients_says_so() {
 /// the replaced tools; 2 is that of a wrong command line of Prony.
 #[test]
 fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
-    let bench = loaded_bench("extreme_numbers");
+    let bench = TestBench::loaded("extreme_numbers", 1);
     let write =
         |name: &str, text: &str| std::fs::write(bench.home.join(name), text).expect("a file");
     write(
@@ -159,7 +153,7 @@ fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
 
 #[test]
 fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
-    let bench = loaded_bench("pgbench_signal");
+    let bench = TestBench::loaded("pgbench_signal", 1);
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let (child, _) = start_run(pgbench_command(&bench, "-n -S -c 2 -T 300 -P 1"));
         wait_until(&bench.home, any_committed);
@@ -182,7 +176,7 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
 
 #[test]
 fn an_ignored_signal_stays_ignored() {
-    let bench = loaded_bench("pgbench_ignored");
+    let bench = TestBench::loaded("pgbench_ignored", 1);
     let mut command = pgbench_command(&bench, "-n -S -T 3 -P 1");
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
@@ -199,7 +193,7 @@ fn an_ignored_signal_stays_ignored() {
 
 #[test]
 fn latency_does_not_include_connecting() {
-    let bench = loaded_bench("pgbench_connect");
+    let bench = TestBench::loaded("pgbench_connect", 1);
     ok_stdout(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
     let run = last_run(&bench);
     let totals = total_figures(&run.measured);
@@ -217,7 +211,7 @@ fn latency_does_not_include_connecting() {
 
 #[test]
 fn exit_on_abort_ends_the_run_and_names_the_thread() {
-    let bench = loaded_bench("pgbench_abort");
+    let bench = TestBench::loaded("pgbench_abort", 1);
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
     std::fs::write(bench.home.join("one.sql"), script).expect("a file");
     let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
@@ -232,7 +226,7 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
 
 #[test]
 fn invalid_utf_8_is_refused() {
-    let bench = loaded_bench("pgbench_bytes");
+    let bench = TestBench::loaded("pgbench_bytes", 1);
     std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
     let output = pgbench(&bench, "-n -t 1 -f raw.sql");
     assert_eq!(output.status.code(), Some(1));
@@ -242,7 +236,7 @@ fn invalid_utf_8_is_refused() {
 
 #[test]
 fn a_run_works_without_a_store() {
-    let bench = loaded_bench("pgbench_nowhere");
+    let bench = TestBench::loaded("pgbench_nowhere", 1);
     let output = pgbench_command(&bench, "-n -S -t 5")
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()

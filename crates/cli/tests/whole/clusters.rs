@@ -7,6 +7,7 @@ use crate::controls::account;
 use crate::lost_commits::{
     disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
 };
+use prony_assertions::TestFolder;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
 use prony_store::{EventKind, Run};
@@ -329,8 +330,7 @@ fn patroni_fails_over_by_itself() {
         .map(|port| format!("127.0.0.1:{port}"))
         .collect();
     let password = cluster.password().to_owned();
-    let home = std::env::temp_dir().join(format!("prony-patroni-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let bench = TestBench {
         url: format!(
             "postgres://postgres:{password}@{}/postgres?target_session_attrs=read-write",

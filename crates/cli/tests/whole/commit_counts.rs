@@ -6,6 +6,7 @@ use crate::common::{
     prony_command, send_signal, start_run, total_figures,
 };
 use crate::relay::Relay;
+use prony_assertions::TestFolder;
 use prony_store::{Figures, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::path::PathBuf;
@@ -133,12 +134,6 @@ impl TestServer {
     }
 }
 
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
-}
-
 /// The figures of the warm-up and of the window.
 fn warmup_and_window(run: &Run) -> impl Iterator<Item = &Figures> {
     run.warmup.iter().chain([&run.measured])
@@ -220,7 +215,7 @@ fn reported_commits_match_rows_on_postgres() {
         url: bench.url.clone(),
         password: bench.password.clone(),
         port: server.port(),
-        home: bench.home.clone(),
+        home: bench.home.to_path_buf(),
         admin_url: bench.socket_url.clone(),
         workload: "tpcb".to_owned(),
         row_count_sql: "select count(*) from pgbench_history",
@@ -252,15 +247,14 @@ fn reported_commits_match_rows_on_mariadb() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     connect(&server.url()).run("create database account");
     let (password, port) = (server.password().reveal().to_owned(), server.port());
-    let home = std::env::temp_dir().join(format!("prony-my-account-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let url = format!("mysql://prony:{password}@127.0.0.1:{port}/account");
     let server_under_test = TestServer {
         admin_url: url.clone(),
         url,
         password,
         port,
-        home,
+        home: home.to_path_buf(),
         workload: "oltp_insert".to_owned(),
         row_count_sql: "select count(*) from sbtest1",
         session_count_sql: "select count(*) from information_schema.processlist \

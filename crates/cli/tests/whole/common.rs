@@ -1,7 +1,7 @@
 //! Fixtures of the tests: a separate database and store for each test, and the program started on
 //! them.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 /// The timeout of every wait in a test; long enough for a loaded machine.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A database and a store for one test. The store is removed at the end.
+/// A database and a store for one test.
 pub struct TestBench {
     /// URL over TCP that contains the password, the hardest case for hiding it.
     pub url: String,
     /// The store, and a folder for files of the test.
-    pub home: PathBuf,
+    pub home: TestFolder,
     /// The password of the URL, which must not appear in any output or file; empty if the server requires none.
     pub password: String,
     /// URL of the unix socket, which requires no password.
@@ -31,12 +31,19 @@ impl TestBench {
         TestBench::on(shared_postgres(), name)
     }
 
+    /// Creates a database of this name on the shared PostgreSQL, with the tables of tpcb.
+    pub fn loaded(name: &str, scale: u32) -> TestBench {
+        let bench = TestBench::new(name);
+        ok_stdout(&bench.prony(&format!("load tpcb --scale {scale}")));
+        bench
+    }
+
     pub fn on(server: &EmbeddedPostgres, name: &str) -> TestBench {
         restore_signals();
         connect(&server.url()).run(format!("CREATE DATABASE {name}"));
         let (port, password) = (server.port(), server.password().reveal());
         let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}");
-        let mut bench = TestBench::at(url, name);
+        let mut bench = TestBench::at(url);
         bench.password = password.to_owned();
         bench.socket_url = server.url_for(name);
         bench
@@ -51,21 +58,19 @@ impl TestBench {
         connect(&server.url()).run(format!("create database {name}"));
         let (port, password) = (server.port(), server.password().reveal());
         let url = format!("mysql://prony:{password}@127.0.0.1:{port}/{name}");
-        let mut bench = TestBench::at(url, &format!("my-{name}"));
+        let mut bench = TestBench::at(url);
         bench.password = password.to_owned();
         bench.socket_url = server.url_for("root", name);
         bench
     }
 
     /// An existing database whose URL has no password.
-    pub fn at(url: String, name: &str) -> TestBench {
-        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
+    pub fn at(url: String) -> TestBench {
         TestBench {
             socket_url: url.clone(),
             password: String::new(),
             url,
-            home,
+            home: TestFolder::create(),
         }
     }
 
@@ -124,12 +129,6 @@ impl TestBench {
             assert_hidden(&self.password, &output, &self.home);
         }
         output
-    }
-}
-
-impl Drop for TestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 

@@ -132,8 +132,7 @@ fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
 
 #[test]
 fn the_clients_of_a_closed_loop_are_searched() {
-    let bench = TestBench::new("find_clients");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("find_clients", 1);
     let output = bench.prony(
         "find select-only --over clients --p99 60s --step 1s --warmup 0s --max-steps 3 --no-observe --json",
     );

@@ -137,8 +137,7 @@ fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
 /// The histogram, the seconds and the machines have the same transactions.
 #[test]
 fn what_several_machines_measured_adds_up() {
-    let bench = TestBench::new("fleet_sums");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_sums", 1);
     let arguments = "run select-only --clients 4 --threads 4 --duration 3s --warmup 1s";
     let run = run_with(&bench, "sums", 2, arguments);
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
@@ -192,8 +191,7 @@ pub fn kill(pids: &[u32], signal: &str) {
 
 #[test]
 fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
-    let bench = TestBench::new("fleet_lost");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_lost", 1);
     let in_window = "--warmup 0s --duration 5m";
     for (signal, times, reason) in [
         ("-KILL", in_window, "its command was ended by signal 9"),
@@ -234,8 +232,7 @@ fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
 
 #[test]
 fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
-    let bench = TestBench::new("fleet_ctrl_c");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_ctrl_c", 1);
     let child = long_run(&bench, "interrupted");
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
@@ -254,8 +251,7 @@ fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
 
 #[test]
 fn what_is_no_agent_of_this_build_is_refused() {
-    let bench = TestBench::new("fleet_refused");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_refused", 1);
     for (agent, code, expected) in [
         (
             "echo hello;",
@@ -337,8 +333,7 @@ fn backends(database: &str) -> usize {
 
 #[test]
 fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
-    let bench = TestBench::new("fleet_connecting");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_connecting", 1);
     let mut command = bench.command("run tpcb --clients 16 --threads 2 --duration 5m");
     // Each connection takes a second, after the log-in.
     let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
@@ -370,8 +365,7 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
 /// The load has hardly begun, or has not, when the agent is killed.
 #[test]
 fn an_agent_that_ends_at_any_time_ends_the_run() {
-    let bench = TestBench::new("fleet_early");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_early", 1);
     for time in ["0.05", "0.2", "0.5", "1", "2"] {
         let lost = format!("timeout -s KILL {time}");
         let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
@@ -389,8 +383,7 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
 /// A time namespace is a machine with another clock.
 #[test]
 fn the_offset_of_another_clock_is_measured() {
-    let bench = TestBench::new("fleet_clock");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_clock", 1);
     let unshare = "unshare --time --monotonic 100";
     let works = Command::new("sh")
         .args(["-c", &format!("{unshare} true")])
@@ -416,17 +409,10 @@ fn the_offset_of_another_clock_is_measured() {
     assert_eq!(seconds.count(), 2);
 }
 
-/// An ssh server of this user on loopback, and a configuration of its clients; ended when it is dropped.
+/// An ssh server of this user on loopback, and a configuration of its clients.
 struct SshServer {
-    process: Child,
+    process: KillOnDrop,
     config: std::path::PathBuf,
-}
-
-impl Drop for SshServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl SshServer {
@@ -477,14 +463,14 @@ impl SshServer {
             .arg(server_config)
             .spawn();
         let mut server = SshServer {
-            process: process.ok()?,
+            process: KillOnDrop(process.ok()?),
             config,
         };
         for _ in 0..100 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return Some(server);
             }
-            if server.process.try_wait().ok()?.is_some() {
+            if server.process.0.try_wait().ok()?.is_some() {
                 return None;
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -540,8 +526,7 @@ fn agents_are_reached_by_ssh() {
 
 #[test]
 fn statements_and_hosts_of_several_machines_add_up() {
-    let bench = TestBench::new("fleet_hosts");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_hosts", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --statement-latency --json \
                      --spread round-robin";
     let mut command = bench.command(arguments);
@@ -607,8 +592,7 @@ fn last_run_is_missing(bench: &TestBench) -> bool {
 /// A folder is another machine for the program: it is not in the PATH there.
 #[test]
 fn the_program_is_installed_where_it_is_missing() {
-    let bench = TestBench::new("fleet_install");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_install", 1);
     let folder = bench.home.join("vm1");
     std::fs::create_dir(&folder).expect("a folder");
     let agent = format!("env -C {} FLEET_OF_TEST=install1", folder.display());
@@ -645,8 +629,7 @@ fn the_program_is_installed_where_it_is_missing() {
 
 #[test]
 fn half_of_the_machines_prove_what_the_client_can_do() {
-    let bench = TestBench::new("fleet_proof");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_proof", 1);
     let proof = "run select-only --clients 4 --threads 2 --duration 1s --prove-client --warmup 0s";
     let output = execute(&bench, command(&bench, "proof", 2, proof));
     let stderr = stderr_text(&output);
@@ -672,8 +655,7 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.
 #[test]
 fn a_ledger_accounts_for_the_commits_of_all_agents() {
-    let bench = TestBench::new("fleet_ledger");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_ledger", 1);
     let arguments = "run tpcb --ledger --clients 4 --threads 2 --transactions 30";
     let run = run_with(&bench, "ledger", 2, arguments);
     let ledger = run.ledger.expect("an account");
@@ -711,8 +693,7 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
 /// share its choice of scripts.
 #[test]
 fn agents_run_own_scripts_without_their_files() {
-    let bench = TestBench::new("fleet_scripts");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_scripts", 1);
     let mut control = bench.control();
     control.run("create table marks (client int, machine text default inet_client_port()::text)");
     let script = bench.home.join("insert.sql");
@@ -748,8 +729,7 @@ fn agents_run_own_scripts_without_their_files() {
 /// A lock keeps the clients of all machines from committing for two seconds.
 #[test]
 fn a_time_without_commits_is_measured_over_all_machines() {
-    let bench = TestBench::new("fleet_gap");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_gap", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
     let child = command(&bench, "gap", 2, arguments)
         .stdout(std::process::Stdio::null())

@@ -59,8 +59,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
 /// Two machines send what one would, each statement at its time; even gaps stay even.
 #[test]
 fn a_rate_of_several_machines_arrives_as_that_of_one() {
-    let bench = TestBench::new("fleet_rate");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_rate", 1);
     for arrival in ["poisson", "even"] {
         let mut tries = Vec::new();
         // The machine may be too busy to start on time.
@@ -100,8 +99,7 @@ fn cpu_of_threads(pid: u32) -> [u64; 2] {
 
 #[test]
 fn an_agent_spends_little_of_its_time_on_its_rows() {
-    let bench = TestBench::new("fleet_cpu");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_cpu", 1);
     let arguments = "run select-only --clients 8 --threads 1 --warmup 0s --duration 10s";
     let child = command(&bench, "cpu", 1, arguments)
         .stdout(Stdio::null())

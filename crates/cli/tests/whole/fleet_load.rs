@@ -98,8 +98,7 @@ fn a_load_after_a_killed_one_has_each_row_once() {
 /// The coordinator is killed: what the agents measured is on their disks, and is fetched once.
 #[test]
 fn what_agents_of_a_killed_coordinator_measured_is_collected() {
-    let bench = TestBench::new("fleet_collect");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_collect", 1);
     let mut child = long_run(&bench, "kept");
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");

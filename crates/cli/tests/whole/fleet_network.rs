@@ -1,7 +1,7 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
 use crate::common::{TestBench, any_committed, last_run, ok_stdout, stderr_text, wait_until};
-use crate::fleet_nats::{Agents, NatsServer, SHORT_RUN, command, complete_run, execute};
+use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run, execute};
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const AHEAD_S: i64 = 100;
 
 /// An agent at this address, started by a command such as `unshare`, with the server's password in its environment.
-fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> Agents {
+fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> KillOnDrop {
     let agent = bench.command("agent --nats");
     let mut words = wrapper.split_whitespace();
     let mut command = Command::new(words.next().expect("a command"));
@@ -29,7 +29,7 @@ fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> Agents {
             None => command.env_remove(name),
         };
     }
-    Agents(vec![command.spawn().expect("it starts")])
+    KillOnDrop(command.spawn().expect("it starts"))
 }
 
 fn succeeds(line: &str) -> bool {

@@ -31,8 +31,7 @@ fn limit_file_sizes(child: &Child, bytes: u64) {
 
 #[test]
 fn a_full_disk_is_reported_during_the_run() {
-    let bench = TestBench::new("full_disk");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("full_disk", 1);
     let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--url", &bench.url]);
     let (mut child, _) = start_run(command);
@@ -65,7 +64,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     stdout.assert_contains("transactions/s committed");
 
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    ok_stdout(&bench.prony_without_server()).assert_contains("partial");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

@@ -6,7 +6,7 @@ use crate::common::{
     send_signal, stderr_text, wait_until,
 };
 use crate::relay::Relay;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::RunState;
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{Read, Write};
@@ -331,8 +331,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
 
 #[test]
 fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
-    let bench = TestBench::new("dead_end");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("dead_end", 1);
     let [(relay, url, _), _] = start_relays(&bench, "dead_end");
     // Long enough for the freeze to happen during the run, even on a slow machine.
     let arguments = "run tpcb --clients 2 --duration 20s --warmup 0s --grace 2s";
@@ -356,8 +355,7 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
 
 #[test]
 fn a_closed_terminal_ends_a_run_as_sigterm_does() {
-    let bench = TestBench::new("hung_up");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("hung_up", 1);
     // A closing terminal sends SIGHUP more than once; systemd also sends SIGTERM, before or after it.
     for (signals, code, name) in [
         (["-HUP", "-HUP"], 129, "SIGHUP"),
@@ -413,8 +411,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
 
 #[test]
 fn a_run_ends_if_its_throw_away_server_dies() {
-    let home = std::env::temp_dir().join(format!("prony-died-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let command = prony_command(
         "run tpcb --embedded --clients 2 --duration 10m --warmup 0s",
         &home,
@@ -434,7 +431,6 @@ fn a_run_ends_if_its_throw_away_server_dies() {
     let run = parse_run(&output);
     let reason = run.ended_because.expect("a reason");
     assert_eq!(reason, "the throw-away server has ended");
-    std::fs::remove_dir_all(&home).expect("it is ours");
 }
 
 /// The postmaster that process `parent` started.

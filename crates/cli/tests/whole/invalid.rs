@@ -15,12 +15,6 @@ use std::time::Duration;
 const STALL_SECONDS: usize = 3;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    bench
-}
-
 fn expects_outage(run: &Run) -> bool {
     run.plan.pointer("/run/expect_outage") == Some(&true.into())
 }
@@ -43,7 +37,7 @@ fn wait_for_run(bench: &TestBench, child: Child, code: i32) -> Run {
 
 #[test]
 fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
-    let bench = loaded_bench("locked");
+    let bench = TestBench::loaded("locked", 2);
     let start = |options: &str| {
         let arguments = format!(
             "run tpcb --clients 4 --duration 20s --warmup 0s --json --no-observe {options}"
@@ -92,7 +86,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
-    let bench = loaded_bench("cut");
+    let bench = TestBench::loaded("cut", 2);
     let relay = Relay::to_port(prony_test_servers::shared_postgres().port());
     let port = format!(":{}/", prony_test_servers::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
@@ -119,7 +113,7 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
-    let bench = loaded_bench("replaced");
+    let bench = TestBench::loaded("replaced", 2);
     let valid_run = bench.run("run select-only --clients 2 --duration 1s");
     assert_severity(&valid_run, "tables-replaced", None);
     let arguments = "run select-only --clients 2 --rate 20 --duration 20s --warmup 0s --json";

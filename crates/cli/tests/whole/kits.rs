@@ -63,8 +63,7 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
 
 #[test]
 fn durability_is_varied_on_purpose_and_answered() {
-    let bench = TestBench::new("kit_durability");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("kit_durability", 1);
     ok_stdout(&run_kit(&bench, "durability", shared_postgres().port(), ""));
     let Some(text) = compared(&bench) else {
         return;
@@ -93,7 +92,7 @@ fn a_ledger_is_varied_on_purpose_and_answered() {
 
 #[test]
 fn tls_is_varied_by_the_url_alone() {
-    let (_, certificate, key) = create_certificates("Authority of the kits");
+    let [_, certificate, key] = create_certificates("Authority of the kits");
     let options = EmbeddedOptions {
         files: vec![
             ("server.crt".into(), certificate.into_bytes()),
@@ -119,8 +118,7 @@ fn tls_is_varied_by_the_url_alone() {
 
 #[test]
 fn replication_waits_as_each_variant_says() {
-    let bench = TestBench::new("kit_replication");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("kit_replication", 1);
     // Without a standby no commit waits, but each session has its value.
     ok_stdout(&run_kit(
         &bench,

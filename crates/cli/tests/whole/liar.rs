@@ -164,8 +164,7 @@ fn account(bench: &TestBench, lie: Lie) -> LedgerAccount {
 
 #[test]
 fn a_ledger_finds_what_a_proxy_drops_doubles_or_reorders() {
-    let bench = TestBench::new("liar_proxy");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded("liar_proxy", 4);
     (0..rounds()).for_each(|_| find_all_lies(&bench));
 }
 

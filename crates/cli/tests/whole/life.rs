@@ -51,9 +51,7 @@ fn the_main_commands_work_in_sequence() {
     open_loop_report.assert_contains("Stored in");
     ok_stdout(&bench.prony("check tpcb")).assert_contains("balances-accounts-history");
     assert_eq!(
-        ok_stdout(&bench.prony_without_server("runs"))
-            .lines()
-            .count(),
+        ok_stdout(&bench.prony_without_server()).lines().count(),
         3,
         "a header and two runs"
     );
@@ -71,8 +69,7 @@ fn the_main_commands_work_in_sequence() {
 
 #[test]
 fn a_signal_ends_a_run_with_its_partial_result() {
-    let bench = TestBench::new("signals");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("signals", 1);
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
         // One of its transactions and the drop would wait for each other.
@@ -94,8 +91,7 @@ fn a_signal_ends_a_run_with_its_partial_result() {
 /// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.
 #[test]
 fn refused_and_invalid_runs_have_their_own_exit_codes() {
-    let bench = TestBench::new("read_only");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("read_only", 1);
     let mistyped = bench.home.join("mistyped.sql");
     fs::write(
         &mistyped,
@@ -132,7 +128,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         assert_eq!(code, Some(4), "{arguments}: {stderr}");
         assert!(stderr.contains(expected), "{arguments}: {stderr}");
     }
-    let runs = ok_stdout(&bench.prony_without_server("runs"));
+    let runs = ok_stdout(&bench.prony_without_server());
     assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
 
     // Read-only sessions may become writable again if an outage is expected.
@@ -152,15 +148,14 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
 
 #[test]
 fn a_killed_run_keeps_its_measurements() {
-    let bench = TestBench::new("killed");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("killed", 1);
     let mut child = bench.long_run();
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    ok_stdout(&bench.prony_without_server()).assert_contains("partial");
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -177,8 +172,7 @@ fn a_killed_run_keeps_its_measurements() {
 
 #[test]
 fn a_closed_pipe_is_not_an_error() {
-    let bench = TestBench::new("pipes");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("pipes", 1);
     ok_stdout(&bench.prony("run select-only --transactions 10"));
     for arguments in ["show last --full", "show last --json", "--help"] {
         let mut child = bench
@@ -284,8 +278,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
 fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const CAP_IPC_LOCK: libc::c_ulong = 14;
     const LOCKED_BYTES: u64 = 256 * 1024;
-    let bench = TestBench::new("locked_memory");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("locked_memory", 1);
     let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);

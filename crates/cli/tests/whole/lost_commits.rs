@@ -168,8 +168,7 @@ pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl Fn
 
 #[test]
 fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() {
-    let bench = TestBench::new("liar");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded("liar", 4);
     let mut control = bench.control();
     let run_with = |sql: &str| {
         let sql = sql.to_owned();

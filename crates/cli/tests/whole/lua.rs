@@ -2,7 +2,7 @@
 
 use crate::common::assert_hidden;
 use crate::sysbench::{Driver, create_database};
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -21,22 +21,20 @@ impl LuaBench {
     /// A database on the shared MariaDB.
     pub fn maria(name: &str) -> LuaBench {
         let (_, arguments, password) = create_database(Driver::Mysql, name);
-        LuaBench::new(name, arguments, password)
+        LuaBench::new(arguments, password)
     }
 
     pub fn postgres(name: &str) -> LuaBench {
         let (_, arguments, password) = create_database(Driver::Pgsql, name);
-        LuaBench::new(name, arguments, password)
+        LuaBench::new(arguments, password)
     }
 
     /// Creates the folder; `arguments` are sysbench's options for the server and the login.
-    pub fn new(name: &str, arguments: Vec<String>, password: String) -> LuaBench {
-        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
+    pub fn new(arguments: Vec<String>, password: String) -> LuaBench {
         LuaBench {
             arguments,
             password,
-            home,
+            home: TestFolder::create(),
         }
     }
 
@@ -89,12 +87,6 @@ impl LuaBench {
         files
             .filter_map(|file| extension(file.expect("a file").path()))
             .collect()
-    }
-}
-
-impl Drop for LuaBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 

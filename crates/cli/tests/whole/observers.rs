@@ -15,12 +15,6 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    bench
-}
-
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
@@ -45,7 +39,7 @@ fn sum_samples(body: &str, series: &str) -> Option<f64> {
 
 #[test]
 fn prometheus_can_scrape_a_run() {
-    let bench = loaded_bench("looking_on");
+    let bench = TestBench::loaded("looking_on", 2);
     let arguments =
         "run tpcb --clients 2 --duration 5m --warmup 0s --rate 50 --metrics-listen 127.0.0.1:0";
     let mut command = bench.command(arguments);
@@ -128,7 +122,7 @@ fn prometheus_can_scrape_a_run() {
 /// All runs of an experiment share one address, which is also served between the runs.
 #[test]
 fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
-    let bench = loaded_bench("looking_on_pauses");
+    let bench = TestBench::loaded("looking_on_pauses", 2);
     let plan = bench.home.join("paused.toml");
     // The command between the runs waits until the test has scraped the page.
     let continue_file = bench.home.join("continue");
@@ -216,7 +210,7 @@ fn an_invalid_metrics_address_is_refused_first() {
 
 #[test]
 fn a_plan_can_disable_observation() {
-    let bench = loaded_bench("looking_on_plan");
+    let bench = TestBench::loaded("looking_on_plan", 2);
     let plan = bench.home.join("dark.toml");
     let text = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nduration = \"1s\"\n\
                 [observe]\nserver = false\nmetrics_listen = \"0\"\n";
@@ -235,7 +229,7 @@ fn a_plan_can_disable_observation() {
 
 #[test]
 fn distributions_and_server_seconds_can_be_exported() {
-    let bench = loaded_bench("looking_on_after");
+    let bench = TestBench::loaded("looking_on_after", 2);
     let run = bench.run("run tpcb --clients 2 --duration 5s");
     let log = ok_stdout(&bench.prony_without_server("show last --hdr-log"));
     let mut tags = Vec::new();
@@ -287,7 +281,7 @@ fn run_on_terminal(bench: &TestBench, variables: &str, arguments: &str) -> Vec<u
 
 #[test]
 fn a_terminal_shows_charts_and_a_dumb_terminal_shows_lines() {
-    let bench = loaded_bench("looking_on_terminal");
+    let bench = TestBench::loaded("looking_on_terminal", 2);
     let url = bench.url.replace(&format!(":{}@", bench.password), "@");
     let arguments = format!("run tpcb --url {url} --clients 2 --duration 4s --no-store");
     let view = run_on_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &arguments);

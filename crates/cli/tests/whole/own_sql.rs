@@ -4,7 +4,7 @@ use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
     total_figures,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
@@ -54,9 +54,8 @@ const LOOK: &str = "\\set customer random(1, 100)\n\\if :customer > 0\n\
 /// Writes the plan and its file; returns the plan's path.
 fn write_plan(home: &Path, insert: &str) -> String {
     std::fs::create_dir_all(home.join("sql")).expect("a folder");
-    std::fs::write(home.join("sql/look.sql"), LOOK).expect("a file");
-    let path = home.join("orders.toml");
-    std::fs::write(&path, PLAN.replace("{insert}", insert)).expect("a file");
+    home.write("sql/look.sql", LOOK);
+    let path = home.write("orders.toml", PLAN.replace("{insert}", insert));
     path.display().to_string()
 }
 
@@ -94,8 +93,7 @@ fn write_wide_plan(home: &Path) -> String {
         "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"wide\"\nsql = '''\n\\set a random(1, 9)\n\
          SELECT 1 IN ({list});\n'''\n[run]\nclients = 1\ntransactions = 2\n"
     );
-    let path = home.join("wide.toml");
-    std::fs::write(&path, plan).expect("a file");
+    let path = home.write("wide.toml", plan);
     path.display().to_string()
 }
 
@@ -292,8 +290,7 @@ fn sessions_have_the_modes_of_the_server() {
 
 #[test]
 fn a_run_on_sql_server_has_its_transactions() {
-    let home = std::env::temp_dir().join(format!("prony-own-sql-tds-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let path = home.join("orders.toml");
     let text = PLAN.replace(
         "{insert}",
@@ -302,7 +299,7 @@ fn a_run_on_sql_server_has_its_transactions() {
     // This server has no values to store in variables.
     let text = text.replace("last_order = :id", "last_order = 7");
     std::fs::create_dir_all(home.join("sql")).expect("a folder");
-    std::fs::write(home.join("sql/look.sql"), LOOK).expect("a file");
+    home.write("sql/look.sql", LOOK);
     std::fs::write(&path, text.replace("BEGIN;", "BEGIN TRANSACTION;")).expect("a file");
     let conversation = Conversation::new("", Vec::new());
     let port = start(CannedProtocol::Tds, conversation).expect("a port");
@@ -326,7 +323,6 @@ fn a_run_on_sql_server_has_its_transactions() {
             .collect();
         assert!(names.contains(&"place order:4, command 4"), "{names:?}");
     }
-    std::fs::remove_dir_all(&home).expect("the folder");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
     stored_runs, total_figures,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{Choice, Run, RunState};
 use prony_test_servers::TestControl;
 use std::process::{Child, Command, Stdio};
@@ -88,7 +88,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         comparison.assert_contains(part);
     }
     comparison.assert_lacks("Why they do not");
-    let listed = ok_stdout(&bench.prony_without_server("runs"));
+    let listed = ok_stdout(&bench.prony_without_server());
     listed.assert_contains("1/4 simple");
     listed.assert_contains("3/4 prepared");
 }
@@ -189,8 +189,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
 /// The first repeat finds the data inconsistent, which the pause before the second repairs.
 #[test]
 fn an_experiment_continues_after_an_invalid_repeat() {
-    let folder = std::env::temp_dir().join(format!("prony-repair-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::create();
     let (waiting, repaired) = (folder.join("waiting"), folder.join("repaired"));
     let between = format!(
         "between = \"test $PRONY_REPEAT = 1 || touch {}; test $PRONY_REPEAT = 1 || until test -e {}; do sleep 0.1; done\"",
@@ -231,7 +230,6 @@ fn an_experiment_continues_after_an_invalid_repeat() {
         let words: Vec<&str> = printed.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}:\n{printed}");
     }
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// The data are inconsistent in every run: those that remain would be invalid too.

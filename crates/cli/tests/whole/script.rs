@@ -35,8 +35,7 @@ fn run_until_aborted(bench: &TestBench, arguments: &str) -> (Run, String) {
 
 #[test]
 fn builtin_scripts_equal_the_native_workloads() {
-    let bench = TestBench::new("script_builtin");
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::loaded("script_builtin", 2);
     for (native, builtin) in [
         ("tpcb", "tpcb-like"),
         ("simple-update", "simple-update"),

@@ -2,13 +2,14 @@
 
 use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, send_signal};
 use prony_assertions::TextAssertions;
+use prony_test_servers::KillOnDrop;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// The program that serves a store; killed when it is dropped.
+/// The program that serves a store.
 struct ServeProcess {
-    child: Child,
+    _process: KillOnDrop,
     address: String,
 }
 
@@ -22,7 +23,10 @@ impl ServeProcess {
         let address = line.split("http://").nth(1);
         let address = address.and_then(|tail| tail.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        ServeProcess { child, address }
+        ServeProcess {
+            _process: KillOnDrop(child),
+            address,
+        }
     }
 
     fn request(&self, path: &str) -> BufReader<TcpStream> {
@@ -37,13 +41,6 @@ impl ServeProcess {
         let mut answer = String::new();
         self.request(path).read_to_string(&mut answer).unwrap();
         answer
-    }
-}
-
-impl Drop for ServeProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -95,8 +92,7 @@ fn assert_shown_by_browser(bench: &TestBench, url: &str) {
 
 #[test]
 fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
-    let bench = TestBench::new("serve");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("serve", 1);
     let mut run = bench.long_run();
     let mut served = ServeProcess::start(&bench);
     let list = served.get("/");

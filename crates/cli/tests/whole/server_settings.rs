@@ -131,8 +131,7 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
 
 #[test]
 fn what_compare_will_refuse_is_said_before_the_first_run() {
-    let bench = TestBench::new("planned_refusal");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("planned_refusal", 1);
     let variants = "[variants.a]\n[variants.b.workload]\nname = \"select-only\"\n";
     let plan = write_plan(&bench.home, "tpcb", variants);
     let expected =

@@ -3,13 +3,13 @@
 use crate::common::{TestBench, connect, ok_stdout, query_number, total_figures};
 
 /// The server, and a store for one test; `None`, with a message, without a server.
-fn sql_server_bench(name: &str) -> Option<TestBench> {
+fn sql_server_bench() -> Option<TestBench> {
     let Ok(urls) = std::env::var("PRONY_TEST_SQLSERVER") else {
         eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
         return None;
     };
     let url = urls.split_whitespace().next().unwrap_or_default();
-    Some(TestBench::at(url.to_owned(), &format!("tds-{name}")))
+    Some(TestBench::at(url.to_owned()))
 }
 
 const PLAN: &str = r#"
@@ -46,7 +46,7 @@ transactions = 30
 
 #[test]
 fn own_transactions_have_values_of_each_type_in_every_mode() {
-    let Some(bench) = sql_server_bench("own") else {
+    let Some(bench) = sql_server_bench() else {
         return;
     };
     let path = bench.home.join("own.toml");
@@ -99,7 +99,7 @@ const LEDGER: &str = "--clients 2 --transactions 30 --warmup 0s --ledger";
 
 #[test]
 fn a_ledger_accounts_for_blocks_and_single_statements() {
-    let Some(bench) = sql_server_bench("ledger") else {
+    let Some(bench) = sql_server_bench() else {
         return;
     };
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));

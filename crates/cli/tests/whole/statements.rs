@@ -5,8 +5,7 @@ use prony_assertions::TextAssertions;
 
 #[test]
 fn each_statement_of_a_transaction_has_its_latency() {
-    let bench = TestBench::new("statement_latency");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("statement_latency", 1);
     let arguments = "run tpcb --clients 2 --transactions 150";
     let run = bench.run(&format!("{arguments} --statement-latency"));
     let figures = total_figures(&run.measured);

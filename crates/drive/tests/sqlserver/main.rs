@@ -8,7 +8,7 @@ mod strict;
 #[allow(dead_code)]
 mod support;
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_document::Product;
 use prony_drive::{DriveResult, run};
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
@@ -215,8 +215,7 @@ fn every_kind_of_encryption_carries_a_load() {
     }
     // By default, a certificate that no trusted authority has signed is refused.
     let (port, received) = start(mock(Encryption::Available));
-    let folder = std::env::temp_dir().join(format!("prony-drive-tds-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = TestFolder::create();
     let other = folder.join("other.pem");
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     std::fs::write(&other, made.cert.pem()).unwrap();
@@ -225,7 +224,6 @@ fn every_kind_of_encryption_carries_a_load() {
         let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?{option}={file}");
         assert!(Control::connect(&target(&url)).is_err(), "{option}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
     assert!(
         received.lock().unwrap().logins.is_empty(),
         "no password was sent"

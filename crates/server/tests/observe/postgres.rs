@@ -68,15 +68,6 @@ fn settings_tables_and_durability_are_read() {
     );
 }
 
-struct KillOnDrop(std::process::Child);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn replicas_and_their_durability_are_observed() {
     let installation = find().expect("PostgreSQL's programs");

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_command_lines_of_every_scenario_are_valid() {
-        let folder = std::env::temp_dir().join(format!("prony-words-{}", std::process::id()));
+        let folder = TestFolder::create();
         std::fs::create_dir_all(folder.join("scenarios")).unwrap();
         for scenario in all_scenarios() {
             for size_share in [1.0, 0.001] {
@@ -275,7 +275,6 @@ mod tests {
                 assert_eq!(plan.drive.warmup, settings.warmup, "{}", scenario.id);
             }
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

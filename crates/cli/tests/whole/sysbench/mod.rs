@@ -4,6 +4,7 @@ mod errors;
 mod flow;
 
 use crate::common::{assert_hidden, connect};
+use prony_assertions::TestFolder;
 use prony_server::Control;
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
@@ -71,7 +72,7 @@ pub fn create_database(driver: Driver, name: &str) -> (String, Vec<String>, Stri
 /// A link named sysbench to Prony, and a database and a store for one test.
 pub struct SysbenchTestBench {
     pub driver: Driver,
-    pub home: PathBuf,
+    pub home: TestFolder,
     pub url: String,
     login: Vec<String>,
     password: String,
@@ -80,9 +81,7 @@ pub struct SysbenchTestBench {
 
 impl SysbenchTestBench {
     pub fn new(driver: Driver, name: &str) -> SysbenchTestBench {
-        let home =
-            std::env::temp_dir().join(format!("prony-sb-{driver:?}-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
+        let home = TestFolder::create();
         let link = home.join("sysbench");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
         let (url, login, password) = create_database(driver, name);
@@ -146,12 +145,6 @@ impl SysbenchTestBench {
             stdout: String::from_utf8(output.stdout).expect("text"),
             stderr: String::from_utf8(output.stderr).expect("text"),
         }
-    }
-}
-
-impl Drop for SysbenchTestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 
