@@ -4,7 +4,9 @@ use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
-use prony_test_servers::{TestControl, restore_signals, shared_mariadb, shared_postgres};
+use prony_test_servers::{
+    TestControl, TestDatabase, restore_signals, shared_mariadb, shared_postgres,
+};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -299,15 +301,6 @@ fn mariadb_is_examined() {
     assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
 }
 
-/// Executes statements that are separated by semicolons.
-fn execute(url: &str, sql: &str) {
-    let target = resolve(url, &Environment::without_home("nobody")).unwrap();
-    let mut control = Control::connect(&target).unwrap();
-    for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
-        control.run(statement);
-    }
-}
-
 /// The statements in the command that mends a finding, if the client of the engine executes it.
 fn statements<'a>(finding: &'a DoctorFinding, client: &str) -> &'a str {
     let command = finding.command.as_deref().unwrap_or_default();
@@ -322,8 +315,7 @@ fn statements<'a>(finding: &'a DoctorFinding, client: &str) -> &'a str {
 fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
     let server = shared_mariadb();
     let root = server.url();
-    execute(
-        &root,
+    TestDatabase::at(&root).execute_all(
         "CREATE DATABASE doctored; CREATE TABLE doctored.t(n INT PRIMARY KEY); \
          CREATE USER doctored@localhost WITH MAX_USER_CONNECTIONS 4; \
          GRANT SELECT ON doctored.* TO doctored@localhost",
@@ -340,7 +332,7 @@ fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
     ] {
         let found = finding(&before, id);
         assert_eq!(found.state, state, "{before:?}");
-        execute(&root, statements(found, "mysql -e"));
+        TestDatabase::at(&root).execute_all(statements(found, "mysql -e"));
     }
     assert_eq!(finding(&before, "data-size").state, DoctorState::Ok);
     let after = examine();
@@ -354,9 +346,7 @@ fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
 fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
     let server = shared_postgres();
     let root = server.url();
-    execute(
-        &root,
-        "CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
+    TestDatabase::at(&root).execute_all("CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
     );
     let url = server.url_for("doctored").replace("postgres@", "doctored@");
     let examine = || {
@@ -371,7 +361,7 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
         let report = examine();
         let found = finding(&report, "max-connections");
         assert_eq!((&*found.value, found.state), (value, next));
-        execute(&root, statements(found, "psql -c"));
+        TestDatabase::at(&root).execute_all(statements(found, "psql -c"));
     }
     let report = examine();
     let found = finding(&report, "max-connections");
@@ -383,10 +373,8 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
 fn sessions_of_other_roles_are_counted_without_pg_monitor() {
     let server = shared_postgres();
     let root = server.url();
-    execute(
-        &root,
-        "CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting",
-    );
+    TestDatabase::at(&root)
+        .execute_all("CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting");
     let url = server.url_for("counting").replace("postgres@", "counting@");
     let free = || -> u64 {
         let report = parse(&prony(&[

@@ -4,7 +4,7 @@
 
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::{Control, Environment, resolve};
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
+use prony_test_servers::{TestControl, TestDatabase, shared_mariadb, shared_postgres};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -184,22 +184,12 @@ fn words(lines: &[String]) -> String {
     lines.join(" ")
 }
 
-fn execute(url: &str, sql: &str) {
-    let target = resolve(url, &Environment::without_home("nobody")).unwrap();
-    let mut control = Control::connect(&target).unwrap();
-    for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
-        control.run(statement);
-    }
-}
-
 #[test]
 fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
     let home = Home(TestFolder::create());
     let server = shared_postgres();
-    execute(
-        &server.url(),
-        "CREATE DATABASE wrong; CREATE ROLE weak LOGIN; CREATE DATABASE loaded",
-    );
+    TestDatabase::at(&server.url())
+        .execute_all("CREATE DATABASE wrong; CREATE ROLE weak LOGIN; CREATE DATABASE loaded");
     let url = server.url_for("wrong");
     let weak = url.replace("postgres@", "weak@");
     let missing = server.url_for("nosuch");
@@ -264,9 +254,7 @@ fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
 fn errors_on_mariadb_have_three_lines_and_commands_for_that_server() {
     let home = Home(TestFolder::create());
     let server = shared_mariadb();
-    execute(
-        &server.url(),
-        "CREATE DATABASE wrong; CREATE USER weak@localhost; GRANT SELECT ON wrong.* TO weak@localhost",
+    TestDatabase::at(&server.url()).execute_all("CREATE DATABASE wrong; CREATE USER weak@localhost; GRANT SELECT ON wrong.* TO weak@localhost",
     );
     let url = server.url_for("root", "wrong");
     let weak = server.url_for("weak", "wrong");

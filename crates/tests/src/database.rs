@@ -76,6 +76,14 @@ impl TestDatabase {
         self.control().execute(sql).expect(sql);
     }
 
+    /// Executes statements that are separated by semicolons.
+    pub fn execute_all(&self, sql: &str) {
+        let mut control = self.control();
+        for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
+            control.run(statement);
+        }
+    }
+
     pub fn query_number(&self, sql: &str) -> i64 {
         self.query_text(sql).parse().expect("a number")
     }

@@ -88,8 +88,7 @@ fn a_run_beside_other_clients_says_so() {
 #[test]
 fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
     let bench = TestBench::loaded("extreme_numbers", 1);
-    let write =
-        |name: &str, text: &str| std::fs::write(bench.home.join(name), text).expect("a file");
+    let write = |name: &str, text: &str| bench.home.write(name, text);
     write(
         "many.tcl",
         "dbset db pg\nvuset vu 2147483647\nvucreate\nvurun\n",
@@ -213,7 +212,7 @@ fn latency_does_not_include_connecting() {
 fn exit_on_abort_ends_the_run_and_names_the_thread() {
     let bench = TestBench::loaded("pgbench_abort", 1);
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
-    std::fs::write(bench.home.join("one.sql"), script).expect("a file");
+    bench.home.write("one.sql", script);
     let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
@@ -227,7 +226,7 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
 #[test]
 fn invalid_utf_8_is_refused() {
     let bench = TestBench::loaded("pgbench_bytes", 1);
-    std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
+    bench.home.write("raw.sql", b"select '\xe9';\n");
     let output = pgbench(&bench, "-n -t 1 -f raw.sql");
     assert_eq!(output.status.code(), Some(1));
     let stderr = stderr_text(&output);

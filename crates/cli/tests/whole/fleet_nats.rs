@@ -245,8 +245,7 @@ fn users_keys_and_tls_of_nats() {
     let bench = TestBench::new("fleet_nats_login");
     let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a key");
     let file = |name: &str, text: &str| {
-        let path = bench.home.join(name);
-        std::fs::write(&path, text).expect("a file");
+        let path = bench.home.write(name, text);
         path.display().to_string()
     };
     let certificate = file("cert.pem", &certified.cert.pem());

@@ -203,8 +203,9 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
 #[test]
 fn a_machine_that_two_commands_reach_is_refused() {
     let bench = TestBench::new("fleet_same");
-    let file = bench.home.join("boot_id");
-    std::fs::write(&file, "11111111-2222-3333-4444-555555555555\n").expect("a file");
+    let file = bench
+        .home
+        .write("boot_id", "11111111-2222-3333-4444-555555555555\n");
     let mount = format!(
         "mount --bind {} /proc/sys/kernel/random/boot_id",
         file.display()

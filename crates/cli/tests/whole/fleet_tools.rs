@@ -115,8 +115,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let bench = TestBench::new("tools_refused");
     ok_stdout(&output(&bench, pgbench(&bench, 0, "-i -q")));
     let script = |name: &str, text: &str| {
-        let file = bench.home.join(name);
-        std::fs::write(&file, text).expect("a file");
+        let file = bench.home.write(name, text);
         file.display().to_string()
     };
     let shell = script("shell.sql", "\\setshell x echo 1\nselect :x;\n");
@@ -218,8 +217,7 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
         missing.stderr.assert_lacks("panicked");
         let text = missing.failed_stdout(1);
         text.assert_contains("FATAL: ").assert_contains("sbtest1");
-        let script = bench.home.join("own.lua");
-        std::fs::write(&script, "function event() end\n").expect("a file");
+        let script = bench.home.write("own.lua", "function event() end\n");
         let refused = run(
             2,
             &format!("{} --threads=2 --events=1 run", script.display()),

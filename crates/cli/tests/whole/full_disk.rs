@@ -64,7 +64,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     stdout.assert_contains("transactions/s committed");
 
-    ok_stdout(&bench.prony_without_server()).assert_contains("partial");
+    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

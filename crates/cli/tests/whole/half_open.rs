@@ -366,7 +366,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         let arguments =
             "run script --file sleep.sql --clients 2 --duration 5m --warmup 0s --grace 2s";
         let mut command = bench.command(arguments);
-        std::fs::write(bench.home.join("sleep.sql"), SLEEP_SCRIPT).expect("a script");
+        bench.home.write("sleep.sql", SLEEP_SCRIPT);
         command.current_dir(&bench.home).args(["--url", &bench.url]);
         let (child, _) = crate::common::start_run(command);
         let mut child = RunningCommand(Some(child));

@@ -180,8 +180,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
         .replace("timeout 82", "timeout 3")
         .replace("pause = \"10s\"", "pause = \"1s\"");
     assert_ne!(short, text);
-    let plan = bench.home.join("backup.toml");
-    std::fs::write(&plan, short).expect("a file");
+    let plan = bench.home.write("backup.toml", short);
     let run = |url: &str, password: &str, options: &str| {
         let mut command = bench.command(&format!("run {} {options} --url", plan.display()));
         let path = std::env::var("PATH").unwrap_or_default();
@@ -245,8 +244,7 @@ fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
         .lines()
         .find(|line| line.starts_with("restart = "));
     let plan_text = plan_text.replace(restart.expect("a command"), &between);
-    let plan = bench.home.join("schema.toml");
-    std::fs::write(&plan, plan_text).expect("a file");
+    let plan = bench.home.write("schema.toml", plan_text);
     let mut command = bench.command(&format!("run {} {SHORT}", plan.display()));
     command.args(["--url", &bench.url]);
     let mut child = command.spawn().expect("it starts");

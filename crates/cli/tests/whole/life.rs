@@ -51,7 +51,9 @@ fn the_main_commands_work_in_sequence() {
     open_loop_report.assert_contains("Stored in");
     ok_stdout(&bench.prony("check tpcb")).assert_contains("balances-accounts-history");
     assert_eq!(
-        ok_stdout(&bench.prony_without_server()).lines().count(),
+        ok_stdout(&bench.prony_without_server("runs"))
+            .lines()
+            .count(),
         3,
         "a header and two runs"
     );
@@ -128,7 +130,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         assert_eq!(code, Some(4), "{arguments}: {stderr}");
         assert!(stderr.contains(expected), "{arguments}: {stderr}");
     }
-    let runs = ok_stdout(&bench.prony_without_server());
+    let runs = ok_stdout(&bench.prony_without_server("runs"));
     assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
 
     // Read-only sessions may become writable again if an outage is expected.
@@ -155,7 +157,7 @@ fn a_killed_run_keeps_its_measurements() {
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
-    ok_stdout(&bench.prony_without_server()).assert_contains("partial");
+    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(

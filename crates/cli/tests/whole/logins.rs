@@ -64,8 +64,7 @@ impl TlsServer {
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().run(grant);
         let file = |name: &str, text: String| {
-            let path = bench.home.join(name);
-            std::fs::write(&path, text).expect("a file");
+            let path = bench.home.write(name, text);
             path
         };
         TlsServer {

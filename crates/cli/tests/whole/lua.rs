@@ -39,7 +39,7 @@ impl LuaBench {
     }
 
     pub fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.home.join(name), text).expect("a file");
+        self.home.write(name, text);
     }
 
     /// Runs `prony sysbench`; returns the exit code (-1 after a signal), stdout and stderr.

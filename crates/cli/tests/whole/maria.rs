@@ -294,7 +294,7 @@ fn assert_independent_of_init_connect(bench: TestBench, mut control: Control) {
     let script = "function prepare() sysbench.sql.driver():connect():query('insert into sbtest1 values (9000000, 1, 2, 3)') end\n\
         function thread_init() con = sysbench.sql.driver():connect() end\n\
         function event() con:query('insert into sbtest1 (k) values (4)') end\n";
-    std::fs::write(bench.home.join("own.lua"), script).expect("a script");
+    bench.home.write("own.lua", script);
     let login = format!(
         "--mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=plain --mysql-password={password} --mysql-db=odd"
     );
@@ -323,8 +323,7 @@ fn assert_independent_of_init_connect(bench: TestBench, mut control: Control) {
          diset tpcc maria_dbase hammer\nbuildschema\nvudestroy\ndiset tpcc maria_driver timed\n\
          diset tpcc maria_rampup 1\ndiset tpcc maria_duration 1\nloadscript\nvuset vu 2\nvurun\nvudestroy\n"
     );
-    let path = bench.home.join("script.tcl");
-    std::fs::write(&path, hammer).expect("a script");
+    let path = bench.home.write("script.tcl", hammer);
     let mut command = bench.command(&format!("hammerdbcli auto {}", path.display()));
     let output = command.env("PRONY_HAMMERDB_MINUTE", "2s").output();
     std::fs::remove_file(&path).expect("the file exists");

@@ -27,8 +27,7 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "noise");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let plan = bench.home.join("noise.toml");
-    std::fs::write(&plan, PLAN).expect("a plan");
+    let plan = bench.home.write("noise.toml", PLAN);
     let neighbours = start_neighbours();
     let printed = ok_stdout(&bench.prony(&format!("run {}", plan.display())));
     drop(neighbours);

@@ -52,8 +52,7 @@ const LOOK: &str = "\\set customer random(1, 100)\n\\if :customer > 0\n\
                     \\else\nSELECT 1;\n\\endif\n";
 
 /// Writes the plan and its file; returns the plan's path.
-fn write_plan(home: &Path, insert: &str) -> String {
-    std::fs::create_dir_all(home.join("sql")).expect("a folder");
+fn write_plan(home: &TestFolder, insert: &str) -> String {
     home.write("sql/look.sql", LOOK);
     let path = home.write("orders.toml", PLAN.replace("{insert}", insert));
     path.display().to_string()
@@ -87,7 +86,7 @@ fn assert_executed(run: &Run, control: &mut Control) {
 }
 
 /// A plan whose statement has more parameters than 16 bits count, which only the simple protocol can send.
-fn write_wide_plan(home: &Path) -> String {
+fn write_wide_plan(home: &TestFolder) -> String {
     let list = vec![":a"; 70_000].join(",");
     let plan = format!(
         "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"wide\"\nsql = '''\n\\set a random(1, 9)\n\
@@ -291,16 +290,14 @@ fn sessions_have_the_modes_of_the_server() {
 #[test]
 fn a_run_on_sql_server_has_its_transactions() {
     let home = TestFolder::create();
-    let path = home.join("orders.toml");
     let text = PLAN.replace(
         "{insert}",
         "INSERT INTO orders (customer, amount) VALUES (:customer, :amount);",
     );
     // This server has no values to store in variables.
     let text = text.replace("last_order = :id", "last_order = 7");
-    std::fs::create_dir_all(home.join("sql")).expect("a folder");
     home.write("sql/look.sql", LOOK);
-    std::fs::write(&path, text.replace("BEGIN;", "BEGIN TRANSACTION;")).expect("a file");
+    let path = home.write("orders.toml", text.replace("BEGIN;", "BEGIN TRANSACTION;"));
     let conversation = Conversation::new("", Vec::new());
     let port = start(CannedProtocol::Tds, conversation).expect("a port");
     let url = format!("sqlserver://u:p@127.0.0.1:{port}/bench?encrypt=false");

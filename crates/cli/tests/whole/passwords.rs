@@ -108,7 +108,7 @@ fn a_right_password_appears_nowhere() {
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     }
-    let stored = ok_stdout(&bench.prony_without_server());
+    let stored = ok_stdout(&bench.prony_without_server("runs"));
     assert_eq!(
         stored.lines().count(),
         1 + 2 * PASSWORD_SOURCES.len(),

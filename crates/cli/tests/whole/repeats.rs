@@ -31,8 +31,7 @@ fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
 
 fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
     ok_stdout(&bench.prony("load select-only --scale 1"));
-    let path = bench.home.join("plan.toml");
-    std::fs::write(&path, plan).expect("a file");
+    let path = bench.home.write("plan.toml", plan);
     (bench, path.display().to_string())
 }
 
@@ -88,7 +87,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         comparison.assert_contains(part);
     }
     comparison.assert_lacks("Why they do not");
-    let listed = ok_stdout(&bench.prony_without_server());
+    let listed = ok_stdout(&bench.prony_without_server("runs"));
     listed.assert_contains("1/4 simple");
     listed.assert_contains("3/4 prepared");
 }

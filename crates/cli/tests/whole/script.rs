@@ -14,8 +14,7 @@ const HISTORY_SQL: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDE
 
 /// Writes a script; returns its path.
 fn write_script(bench: &TestBench, name: &str, text: &str) -> String {
-    let path = bench.home.join(name);
-    std::fs::write(&path, text).expect("a file");
+    let path = bench.home.write(name, text);
     path.display().to_string()
 }
 

@@ -49,8 +49,7 @@ fn own_transactions_have_values_of_each_type_in_every_mode() {
     let Some(bench) = sql_server_bench() else {
         return;
     };
-    let path = bench.home.join("own.toml");
-    std::fs::write(&path, PLAN).expect("a file");
+    let path = bench.home.write("own.toml", PLAN);
     let mut control = connect(&bench.url);
     for mode in ["simple", "extended", "prepared"] {
         for sql in [

@@ -4,8 +4,10 @@
 //! The generator has a fixed seed, so that each test is deterministic. [`healthy`] simulates runs without a
 //! fault; [`sick`] lists the faults with the smallest size that is promised to be found.
 
+mod distributions;
 mod found_faults;
 mod healthy;
+#[path = "../random/mod.rs"]
 mod random;
 #[allow(dead_code)]
 #[path = "../../src/sample.rs"]

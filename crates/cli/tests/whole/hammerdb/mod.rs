@@ -90,8 +90,7 @@ impl HammerdbCli {
     }
 
     pub fn execute_file(&self, script: &str) -> Output {
-        let path = self.bench.home.join("script.tcl");
-        std::fs::write(&path, script).expect("a file");
+        let path = self.bench.home.write("script.tcl", script);
         let mut command = self.command();
         let output = command.arg("auto").arg(&path).output().expect("it starts");
         // The script contains the passwords.

@@ -125,7 +125,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
     prepare.ok_stdout();
     let script = "function thread_init() con = sysbench.sql.driver():connect() end\n\
                   function event() con:query('SELECT 1') end\n";
-    std::fs::write(bench.home.join("one.lua"), script).expect("a file");
+    bench.home.write("one.lua", script);
     for (ignored, test) in [
         ("all", "--table-size=100 oltp_read_only"),
         (
