@@ -262,14 +262,14 @@ impl Progress for StopAt<'_> {
 /// Kills the server once this many rows have been sent.
 pub struct KillAt<'a> {
     pub rows: u64,
-    pub server: &'a EmbeddedPostgres,
+    pub kill: &'a (dyn Fn() + Sync),
     pub is_killed: &'a AtomicBool,
 }
 
 impl Progress for KillAt<'_> {
     fn update(&self, step: &ProgressUpdate) {
         if step.rows_done > self.rows && !self.is_killed.swap(true, Ordering::Relaxed) {
-            self.server.kill();
+            (self.kill)();
         }
     }
 }
