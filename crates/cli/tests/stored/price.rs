@@ -294,15 +294,8 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
 
 #[test]
 fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
-    let home = Home::new();
-    let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps
-        .iter()
-        .map(|tps| home.store_next_run(*tps, 8.0))
-        .collect();
-    add_to_experiment(&home, &ids);
+    let (home, ids, prices) = home_with_experiment();
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
-    let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
         let text = home.run(&all, 0);
@@ -372,7 +365,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 }
 
 /// A home with six runs of an experiment with two variants, and a sheet that names none of them.
-fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
+fn home_with_experiment() -> (Home, Vec<String>, String) {
     let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
@@ -413,7 +406,7 @@ fn price_runs(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
 
 #[test]
 fn variants_without_a_configuration_are_listed_and_the_others_priced() {
-    let (home, ids, prices) = home_with_experiment("partly");
+    let (home, ids, prices) = home_with_experiment();
     let experiment = ids[0].as_str();
     // The sheet names only a run of the first variant.
     let named = home.write_file("named.toml", &sheet([experiment, "y"], "2026-11"));
@@ -428,7 +421,7 @@ fn variants_without_a_configuration_are_listed_and_the_others_priced() {
 
 #[test]
 fn repeats_named_for_two_configurations_are_priced_alone() {
-    let (home, ids, prices) = home_with_experiment("apart");
+    let (home, ids, prices) = home_with_experiment();
     let [small, big] = [("small", 0), ("big", 4)].map(|(name, run)| format!("{name}={}", ids[run]));
     let point = |name: &str, tps: f64, runs: usize| (name.to_owned(), tps, runs);
     let expected = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
@@ -463,7 +456,7 @@ fn repeats_named_for_two_configurations_are_priced_alone() {
 
 #[test]
 fn a_remark_says_that_a_run_selects_its_repeats() {
-    let (home, ids, prices) = home_with_experiment("taken");
+    let (home, ids, prices) = home_with_experiment();
     let (id, small) = (&ids[4], format!("small={}", ids[4]));
     let text = home.run(&["price", "--sheet", &prices, &small], 0);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -482,7 +475,7 @@ fn a_remark_says_that_a_run_selects_its_repeats() {
 
 #[test]
 fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
-    let (home, ids, prices) = home_with_experiment("short");
+    let (home, ids, prices) = home_with_experiment();
     let small = format!("small={}", ids[0]);
     let load = |tps: &str| {
         let text = home.run(&["price", "--sheet", &prices, "--rate", tps, &small], 0);

@@ -8,13 +8,13 @@ use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
-use prony_session::{Db, DbError, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Outcome, Program};
 use prony_test_servers::{TestControl, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{TestObserver, engines, job, plan, user};
+use support::{TestObserver, engines, job, plan, repeat_with};
 
 const CLIENTS: u32 = 8;
 
@@ -48,37 +48,19 @@ struct CountingStatements {
 }
 
 /// A transaction that increments a counter in its client's row.
-struct CounterProgram(Arc<CountingStatements>);
-
-impl CounterProgram {
-    fn new() -> CounterProgram {
-        let mut set = StatementIds::new();
-        CounterProgram(Arc::new(CountingStatements {
-            echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
-            begin: set.add("begin"),
-            add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
-            read: set.add("select id, n, note from counts where id = $1"),
-            commit: set.add("commit"),
-            read_two: set.add("select id, n from counts where id in ($1, $2) order by id"),
-        }))
-    }
-}
-
-impl Program for CounterProgram {
-    fn kinds(&self) -> &[&'static str] {
-        &["count"]
-    }
-
-    fn create_user(&self, id: UserId, mut db: Db) -> User {
-        let statements = self.0.clone();
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = count(&mut db, &statements, i64::from(id.client)).await;
-                db.end(result).await?;
-            }
-        })
-    }
+fn counter_program() -> impl Program {
+    let mut set = StatementIds::new();
+    let statements = CountingStatements {
+        echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
+        begin: set.add("begin"),
+        add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
+        read: set.add("select id, n, note from counts where id = $1"),
+        commit: set.add("commit"),
+        read_two: set.add("select id, n from counts where id in ($1, $2) order by id"),
+    };
+    repeat_with(statements, |db, id, statements| {
+        Box::pin(count(db, statements, i64::from(id.client)))
+    })
 }
 
 async fn count(
@@ -164,12 +146,7 @@ fn check_every_mode(url: &str) {
             let (mut control, target) = prepare(url, "drive_modes");
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
-            let driven = drive_until(
-                &CounterProgram::new(),
-                &plan,
-                &target,
-                &AtomicBool::new(false),
-            );
+            let driven = drive_until(&counter_program(), &plan, &target, &AtomicBool::new(false));
             let tally = driven.collected.measured.all_kinds();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(tally.failed, 0, "{mode:?} {io:?}: {errors:?}");
@@ -252,7 +229,7 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
     for io in engines() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let (mut control, target) = prepare(&server.url(), "drive_killed");
-            let program = CounterProgram::new();
+            let program = counter_program();
             let interrupt = AtomicBool::new(false);
             let plan = plan_with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {

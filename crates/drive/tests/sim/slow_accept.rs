@@ -44,7 +44,7 @@ fn events_before_all_clients_are_connected_are_handled() {
         let mut plan = plan(3, 0.1);
         plan.reconnect = reconnect;
         let server = SlowForClient2(Arc::clone(&connects));
-        let driven = drive(&Selects::new(), &plan, server);
+        let driven = drive(&selects(), &plan, server);
         let tally = driven.collected.measured.all_kinds();
         let events: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
         let found = (connects.load(Ordering::Relaxed), tally.failed, &*events);
@@ -80,7 +80,7 @@ fn simulate_with_2s_timeout(
     plan: &DrivePlan,
     server: impl SimServer + Send,
 ) -> DriveResult {
-    simulate_with_timeout(2, hosts, &Selects::new(), plan, server).unwrap()
+    simulate_with_timeout(2, hosts, &selects(), plan, server).unwrap()
 }
 
 /// Runs with a time-out of `timeout_s` for each connection attempt.
@@ -239,7 +239,7 @@ fn full_backlog() -> impl SimServer + Send {
 
 #[test]
 fn a_full_backlog_does_not_extend_the_time_to_connect() {
-    let (server, program) = (full_backlog(), Selects::new());
+    let (server, program) = (full_backlog(), selects());
     let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
     let error = driven.map(drop).expect_err("one client is not accepted");
     error.to_string().assert_contains("1 of 2 connections");
@@ -269,7 +269,7 @@ fn a_server_that_refuses_all_connections_is_an_error_before_the_run() {
         accept: |_| accept_unless(true),
         statement: |_, _: &[u8], _, _: &mut Vec<Answer>| {},
     };
-    let error = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
+    let error = simulate(&selects(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
     let text = error.to_string();
     text.assert_contains("0 of 2 connections");
     text.assert_contains("Connection refused");

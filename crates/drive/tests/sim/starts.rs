@@ -90,7 +90,7 @@ fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     });
     let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
-    let driven = drive(&Selects::new(), &plan, server);
+    let driven = drive(&selects(), &plan, server);
     let failed = driven.events.iter();
     let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
@@ -119,7 +119,7 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         // Each client has a start every 300 ms.
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
-        let driven = drive(&Selects::new(), &plan, server);
+        let driven = drive(&selects(), &plan, server);
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
@@ -164,7 +164,7 @@ impl SampleListener for RecordingListener {
 #[test]
 fn a_listener_receives_every_sample_with_its_client() {
     let record = Arc::new(Mutex::new(ListenerRecord::default()));
-    let (program, plan, target) = (Selects::new(), plan_with_starts_for_1_s(3), target());
+    let (program, plan, target) = (selects(), plan_with_starts_for_1_s(3), target());
     let new_listener =
         |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
     let job = DriveJob {
@@ -197,7 +197,7 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
     let record = Arc::new(Mutex::new(ListenerRecord::default()));
     let new_listener =
         |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
-    let (program, target) = (Selects::new(), target());
+    let (program, target) = (selects(), target());
     let mut plan = plan_with_starts_for_1_s(5);
     plan.pace = evenly(300.0);
     let job = DriveJob {

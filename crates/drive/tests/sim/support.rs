@@ -87,36 +87,6 @@ pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
     })
 }
 
-/// A program whose users execute one statement per transaction, without end.
-pub struct Selects {
-    statement: Arc<Statement>,
-}
-
-impl Selects {
-    pub fn new() -> Self {
-        Selects {
-            statement: Arc::new(StatementIds::new().add("SELECT 1")),
-        }
-    }
-}
-
-impl Program for Selects {
-    fn kinds(&self) -> &[&'static str] {
-        &["select"]
-    }
-
-    fn create_user(&self, _: UserId, mut db: Db) -> User {
-        let statement = self.statement.clone();
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
-                db.end(result).await?;
-            }
-        })
-    }
-}
-
 /// A user that executes this until it must end.
 pub fn user(body: impl Future<Output = Result<(), UserExit>> + 'static) -> User {
     Box::pin(async move { body.await.err().unwrap_or(UserExit::Finished) })
@@ -136,14 +106,32 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
 
 /// A program whose users repeat one body.
 pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
-    ClosureProgram(move |_, mut db: Db| -> User {
+    repeat_with(body, |db, _, body| body(db))
+}
+
+/// A program whose users repeat one body, to which they share something such as its statements.
+pub fn repeat_with<T: Send + Sync + 'static>(
+    shared: T,
+    body: for<'a> fn(&'a mut Db, UserId, &'a T) -> Body<'a>,
+) -> impl Program {
+    let shared = Arc::new(shared);
+    ClosureProgram(move |id, mut db: Db| -> User {
+        let shared = Arc::clone(&shared);
         user(async move {
             loop {
                 db.start(0).await?;
-                let result = body(&mut db).await;
+                let result = body(&mut db, id, &shared).await;
                 db.end(result).await?;
             }
         })
+    })
+}
+
+/// A program whose users execute one statement per transaction, without end.
+pub fn selects() -> impl Program {
+    let statement = StatementIds::new().add("SELECT 1");
+    repeat_with(statement, |db, _, statement| {
+        Box::pin(async move { db.exec(statement, &[]).await.map(|_| Outcome::Committed) })
     })
 }
 
@@ -240,9 +228,9 @@ pub fn drive(
     driven
 }
 
-/// Runs [`Selects`] on a server that answers every statement after this time.
+/// Runs [`selects`] on a server that answers every statement after this time.
 pub fn drive_selects(plan: &DrivePlan, delay_ns: u64) -> DriveResult {
-    drive(&Selects::new(), plan, replies_after(delay_ns))
+    drive(&selects(), plan, replies_after(delay_ns))
 }
 
 /// The I/O engines available on this machine.

@@ -28,7 +28,7 @@ fn a_pinned_certificate_is_accepted_whatever_its_name() {
         Some("7")
     );
     let plan = plan_with(QueryMode::Prepared, engines()[0], 2);
-    assert_all_committed(&drive(&CounterProgram::new(), &plan, &target), 2, "pinned");
+    assert_all_committed(&drive(&counter_program(), &plan, &target), 2, "pinned");
     let logins = &received.lock().unwrap().logins;
     assert!(logins.len() == 1 + CLIENTS as usize && logins.iter().all(|login| login.is_over_tls));
 }

@@ -52,7 +52,7 @@ fn a_strict_connection_carries_control_load_and_every_mode() {
         for mode in MODES {
             for io in engines() {
                 let plan = plan_with(mode, io, 3);
-                let driven = drive(&CounterProgram::new(), &plan, &target);
+                let driven = drive(&counter_program(), &plan, &target);
                 assert_all_committed(&driven, 3, &format!("{option} {mode:?} {io:?}"));
             }
         }
@@ -129,7 +129,7 @@ fn a_strict_login_is_routed_to_a_strict_server() {
         Some("7")
     );
     let plan = plan_with(QueryMode::Prepared, engines()[0], 2);
-    assert_all_committed(&drive(&CounterProgram::new(), &plan, &target), 2, "routed");
+    assert_all_committed(&drive(&counter_program(), &plan, &target), 2, "routed");
     assert!(first.received.lock().unwrap().requests.is_empty());
     let received = other.received.lock().unwrap();
     assert_eq!(received.logins.len(), 1 + CLIENTS as usize);
