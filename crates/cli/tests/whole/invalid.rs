@@ -113,35 +113,25 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
-    let bench = TestBench::loaded("replaced", 2);
-    let valid_run = bench.run("run select-only --clients 2 --duration 1s");
-    assert_severity(&valid_run, "tables-replaced", None);
-    let arguments = "run select-only --clients 2 --rate 20 --duration 20s --warmup 0s --json";
-    let child = bench.start_long_run(arguments, any_committed);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    let run = wait_for_run(&bench, child, 7);
-    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.assert_contains("pgbench_accounts, ");
-    line.assert_contains("(replaced by others");
-}
-
-#[test]
-fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
-    let bench = TestBench::maria("replaced");
-    let load_arguments = "load oltp_point_select --scale 1 -o table_size=2000";
-    let run_arguments = "run oltp_point_select --clients 2 --duration 1s --json";
-    ok_stdout(&bench.prony(load_arguments));
-    let valid_run = parse_run(&bench.prony(run_arguments));
-    assert_severity(&valid_run, "tables-replaced", None);
-    let mut command =
-        bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
-    wait_until(&bench.home, any_committed);
-    ok_stdout(&bench.prony(load_arguments));
-    let output = child.wait_with_output().expect("it ends");
-    let run = parse_run(&output);
-    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
+    let small = "load oltp_point_select --scale 1 -o table_size=2000";
+    for (bench, load, workload) in [
+        (
+            TestBench::new("replaced"),
+            "load tpcb --scale 2",
+            "select-only",
+        ),
+        (TestBench::maria("replaced"), small, "oltp_point_select"),
+    ] {
+        ok_stdout(&bench.prony(load));
+        let valid_run = bench.run(&format!("run {workload} --clients 2 --duration 1s"));
+        assert_severity(&valid_run, "tables-replaced", None);
+        let arguments =
+            format!("run {workload} --clients 2 --rate 20 --duration 20s --warmup 0s --json");
+        let child = bench.start_long_run(&arguments, any_committed);
+        ok_stdout(&bench.prony(load));
+        let run = wait_for_run(&bench, child, 7);
+        assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
+        let text = ok_stdout(&bench.prony_without_server("show last --full"));
+        text.assert_contains("(replaced by others");
+    }
 }

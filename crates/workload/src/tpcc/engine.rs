@@ -11,18 +11,17 @@ use prony_document::SqlDialect;
 /// template.
 #[derive(Debug)]
 pub struct EngineSql {
+    pub dialect: SqlDialect,
     /// The statements that create the nine tables.
     pub schema: &'static str,
-    /// The statements of all transactions; each transaction follows a line that begins with `----`. Their
-    /// placeholders have types, as in `calls` and `hammerdb_calls` (`parameters.rs`).
-    pub statements: &'static str,
+    /// As in `hammerdb_calls`, the placeholders have types (`parameters.rs`).
     pub calls: &'static str,
     pub routines: &'static [&'static str],
     /// The calls of HammerDB's routines, for profiles that make them.
     pub hammerdb_calls: &'static str,
     /// HammerDB's routines, with Prony's bodies.
     pub hammerdb_routines: &'static [&'static str],
-    /// Texts that several routines share, by name.
+    /// Texts of the engine in `statements.sql` and in its routines, by name.
     pub fragments: &'static [(&'static str, &'static str)],
     /// The query for all routines that have Prony's or HammerDB's names: name, kind (`f`, `p`), fingerprint,
     /// the statement that drops it, and whether it is Prony's (1 or 0).
@@ -71,6 +70,9 @@ impl EngineSql {
                 ("rolls_back", profile.rolls_back),
                 ("function", form.is_function),
                 ("babelfish", form.is_for_babelfish),
+                ("postgresql", self.dialect == SqlDialect::PostgreSql),
+                ("mysql", self.dialect == SqlDialect::MySql),
+                ("sqlserver", self.dialect == SqlDialect::TransactSql),
             ],
             values: &values,
         };

@@ -1,7 +1,7 @@
 //! The statements of the transactions, numbered for a program.
 //!
-//! The steps of a transaction come in the order of the engine's `statements.sql`, and their text is
-//! exactly the file's, without the types of the parameters.
+//! The steps of a transaction come in the order of `statements.sql`, and their text is exactly the file's for the engine,
+//! without the types of the parameters (`parameters.rs`). Each transaction follows a line that begins with `----`.
 
 use super::engine::{EngineSql, RoutineForm, statements};
 use super::input::TpccTransaction;
@@ -48,7 +48,7 @@ impl StatementSet {
         pipelined: bool,
     ) -> Box<[TransactionStep]> {
         let engine = EngineSql::of(self.dialect);
-        let mut sections = engine.statements.split("\n----").skip(1);
+        let mut sections = include_str!("statements.sql").split("\n----").skip(1);
         let section = sections.nth(kind as usize).unwrap_or_default();
         let (_, section) = section.split_once('\n').unwrap_or_default();
         let section = engine.fill(section, profile, "", RoutineForm::ENGINE);

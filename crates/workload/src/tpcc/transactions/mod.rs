@@ -86,8 +86,8 @@ impl Transactions {
     }
 }
 
-/// The steps of a transaction, to be named in the order of the engines' `statements.sql`.
+/// The steps of a transaction, to be named in the order of `statements.sql`.
 fn named_steps<const N: usize>(steps: &[TransactionStep]) -> &[TransactionStep; N] {
     let steps = steps.try_into();
-    steps.expect("each statements.sql has these steps")
+    steps.expect("statements.sql has these steps")
 }
