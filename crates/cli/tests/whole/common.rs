@@ -161,13 +161,15 @@ pub fn query_number(control: &mut Control, sql: &str) -> u64 {
     value.expect("not null").parse().expect("a number")
 }
 
+/// Starts a command whose output is kept.
+pub fn spawn_piped(mut command: Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
 /// Starts a run and waits for two lines on stderr, the second of which reports progress; returns these lines.
 pub fn start_run(mut command: Command) -> (Child, String) {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = spawn_piped(command);
     let mut lines = Vec::new();
     let stderr = child.stderr.as_mut().expect("piped");
     let mut byte = [0];

@@ -1,8 +1,8 @@
 //! Runs that several agents drive together, each a process of this machine.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, stderr_text,
-    total_figures,
+    TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, spawn_piped,
+    stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{MachinePart, Run, RunState, Severity};
@@ -174,10 +174,7 @@ pub fn long_run(bench: &TestBench, name: &str) -> Child {
 fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
     let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
     let mut command = command(bench, name, 2, &arguments);
-    command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let child = spawn_piped(command);
     crate::common::wait_until(&bench.home, any_committed);
     child
 }

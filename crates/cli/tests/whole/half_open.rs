@@ -3,7 +3,7 @@
 
 use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, last_run, ok_stdout, parse_run, prony_command, query_number,
-    send_signal, stderr_text, wait_until,
+    send_signal, spawn_piped, stderr_text, wait_until,
 };
 use crate::relay::Relay;
 use prony_assertions::{TestFolder, TextAssertions};
@@ -86,13 +86,12 @@ impl Drop for RunningCommand {
 fn start_command(bench: &TestBench, arguments: &str, url: &str) -> RunningCommand {
     let mut command = bench.command(arguments);
     command.args(["--url", url]).stdin(Stdio::null());
-    spawn_piped(command)
+    start_piped(command)
 }
 
 /// Starts a command with its output captured.
-fn spawn_piped(mut command: Command) -> RunningCommand {
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    RunningCommand(Some(command.spawn().expect("it starts")))
+fn start_piped(command: Command) -> RunningCommand {
+    RunningCommand(Some(spawn_piped(command)))
 }
 
 /// Waits for the end of a command; asserts that its output contains no password.
@@ -416,7 +415,7 @@ fn a_run_ends_if_its_throw_away_server_dies() {
         "run tpcb --embedded --clients 2 --duration 10m --warmup 0s",
         &home,
     );
-    let mut child = spawn_piped(command);
+    let mut child = start_piped(command);
     wait_until(&home, crate::common::any_committed);
     let server = find_postmaster(child.child().id());
     let sent = Command::new("kill")

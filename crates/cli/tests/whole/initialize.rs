@@ -1,6 +1,8 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, spawn_piped, stderr_text,
+};
 use prony_assertions::TextAssertions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -125,11 +127,7 @@ fn a_signal_cancels_the_load_and_leaves_no_connection() {
     let sessions_sql = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = 'init_stopped' AND application_name = 'pgbench'";
     for (jobs, name, code) in [("1", "-INT", 130), ("3", "-INT", 130), ("1", "-TERM", 143)] {
-        let mut child = initialize_command(&bench, "-s 500", jobs)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn_piped(initialize_command(&bench, "-s 500", jobs));
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
         while !line.contains("tuples (0%)") {

@@ -1,8 +1,8 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, start_run, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, spawn_piped, start_run,
+    stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
@@ -177,12 +177,7 @@ fn a_closed_pipe_is_not_an_error() {
     let bench = TestBench::loaded("pipes", 1);
     ok_stdout(&bench.prony("run select-only --transactions 10"));
     for arguments in ["show last --full", "show last --json", "--help"] {
-        let mut child = bench
-            .command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn_piped(bench.command(arguments));
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -232,11 +227,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     }
     let mut command = bench.command("run tpcb --embedded --duration 1s");
     let command = command.env("PRONY_PG_BINDIR", &programs);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let child = spawn_piped(command);
     let started = Instant::now();
     while !start_marker.exists() {
         assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");

@@ -1,7 +1,7 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, stderr_text,
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, spawn_piped, stderr_text,
     total_figures,
 };
 use base64::Engine as _;
@@ -44,8 +44,7 @@ fn prometheus_can_scrape_a_run() {
         "run tpcb --clients 2 --duration 5m --warmup 0s --rate 50 --metrics-listen 127.0.0.1:0";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
+    let mut child = spawn_piped(command);
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     stderr.read_line(&mut line).expect("a line");
@@ -135,8 +134,7 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
     std::fs::write(&plan, text).unwrap();
     let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
     command.args(["--url", &bench.url]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
+    let mut child = spawn_piped(command);
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut messages = String::new();
     while messages.matches("before the run").count() < 2 {

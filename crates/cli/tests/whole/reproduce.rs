@@ -1,8 +1,8 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, spawn_piped,
+    stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -307,8 +307,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let arguments = "reproduce tpcb-cached --shrink 1/4000 --duration 1s --clients 2 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let child = spawn_piped(command);
     let started = Instant::now();
     while !request_file.exists() {
         assert!(
