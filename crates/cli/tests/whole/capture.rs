@@ -1,7 +1,7 @@
 //! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
 
 use crate::common::{TestBench, connect, ok_stdout, parse_run, stderr_text, total_figures};
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{ROWS_OF_CALLS, Run};
@@ -35,9 +35,8 @@ protocol = 'simple'
 ";
 
 /// Writes the application's plan; returns its path.
-fn write_application(home: &Path) -> String {
-    let path = home.join("application.toml");
-    std::fs::write(&path, APPLICATION).expect("a file");
+fn write_application(home: &TestFolder) -> String {
+    let path = home.write("application.toml", APPLICATION);
     path.display().to_string()
 }
 

@@ -233,10 +233,9 @@ fn reported_commits_match_rows_on_postgres() {
     server_under_test.check_cut_off();
 
     // Writes outside a transaction block commit at once, long before Prony's transaction ends.
-    let script = bench.home.join("no-block.sql");
     let text = "INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (1, 1, 1, 1);\n\
                 SELECT pg_sleep(0.05);\n";
-    std::fs::write(&script, text).expect("a file");
+    let script = bench.home.write("no-block.sql", text);
     server_under_test.workload = format!("script -f {} --protocol prepared", script.display());
     server_under_test.check_cut_connections();
     server_under_test.check_cut_off();

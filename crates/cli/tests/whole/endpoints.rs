@@ -308,11 +308,10 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     text.assert_contains("no transaction of tpcb is known to only read");
 
     // The user says which of their own transactions read.
-    let plan = bench.home.join("own.toml");
     let own = "[workload]\nname = \"sql\"\n\
         [[workload.transactions]]\nname = \"pay\"\nsql = \"UPDATE pgbench_branches SET bbalance = 1\"\n\
         [[workload.transactions]]\nname = \"look\"\nreads = true\nsql = \"SELECT count(*) FROM pgbench_tellers\"\n";
-    std::fs::write(&plan, own).expect("a plan");
+    let plan = bench.home.write("own.toml", own);
     let own = parse_run(&run(&format!(
         "{} --transactions 100 --json",
         plan.display()

@@ -693,9 +693,8 @@ fn agents_run_own_scripts_without_their_files() {
     let bench = TestBench::loaded("fleet_scripts", 1);
     let mut control = bench.control();
     control.run("create table marks (client int, machine text default inet_client_port()::text)");
-    let script = bench.home.join("insert.sql");
     let text = "\\set x random(1, 9)\ninsert into marks values (:x);\n";
-    std::fs::write(&script, text).expect("a file");
+    let script = bench.home.write("insert.sql", text);
     std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
     for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
         let arguments = format!(

@@ -86,10 +86,9 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         assert!(count == 0 || parts.iter().sum::<u64>() == 120, "{parts:?}");
     }
     // Scripts of files at a rate, with progress: each agent has its part.
-    let script = bench.home.join("own.sql");
     let text =
         "\\set aid random(1, 100000)\nselect abalance from pgbench_accounts where aid = :aid;\n";
-    std::fs::write(&script, text).expect("a file");
+    let script = bench.home.write("own.sql", text);
     let arguments = format!(
         "-n -c 4 -j 2 -T 3 -R 200 -P 1 -f {}@3 -b select-only@1",
         script.display()

@@ -94,12 +94,10 @@ fn a_signal_ends_a_run_with_its_partial_result() {
 #[test]
 fn refused_and_invalid_runs_have_their_own_exit_codes() {
     let bench = TestBench::loaded("read_only", 1);
-    let mistyped = bench.home.join("mistyped.sql");
-    fs::write(
-        &mistyped,
+    let mistyped = bench.home.write(
+        "mistyped.sql",
         "select 1;\nselect balance from pgbench_acounts;\n",
-    )
-    .expect("a script");
+    );
     let script = format!(
         "run script -b select-only -f {} --duration 1m --warmup 0s",
         mistyped.display()

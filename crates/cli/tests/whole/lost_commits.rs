@@ -312,13 +312,11 @@ fn a_ledger_accounts_for_each_commit() {
         ok_stdout(&postgres.prony(load));
         ok_stdout(&maria.prony(load));
     }
-    let own = postgres.home.join("own.toml");
-    fs::write(&own, OWN_SQL).expect("a file");
+    let own = postgres.home.write("own.toml", OWN_SQL);
     for control in [&mut postgres.control(), &mut connect(&maria.url)] {
         control.run("create table own_notes (n bigint)");
     }
-    let of_postgres = postgres.home.join("postgres.toml");
-    fs::write(&of_postgres, OWN_SQL_POSTGRES).expect("a file");
+    let of_postgres = postgres.home.write("postgres.toml", OWN_SQL_POSTGRES);
     let of_postgres = of_postgres.display().to_string();
     const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
     let on_postgres = [

@@ -62,13 +62,12 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
     other.join().expect("it slept");
 
-    let plan = bench.home.join("plan.toml");
     let text = format!(
         "[server]\nurl = \"{}\"\n[workload]\nname = \"hot-row\"\n[run]\nclients = 4\n\
          transactions = 5\n",
         bench.url.replace(&format!(":{}@", bench.password), "@")
     );
-    std::fs::write(&plan, text).expect("a plan");
+    let plan = bench.home.write("plan.toml", text);
     // The URL in the plan has no password; that of `--url` has.
     ok_stdout(&bench.prony("load hot-row"));
     let output = bench.prony(&format!("run {} --json", plan.display()));

@@ -122,7 +122,6 @@ fn prometheus_can_scrape_a_run() {
 #[test]
 fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
     let bench = TestBench::loaded("looking_on_pauses", 2);
-    let plan = bench.home.join("paused.toml");
     // The command between the runs waits until the test has scraped the page.
     let continue_file = bench.home.join("continue");
     let text = format!(
@@ -131,7 +130,7 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
          [experiment]\nrepeats = 2\nbetween = \"test $PRONY_REPEAT = 1 || until test -e '{0}'; do sleep 0.1; done\"\n",
         continue_file.display()
     );
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("paused.toml", text);
     let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
     command.args(["--url", &bench.url]);
     let mut child = spawn_piped(command);
@@ -173,9 +172,8 @@ fn scrape_if_ready(address: &str) -> Option<String> {
 #[test]
 fn an_invalid_metrics_address_is_refused_first() {
     let bench = TestBench::new("looking_on_bad");
-    let plan = bench.home.join("bad.toml");
     let text = "[workload]\nname = \"tpcb\"\n[observe]\nmetrics_listen = \":9187\"\n";
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("bad.toml", text);
     // The tables are missing too, but the address is checked first.
     for (arguments, expected) in [
         (
@@ -209,10 +207,9 @@ fn an_invalid_metrics_address_is_refused_first() {
 #[test]
 fn a_plan_can_disable_observation() {
     let bench = TestBench::loaded("looking_on_plan", 2);
-    let plan = bench.home.join("dark.toml");
     let text = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nduration = \"1s\"\n\
                 [observe]\nserver = false\nmetrics_listen = \"0\"\n";
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("dark.toml", text);
     let output = bench.prony(&format!("run {} --json", plan.display()));
     stderr_text(&output).assert_contains("prony: metrics at http://127.0.0.1:");
     let run = parse_run(&output);

@@ -96,12 +96,11 @@ fn set_and_put_back(root: &mut Control, bench: &TestBench) {
     assert_eq!(root.query(sql).unwrap(), before, "{}", bench.url);
     let is_on = before[0][2].as_deref() == Some("1");
     let other = if is_on { "OFF" } else { "ON" };
-    let plan = bench.home.join("restart.toml");
     let text = format!(
         "[workload]\nname = \"oltp_read_write\"\n[run]\ntransactions = 5\n[experiment]\nrepeats = 2\n\
          restart = \"true\"\n[server.settings]\nperformance_schema = \"{other}\"\n"
     );
-    std::fs::write(&plan, text).expect("a file");
+    let plan = bench.home.write("restart.toml", text);
     let output = bench.prony(&format!("run {}", plan.display()));
     let messages = String::from_utf8_lossy(&output.stderr);
     let persists = root.product() == Product::MYSQL && root.server_version() >= 80_000;

@@ -161,12 +161,11 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
 }
 
 /// Runs a plan with one transaction; `run`: runs the program with a plan's path.
-fn refusal(home: &Path, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
-    let path = home.join("one.toml");
+fn refusal(home: &TestFolder, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
     let text = format!(
         "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"pay\"\nsql = '''\n{sql}'''\n[run]\nclients = 1\ntransactions = 3\n"
     );
-    std::fs::write(&path, text).expect("a file");
+    let path = home.write("one.toml", text);
     let output = run(&format!("run {}", path.display()));
     if output.status.success() {
         return String::new();
@@ -328,7 +327,6 @@ fn serialization_failures_are_retried() {
     let mut control = bench.control();
     let sql = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)";
     control.execute(sql).expect("a table");
-    let path = bench.home.join("add.toml");
     let plan = "[workload]\nname = 'sql'\nmax_tries = 1000\n[[workload.transactions]]\nname = 'add'\nsql = '''
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT n AS before FROM t WHERE id = 1 \\gset
@@ -336,7 +334,7 @@ SELECT n AS before FROM t WHERE id = 1 \\gset
 UPDATE t SET n = :before + 1 WHERE id = 1;
 COMMIT;
 '''\n[run]\nclients = 4\ntransactions = 20\n";
-    std::fs::write(&path, plan).expect("a file");
+    let path = bench.home.write("add.toml", plan);
     let run = bench.run(&format!("run {}", path.display()));
     let totals = total_figures(&run.measured);
     assert_eq!((totals.committed, totals.failed), (80, 0));

@@ -3,7 +3,7 @@
 use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, stderr_text, total_figures,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
@@ -70,10 +70,9 @@ fn assert_same_mix(run: &Run) {
 }
 
 /// Asserts that the server refuses a write that the text does not show, unless writes are allowed.
-fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
+fn assert_read_only(server: &EmbeddedPostgres, home: &TestFolder) {
     let url = server.url_for("logged");
     let before = rows(&mut connect(&url));
-    let log = home.join("hidden.csv");
     let line = |ms, text| {
         format!(
             "2026-11-29 22:57:41.{ms} UTC,\"u\",\"d\",7,\"[local]\",a.1,1,\"SELECT\",2026-11-29 22:57:00 UTC,3/4,0,\
@@ -86,7 +85,7 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
         line(200, "SELECT adds()"),
         line(300, "SELECT 1"),
     ];
-    std::fs::write(&log, lines.concat()).expect("a file");
+    let log = home.write("hidden.csv", lines.concat());
     let recording = home.join("hidden.rec").display().to_string();
     let capture = format!(
         "capture --log {} --keep-literals --out {recording}",
@@ -102,7 +101,7 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
 }
 
 /// Asserts that a recording that writes has repeats only with a command that restores the copy.
-fn assert_repeats_need_a_command(url: &str, home: &Path, recording: &str) {
+fn assert_repeats_need_a_command(url: &str, home: &TestFolder, recording: &str) {
     let line =
         format!("replay {recording} --writes --repeats 2 --speed max --no-observe --url {url}");
     let refused = prony_command(&line, home).output().expect("it starts");
@@ -127,14 +126,14 @@ fn assert_repeats_need_a_command(url: &str, home: &Path, recording: &str) {
 fn a_replayed_load_leaves_the_same_rows() {
     let server = logging_server();
     let bench = TestBench::on(&server, "logged");
-    let home = bench.home.clone();
+    let home = &bench.home;
     let pgbench = |arguments: &str| {
         let (socket, port) = (server.socket_dir(), server.port());
         let line = format!(
             "pgbench {arguments} -h {} -p {port} -U postgres logged",
             socket.display()
         );
-        ok_stdout(&prony_command(&line, &home).output().expect("it starts"))
+        ok_stdout(&prony_command(&line, home).output().expect("it starts"))
     };
     pgbench("-i -q");
     let mut control = connect(&server.url());
@@ -192,12 +191,12 @@ fn a_replayed_load_leaves_the_same_rows() {
     assert_eq!(refused.status.code(), Some(2));
     stderr_text(&refused).assert_contains("give --writes if the server is a copy");
 
-    assert_read_only(&server, &home);
+    assert_read_only(&server, home);
     for (database, speed) in [("copied", "1"), ("fast", "max")] {
         let url = server.url_for(database);
         let line =
             format!("replay {recording} --writes --speed {speed} --json --no-observe --url {url}");
-        let run = parse_run(&prony_command(&line, &home).output().expect("it starts"));
+        let run = parse_run(&prony_command(&line, home).output().expect("it starts"));
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let totals = total_figures(&run.measured);
         // 160 transactions; the reads of the test, and its error, which the log has too.
@@ -229,7 +228,7 @@ fn a_replayed_load_leaves_the_same_rows() {
         let shown = ok_stdout(&bench.prony_without_server("show last"));
         shown.assert_contains("times as long as the server logged");
     }
-    assert_repeats_need_a_command(&server.url_for("fast"), &home, &recording);
+    assert_repeats_need_a_command(&server.url_for("fast"), home, &recording);
 }
 
 #[test]

@@ -5,17 +5,16 @@ use crate::common::{
     wait_until,
 };
 use crate::poolers::bench_with_pooler;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{DurabilityClass, Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
 
-fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
-    let path = home.join("plan.toml");
+fn write_plan(home: &TestFolder, workload: &str, variants: &str) -> String {
     let plan = format!(
         "[workload]\nname = \"{workload}\"\n[run]\nclients = 2\ntransactions = 20\n[experiment]\nrepeats = 2\nkeep_going = true\n{variants}"
     );
-    std::fs::write(&path, plan).expect("a file");
+    let path = home.write("plan.toml", plan);
     path.display().to_string()
 }
 

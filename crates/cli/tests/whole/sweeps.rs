@@ -165,9 +165,8 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
     ok_stdout(&bench.prony("load select-only --scale 1"));
     let plan = "[workload]\nname = \"select-only\"\n[run]\nclients = 1\ntransactions = 20\n\
                 [experiment]\nrepeats = 1\nkeep_going = true\n[sweep]\nscale = [1, 2]\n";
-    let path = bench.home.join("scale.toml");
     let run = |plan: &str| {
-        std::fs::write(&path, plan).expect("a file");
+        let path = bench.home.write("scale.toml", plan);
         bench.prony(&format!("run {}", path.display()))
     };
     let refused = run(plan);

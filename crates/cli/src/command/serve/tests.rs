@@ -12,7 +12,7 @@ const BAD: &str = "<script>alert(1)</script>";
 struct TestServer {
     server: HttpServer,
     store: RunStore,
-    _folder: TestFolder,
+    folder: TestFolder,
 }
 
 impl TestServer {
@@ -29,7 +29,7 @@ impl TestServer {
         TestServer {
             server,
             store,
-            _folder: folder,
+            folder,
         }
     }
 
