@@ -2,8 +2,8 @@
 //! the real pgbench.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, own_postgres, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, own_postgres,
+    query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
@@ -213,9 +213,10 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
     let bench = TestBench::loaded("pgbench_abort", 1);
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
     bench.home.write("one.sql", script);
-    let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(
+        &pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql"),
+        2,
+    );
     stderr.assert_contains("error in thread 1\n");
     stderr.assert_contains("division by zero");
     let run = last_run(&bench);
@@ -227,9 +228,7 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
 fn invalid_utf_8_is_refused() {
     let bench = TestBench::loaded("pgbench_bytes", 1);
     bench.home.write("raw.sql", b"select '\xe9';\n");
-    let output = pgbench(&bench, "-n -t 1 -f raw.sql");
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&pgbench(&bench, "-n -t 1 -f raw.sql"), 1);
     stderr.assert_contains("file \"raw.sql\": it is not text");
 }
 

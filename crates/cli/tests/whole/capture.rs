@@ -1,6 +1,8 @@
 //! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
 
-use crate::common::{TestBench, connect, ok_stdout, parse_run, stderr_text, total_figures};
+use crate::common::{
+    TestBench, assert_code, connect, ok_stdout, parse_run, stderr_text, total_figures,
+};
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -107,9 +109,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
     let bench = TestBench::on(&server, "capture");
     let out = bench.home.join("mix.toml").display().to_string();
     let capture = format!("capture --for 0s --share 100 --out {out}");
-    let missing = bench.prony(&capture);
-    assert_eq!(missing.status.code(), Some(3));
-    stderr_text(&missing).assert_contains("no extension pg_stat_statements");
+    assert_code(&bench.prony(&capture), 3).assert_contains("no extension pg_stat_statements");
     let mut control = bench.control();
     control
         .execute(
@@ -173,6 +173,5 @@ fn mariadb_without_performance_schema_is_told_what_is_missing() {
     let bench = TestBench::maria("capture_off");
     let out = bench.home.join("mix.toml").display().to_string();
     let refused = bench.prony(&format!("capture --for 0s --out {out}"));
-    assert_eq!(refused.status.code(), Some(3));
-    stderr_text(&refused).assert_contains("performance_schema is off");
+    assert_code(&refused, 3).assert_contains("performance_schema is off");
 }

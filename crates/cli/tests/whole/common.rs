@@ -266,6 +266,14 @@ pub fn parse_run(output: &Output) -> Run {
     serde_json::from_str(&ok_stdout(output)).expect("a document")
 }
 
+/// Asserts the exit code of a command; returns its stderr.
+#[track_caller]
+pub fn assert_code(output: &Output, code: i32) -> String {
+    let stderr = stderr_text(output);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
+}
+
 pub fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -292,8 +300,7 @@ pub fn io_engines(bench: &TestBench) -> Vec<&'static str> {
     if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];
     }
-    let stderr = stderr_text(&probe);
-    assert_eq!(probe.status.code(), Some(2), "{stderr}");
+    let stderr = assert_code(&probe, 2);
     stderr.assert_contains("--io ring: ");
     eprintln!("only epoll is tested: {stderr}");
     vec!["epoll"]

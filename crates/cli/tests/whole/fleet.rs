@@ -1,8 +1,8 @@
 //! Runs that several agents drive together, each a process of this machine.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, spawn_piped,
-    stderr_text, total_figures,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, query_number,
+    send_signal, spawn_piped, stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{MachinePart, Run, RunState, Severity};
@@ -31,7 +31,7 @@ pub fn execute(bench: &TestBench, mut command: Command) -> Output {
 fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
     let arguments = format!("{arguments} --json");
     let output = execute(bench, command(bench, name, agents, &arguments));
-    serde_json::from_str(&ok_stdout(&output)).expect("a document")
+    parse_run(&output)
 }
 
 /// The processes that were started with this agent's environment.
@@ -265,8 +265,7 @@ fn what_is_no_agent_of_this_build_is_refused() {
         let mut command = bench.command("run select-only --clients 2 --duration 1s");
         command.args(["--url", &bench.url, "--agent", agent]);
         let output = execute(&bench, command);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let stderr = assert_code(&output, code);
         stderr.assert_contains(expected);
     }
     for (arguments, expected) in [
@@ -289,17 +288,14 @@ fn what_is_no_agent_of_this_build_is_refused() {
             command.args(["--agent", &agent("refused", number)]);
         }
         let output = execute(&bench, command);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let stderr = assert_code(&output, 2);
         stderr.assert_contains(expected);
     }
     let mut twice = bench.command("run select-only --clients 2 --threads 2");
     twice.args([
         "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
     ]);
-    let output = execute(&bench, twice);
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("an agent is named twice");
+    assert_code(&execute(&bench, twice), 2).assert_contains("an agent is named twice");
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
 
@@ -349,9 +345,7 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
     }
     kill(&processes("connecting", 2), "-KILL");
     let output = child.expect("it starts").wait_with_output();
-    let output = bench.assert_no_password(output.expect("it ends"));
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    let stderr = assert_code(&bench.assert_no_password(output.expect("it ends")), 3);
     stderr
         .assert_contains("agent 2 (")
         .assert_contains("was lost before the load: its command was ended by signal 9");
@@ -391,7 +385,7 @@ fn the_offset_of_another_clock_is_measured() {
     }
     let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
     let command = command_with_path(&bench, &[unshare, "env"], arguments);
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     let parts = parts(&run);
     for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
@@ -487,7 +481,7 @@ fn agents_are_reached_by_ssh() {
     let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
     let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
@@ -516,9 +510,7 @@ fn agents_are_reached_by_ssh() {
     let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
     ok_stdout(&execute(&bench, again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
-    let output = execute(&bench, unknown);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("elsewhere.invalid");
+    assert_code(&execute(&bench, unknown), 3).assert_contains("elsewhere.invalid");
 }
 
 #[test]
@@ -535,7 +527,7 @@ fn statements_and_hosts_of_several_machines_add_up() {
     for number in [1, 2] {
         command.args(["--agent", &agent("hosts", number)]);
     }
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.endpoints.len(), 2);
     let connections = run
@@ -577,9 +569,7 @@ fn the_machines_of_a_fleet_are_examined() {
     for row in rows {
         row.assert_contains("±").assert_contains("µs");
     }
-    let without = bench.prony("fleet check");
-    assert_eq!(without.status.code(), Some(2));
-    stderr_text(&without).assert_contains("no machine is named");
+    assert_code(&bench.prony("fleet check"), 2).assert_contains("no machine is named");
 }
 
 fn last_run_is_missing(bench: &TestBench) -> bool {
@@ -608,7 +598,7 @@ fn the_program_is_installed_where_it_is_missing() {
         (Some(&*agent), "agent 1 (env -C"),
     ] {
         let output = run(variable);
-        let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
+        let run = parse_run(&output);
         assert_eq!(parts(&run)[0].committed, 10);
         stderr_text(&output)
             .assert_contains(expected)
@@ -620,8 +610,7 @@ fn the_program_is_installed_where_it_is_missing() {
     let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
     command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
     let output = execute(&bench, command);
-    assert_eq!(output.status.code(), Some(3));
-    stderr_text(&output).assert_contains("it is a machine of architecture s390x");
+    assert_code(&output, 3).assert_contains("it is a machine of architecture s390x");
 }
 
 #[test]
@@ -639,14 +628,12 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
         assert_eq!(output.status.code(), Some(7), "{stderr}");
     }
     let single = execute(&bench, command(&bench, "proof", 1, proof));
-    assert_eq!(single.status.code(), Some(2));
-    stderr_text(&single).assert_contains("--prove-client needs several machines");
+    assert_code(&single, 2).assert_contains("--prove-client needs several machines");
     let paced = execute(
         &bench,
         command(&bench, "proof", 2, &format!("{proof} --rate 50")),
     );
-    assert_eq!(paced.status.code(), Some(2));
-    stderr_text(&paced).assert_contains("--prove-client needs a load without a rate");
+    assert_code(&paced, 2).assert_contains("--prove-client needs a load without a rate");
 }
 
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.

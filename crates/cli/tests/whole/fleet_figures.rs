@@ -1,6 +1,8 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
-use crate::common::{TestBench, any_committed, ok_stdout, own_postgres, total_figures, wait_until};
+use crate::common::{
+    TestBench, any_committed, ok_stdout, own_postgres, parse_run, total_figures, wait_until,
+};
 use crate::fleet::{agent, command, execute, processes};
 use crate::relay::Relay;
 use prony_store::{Run, RunState};
@@ -25,7 +27,7 @@ fn complete_run(bench: &TestBench, agents: usize, url: &str, arguments: &str) ->
     for number in 1..=agents {
         command.args(["--agent", &agent("figures", number)]);
     }
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(bench, command))).expect("a document");
+    let run = parse_run(&execute(bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }

@@ -1,7 +1,8 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, stderr_text, total_figures, wait_until,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
+    total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
@@ -106,7 +107,7 @@ pub fn execute(bench: &TestBench, mut command: Command) -> Output {
 }
 
 pub fn complete_run(output: &Output) -> Run {
-    let run: Run = serde_json::from_str(&ok_stdout(output)).expect("a document");
+    let run = parse_run(output);
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }
@@ -165,13 +166,11 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let mut with_password = bench.command(SHORT_RUN);
     with_password.args(["--url", &bench.url, "--agent", &names[0]]);
     let output = execute(&bench, with_password);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("the server's password is not sent over NATS");
+    assert_code(&output, 2).assert_contains("the server's password is not sent over NATS");
 
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
     let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("its address must end with the agent's name");
+    assert_code(&output, 2).assert_contains("its address must end with the agent's name");
 }
 
 #[test]
@@ -209,8 +208,7 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
     });
     // A second coordinator must wait for its turn.
     let output = execute(&bench, command(&bench, &names[..1], SHORT_RUN));
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("is busy: it serves another coordinator");
+    assert_code(&output, 3).assert_contains("is busy: it serves another coordinator");
     agents[1].0.kill().expect("it runs");
     lost(child.expect("it starts")).assert_contains("agent 2 (");
 }
@@ -275,9 +273,7 @@ fn users_keys_and_tls_of_nats() {
     assert_eq!(total_figures(&run.measured).committed, 80);
     assert!(!stderr_text(&output).contains("asks for no log-in"));
     for wrong in [&[][..], &[("NATS_USER", "a"), ("NATS_PASSWORD", "falsch")]] {
-        let output = with(wrong);
-        assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-        stderr_text(&output)
+        assert_code(&with(wrong), 3)
             .assert_contains("could not be reached")
             .assert_lacks("falsch");
     }

@@ -1,6 +1,8 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
-use crate::common::{TestBench, any_committed, last_run, ok_stdout, stderr_text, wait_until};
+use crate::common::{
+    TestBench, any_committed, assert_code, last_run, ok_stdout, stderr_text, wait_until,
+};
 use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run, execute};
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
@@ -222,9 +224,7 @@ fn a_machine_that_two_commands_reach_is_refused() {
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    let output = crate::fleet::execute(&bench, command);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output)
+    assert_code(&crate::fleet::execute(&bench, command), 2)
         .assert_contains("agent 2 (")
         .assert_contains("is on the same machine as agent 1 (");
     crate::fleet::assert_all_end("same", 2, Duration::from_secs(5));

@@ -1,8 +1,8 @@
 //! The replaced tools with agents: their output, and what they leave, is that of one machine.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, query_number, stderr_text, stored_runs,
-    wait_until,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, query_number, stderr_text,
+    stored_runs, wait_until,
 };
 use crate::fleet::{agent, assert_all_end, kill, processes, rows};
 use crate::hammerdb::{HammerdbCli, parse_result};
@@ -140,17 +140,14 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let mut missing = pgbench(&bench, 1, "-n -t 1");
     missing.env("PRONY_AGENTS", "no_such_command_of_prony");
     let missing = output(&bench, missing);
-    assert_eq!(missing.status.code(), Some(1));
-    stderr_text(&missing).assert_contains("its command ended with exit code 127");
+    assert_code(&missing, 1).assert_contains("its command ended with exit code 127");
     assert!(stored_runs(&bench.home).is_empty());
 
     // What a client prints, it prints at the agent; the user sees it here.
     let broken = script("broken.sql", "select 1 / 0;\n");
     let texts = [0, 2].map(|count| {
         let arguments = format!("-n -c 2 -j 2 -t 5 -f {broken}");
-        let aborted = output(&bench, pgbench(&bench, count, &arguments));
-        assert_eq!(aborted.status.code(), Some(2));
-        let stderr = stderr_text(&aborted);
+        let stderr = assert_code(&output(&bench, pgbench(&bench, count, &arguments)), 2);
         let mut lines: Vec<String> = stderr.lines().map(str::to_owned).collect();
         lines.sort();
         lines
@@ -164,8 +161,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     wait_until(&bench.home, any_committed);
     kill(&processes(&name_of(&bench), 2), "-KILL");
     let lost = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(lost.status.code(), Some(1), "{}", stderr_text(&lost));
-    stderr_text(&lost).assert_contains("was lost: ");
+    assert_code(&lost, 1).assert_contains("was lost: ");
     assert!(!String::from_utf8_lossy(&lost.stdout).contains("tps ="));
     assert_eq!(last_run(&bench).state, RunState::Partial);
     assert_all_end(&name_of(&bench), 2, Duration::from_secs(10));

@@ -2,8 +2,8 @@
 //! the wait: every command ends, and reports what it leaves on the server.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, connect, last_run, ok_stdout, parse_run, prony_command, query_number,
-    send_signal, spawn_piped, stderr_text, wait_until,
+    TestBench, WAIT_TIMEOUT, assert_code, connect, last_run, ok_stdout, parse_run, prony_command,
+    query_number, send_signal, spawn_piped, stderr_text, wait_until,
 };
 use crate::relay::Relay;
 use prony_assertions::{TestFolder, TextAssertions};
@@ -106,9 +106,7 @@ fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
         let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
         relay.wait_until_sent(BYTES_BEFORE_FREEZE);
         relay.freeze();
-        let output = wait_without_password(&bench, child);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(6), "{stderr}");
+        let stderr = assert_code(&wait_without_password(&bench, child), 6);
         stderr.assert_contains("the server stopped answering");
         stderr.assert_contains("timeout expired");
         stderr.assert_contains("left behind: ");
@@ -132,9 +130,7 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
             } else {
                 relay.freeze_open_connections()
             }
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(6), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 6);
             stderr.assert_contains(message);
             stderr.assert_contains("left behind: ");
         }
@@ -176,9 +172,7 @@ fn the_first_signal_ends_a_load_over_a_frozen_connection() {
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             relay.freeze();
             child.signal(name);
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(code), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), code);
             stderr.assert_contains("the load was stopped");
             stderr.assert_contains("left behind: ");
             if name == "-INT" {
@@ -196,9 +190,7 @@ fn commands_end_if_the_login_is_never_answered() {
         let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
         let children = arguments.map(|arguments| start_command(&bench, arguments, &url));
         for child in children {
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(3), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 3);
             stderr.assert_contains("timeout expired");
         }
     }
@@ -228,8 +220,7 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
         &bench,
         start_command(&bench, "check tpcb --io-timeout 1s", &url),
     );
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    let stderr = assert_code(&output, 3);
     stderr.assert_contains("the server stopped answering");
     stderr.assert_contains("timeout expired");
 }
@@ -253,9 +244,7 @@ fn the_first_signal_ends_a_wait_for_a_login() {
                 std::thread::sleep(Duration::from_millis(20));
             }
             child.signal("-INT");
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(130), "{arguments}: {stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 130);
             stderr.assert_contains("interrupted");
         }
     }
@@ -315,9 +304,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     for (mut child, message) in children {
         assert!(child.is_running(), "the command ended early");
         child.signal("-INT");
-        let output = wait_without_password(&bench, child);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        let stderr = assert_code(&wait_without_password(&bench, child), 130);
         stderr.assert_contains("interrupted");
         stderr.assert_contains(message);
     }

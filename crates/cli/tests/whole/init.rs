@@ -1,6 +1,6 @@
 //! `prony init` on real servers: each goal's plan, and the commands that it names.
 
-use crate::common::{TestBench, stderr_text};
+use crate::common::{TestBench, assert_code, stderr_text};
 use prony_assertions::TextAssertions;
 use std::path::Path;
 use std::process::Output;
@@ -61,9 +61,7 @@ fn try_goals(home: &Path, product: &str, prony: impl Fn(&str, bool) -> Output) {
             assert!(!output.stdout.is_empty(), "{goal}: {command}");
         }
         // What is there is never replaced.
-        let again = prony(&init, true);
-        assert_eq!(again.status.code(), Some(2));
-        stderr_text(&again).assert_contains("the file exists, and is not replaced");
+        assert_code(&prony(&init, true), 2).assert_contains("the file exists, and is not replaced");
         assert_eq!(std::fs::read_to_string(&path).expect("the plan"), plan);
     }
     let sheet = std::fs::read_to_string(home.join("prices.toml")).expect("a price sheet");

@@ -1,7 +1,7 @@
 //! A ledger finds the losses of something between client and server that lies: it acknowledges what it drops, repeats it,
 //! or executes it in another order.
 
-use crate::common::{TestBench, ok_stdout, parse_run};
+use crate::common::{TestBench, parse_run};
 use crate::controls::rounds;
 use prony_store::LedgerAccount;
 use prony_test_servers::shared_postgres;

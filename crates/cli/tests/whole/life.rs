@@ -1,8 +1,8 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, spawn_piped, start_run,
-    stderr_text, total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
+    start_run, stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
@@ -76,8 +76,7 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         let child = bench.long_run();
         // One of its transactions and the drop would wait for each other.
         let beside = bench.prony("clean tpcb");
-        assert_eq!(beside.status.code(), Some(6));
-        stderr_text(&beside).assert_contains("a run may be using the tables: ");
+        assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
         send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
@@ -195,8 +194,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     first_lines.assert_starts_with("Started ");
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&output, 130);
     let message = "left behind: nothing (the throw-away server is removed)";
     stderr.assert_contains(message).assert_lacks("tables with");
     assert_eq!(stderr.matches("left behind").count(), 1, "{stderr}");
@@ -233,8 +231,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     }
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let stderr = assert_code(&output, 130);
     stderr.assert_contains("interrupted while preparing");
 }
 

@@ -1,8 +1,8 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    TestBench, any_committed, assert_hidden, connect, ok_stdout, parse_run, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
+    TestBench, any_committed, assert_code, assert_hidden, connect, ok_stdout, parse_run,
+    query_number, send_signal, start_run, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_server::Control;
@@ -51,8 +51,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
     let beside = bench.prony("clean oltp_read_write");
-    assert_eq!(beside.status.code(), Some(6));
-    stderr_text(&beside).assert_contains("a run may be using the tables: ");
+    assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
     send_signal(&child, "-INT");
     child.wait_with_output().expect("it ends");
     // What the same user does elsewhere in the database is not in the way.
@@ -169,13 +168,7 @@ fn errors_of_mariadb_are_reported() {
     let bench = TestBench::maria("refused");
     for arguments in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
         let output = bench.prony(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments}: {}",
-            stderr_text(&output)
-        );
-        let stderr = stderr_text(&output);
+        let stderr = assert_code(&output, 2);
         assert!(
             stderr.contains("this workload runs only on PostgreSQL, but the server is MariaDB"),
             "{arguments}: {stderr}"
@@ -184,8 +177,7 @@ fn errors_of_mariadb_are_reported() {
     let wrong_password = "gehe1m-aus-Paris";
     let url = bench.url.replace(&bench.password, wrong_password);
     let output = bench.prony_with("run oltp_insert", &["--url", &url]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("Access denied");
+    assert_code(&output, 3).assert_contains("Access denied");
     assert_hidden(wrong_password, &output, &bench.home);
 }
 

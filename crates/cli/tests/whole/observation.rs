@@ -2,8 +2,8 @@
 //! unavailable.
 
 use crate::common::{
-    TestBench, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run, send_signal,
-    stderr_text, total_figures, wait_until,
+    TestBench, assert_code, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run,
+    send_signal, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{
@@ -320,9 +320,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
 
     for (url, exit) in [("db1:9100", 2), ("http://127.0.0.1:1", 3)] {
         let arguments = format!("run select-only --duration 1s --server-metrics {url}");
-        let output = bench.prony(&arguments);
-        assert_eq!(output.status.code(), Some(exit), "{}", stderr_text(&output));
-        stderr_text(&output).assert_contains("--server-metrics");
+        assert_code(&bench.prony(&arguments), exit).assert_contains("--server-metrics");
     }
 }
 

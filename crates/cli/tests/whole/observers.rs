@@ -1,8 +1,8 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, spawn_piped, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
+    stderr_text, total_figures,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -95,13 +95,7 @@ fn prometheus_can_scrape_a_run() {
     let second_run = bench.prony(&format!(
         "run tpcb --duration 1s --metrics-listen {address}"
     ));
-    assert_eq!(
-        second_run.status.code(),
-        Some(2),
-        "{}",
-        stderr_text(&second_run)
-    );
-    let messages = stderr_text(&second_run);
+    let messages = assert_code(&second_run, 2);
     messages.assert_contains(&format!("--metrics-listen: {address} is in use"));
 
     send_signal(&child, "-INT");

@@ -1,8 +1,8 @@
 //! The sql workload on real servers: the user's own transactions in a plan.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
-    total_figures,
+    TestBench, assert_code, connect, ok_stdout, parse_run, prony_command, query_number,
+    stderr_text, total_figures,
 };
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
@@ -170,8 +170,7 @@ fn refusal(home: &TestFolder, sql: &str, run: &dyn Fn(&str) -> Output) -> String
     if output.status.success() {
         return String::new();
     }
-    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
-    let message = stderr_text(&output);
+    let message = assert_code(&output, 4);
     message.lines().next().unwrap_or_default().to_owned()
 }
 

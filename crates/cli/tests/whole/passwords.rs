@@ -1,7 +1,8 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
 use crate::common::{
-    TestBench, assert_hidden, files_below, ok_stdout, send_signal, start_run, stderr_text,
+    TestBench, assert_code, assert_hidden, files_below, ok_stdout, send_signal, start_run,
+    stderr_text,
 };
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_test_servers::shared_postgres;
@@ -156,9 +157,7 @@ fn pgbench_names_the_file_of_a_refused_password() {
     let port = shared_postgres().port();
     let arguments = format!("pgbench -n -S -h 127.0.0.1 -p {port} -U postgres secrecy_file");
     let output = bench.command(&arguments).env("HOME", &home).output();
-    let output = output.expect("it starts");
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&output.expect("it starts"), 1);
     let line = format!("\npassword retrieved from file \"{}\"\n", path.display());
     stderr.assert_contains(&line);
 }

@@ -1,8 +1,8 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
-    stored_runs, total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, own_postgres, send_signal, start_run,
+    stderr_text, stored_runs, total_figures,
 };
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{Choice, Run, RunState};
@@ -163,8 +163,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
     let (bench, plan) = bench_with_plan("between", &plan);
     let output = bench.prony(&format!("run {plan} --require errors=0"));
-    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
-    let messages = stderr_text(&output);
+    let messages = assert_code(&output, 1);
     messages.assert_contains("experiment.between");
     messages.assert_contains("exit status: 1");
     messages.assert_lacks("hunter2");
@@ -327,9 +326,7 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
     let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
-        let output = bench.prony_without_server(&arguments);
-        assert_eq!(output.status.code(), Some(2));
-        let messages = stderr_text(&output);
+        let messages = assert_code(&bench.prony_without_server(&arguments), 2);
         for part in [
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",

@@ -1,8 +1,8 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, spawn_piped,
-    stderr_text, total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, query_number,
+    spawn_piped, stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -334,17 +334,12 @@ fn requests_that_no_scenario_fits_are_errors() {
     let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
     script.assert_contains("\n\\set aid random_gaussian(1, :range, 10.0)\n");
     let output = bench.prony("reproduce mssql-2012-s2.large");
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr_text(&output);
+    let error = assert_code(&output, 2);
     error.assert_contains("does not state the scale of mssql-2012-s2.large");
     let output = bench.prony("reproduce tpcc-16vcpu-cached --scale 3");
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr_text(&output);
+    let error = assert_code(&output, 2);
     error.assert_contains("--scale: the scale of tpcc-16vcpu-cached is published");
     let output = bench.prony("reproduce tpbc-cached");
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("did you mean tpcb-cached");
-    let output = bench.prony("load hot-row --cached 30%");
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("give --scale");
+    assert_code(&output, 2).assert_contains("did you mean tpcb-cached");
+    assert_code(&bench.prony("load hot-row --cached 30%"), 2).assert_contains("give --scale");
 }

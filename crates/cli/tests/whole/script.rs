@@ -1,7 +1,7 @@
 //! The script workload on a real server: the builtin scripts compared with the native workloads,
 //! and user-written scripts.
 
-use crate::common::{TestBench, ok_stdout, query_number, stderr_text, total_figures};
+use crate::common::{TestBench, assert_code, ok_stdout, query_number, stderr_text, total_figures};
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
 use prony_test_servers::TestControl;
@@ -247,8 +247,7 @@ fn a_statement_that_no_run_can_execute_ends_the_run() {
     ] {
         let path = write_script(&bench, "copy.sql", text);
         let output = bench.prony(&format!("run script -f {path} --clients 3 {options}"));
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        let stderr = assert_code(&output, 4);
         let expected = format!("Prony cannot execute {path}: ");
         stderr.assert_contains(&expected);
         stderr.assert_contains("COPY is not supported");

@@ -1,6 +1,6 @@
 //! `prony serve` on a store with runs, also while one is in progress.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, send_signal};
+use crate::common::{TestBench, WAIT_TIMEOUT, send_signal};
 use prony_assertions::TextAssertions;
 use prony_test_servers::KillOnDrop;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

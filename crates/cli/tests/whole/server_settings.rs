@@ -1,8 +1,8 @@
 //! Settings of the server in plans: set before a run, verified, and put back after it.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text, stored_runs,
-    wait_until,
+    TestBench, assert_code, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
+    stored_runs, wait_until,
 };
 use crate::poolers::bench_with_pooler;
 use prony_assertions::{TestFolder, TextAssertions};
@@ -201,9 +201,7 @@ fn a_pooler_that_refuses_a_setting_is_named() {
         return;
     };
     let run = "run tpcb --transactions 9 --setting synchronous_commit=off --url";
-    let output = bench.prony_without_server(&format!("{run} {url}"));
-    let messages = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{messages}");
+    let messages = assert_code(&bench.prony_without_server(&format!("{run} {url}")), 3);
     let words: Vec<&str> = messages.split_whitespace().collect();
     let hint = "a pooler may refuse settings in the log-in: name the server itself";
     assert!(words.join(" ").contains(hint), "{messages}");
@@ -253,8 +251,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     for url in [&bench.url, &other] {
         let mut second = bench.command("run tpcb --setting full_page_writes=on");
         let output = second.args(["--url", url]).output().expect("it runs");
-        let messages = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(3), "{messages}");
+        let messages = assert_code(&output, 3);
         let holder = "another run has changed the settings of the server (process ";
         messages.assert_contains(holder);
         assert_eq!(shown().as_deref(), Some("off"));
@@ -409,7 +406,6 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     assert_eq!(shown(), before);
     let output =
         bench.prony("run oltp_read_write --transactions 9 --setting performance_schema=ON");
-    let messages = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(2), "{messages}");
+    let messages = assert_code(&output, 2);
     messages.assert_contains("the command of `between`");
 }

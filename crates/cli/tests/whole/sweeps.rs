@@ -1,6 +1,6 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
+use crate::common::{TestBench, assert_code, ok_stdout, own_postgres, stderr_text, stored_runs};
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
@@ -169,9 +169,7 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
         let path = bench.home.write("scale.toml", plan);
         bench.prony(&format!("run {}", path.display()))
     };
-    let refused = run(plan);
-    assert_eq!(refused.status.code(), Some(2));
-    let messages = stderr_text(&refused);
+    let messages = assert_code(&run(plan), 2);
     for text in ["data of the scales 1 and 2 on one server", "$PRONY_SCALE"] {
         messages.assert_contains(text);
     }
