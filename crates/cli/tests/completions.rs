@@ -4,7 +4,7 @@
 
 use prony_assertions::{TestFolder, TextAssertions};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");

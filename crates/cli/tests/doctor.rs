@@ -7,7 +7,6 @@ use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversati
 use prony_test_servers::{
     TestControl, TestDatabase, restore_signals, shared_mariadb, shared_postgres,
 };
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -3,8 +3,7 @@
 //! Wrong command lines of all commands, without a server and on real ones; and the recorded errors.
 
 use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::{Control, Environment, resolve};
-use prony_test_servers::{TestControl, TestDatabase, shared_mariadb, shared_postgres};
+use prony_test_servers::{TestDatabase, shared_mariadb, shared_postgres};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

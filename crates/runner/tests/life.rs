@@ -11,7 +11,7 @@ use prony_server::{Control, Environment, Target};
 use prony_store::{Declared, EventKind, Run, RunState, RunStore, Severity, StoreError};
 use prony_test_servers::TestControl;
 use prony_workload::{LoadDivision, LoadRequest, Workload, find};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -304,8 +304,8 @@ fn a_recording_that_is_stored_early_is_a_partial_run() {
 fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     let (target, plan) = create_database("life_unstored");
     // A file in place of the folder.
-    let file = TestFolder::create();
-    std::fs::write(&file, "").expect("a file");
+    let folder = TestFolder::create();
+    let file = folder.write("file", "");
     let mut observer = RecordingObserver::default();
     let refused = execute_run(
         &target,
@@ -315,9 +315,8 @@ fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     );
     assert!(matches!(refused, Err(Error::NotStored(_))));
     assert_eq!(observer.calls, [""; 0]);
-    let optional = (StorePolicy::IfPossible, file.as_path());
+    let optional = (StorePolicy::IfPossible, &*file);
     let finished = execute_run(&target, &plan, optional, &mut observer).expect("runs");
     assert_eq!(observer.calls[0], "not stored");
     assert!(finished.store_result.is_none() && committed_count(&finished.run) > 0);
-    std::fs::remove_file(file).expect("exists");
 }

@@ -2,7 +2,7 @@
 
 use prony_assertions::TestFolder;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// A store and a folder for files of the test, removed at the end.

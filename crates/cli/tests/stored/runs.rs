@@ -12,7 +12,7 @@ fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
     home.store(&run);
 }
 
-fn home_with_runs(name: &str) -> Home {
+fn home_with_runs() -> Home {
     let home = Home::new();
     store_run(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
     store_run(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
@@ -28,7 +28,7 @@ fn ids(listed: &str) -> Vec<&str> {
 
 #[test]
 fn filters_select_runs_that_match_all_filters() {
-    let home = home_with_runs("filtered");
+    let home = home_with_runs();
     let listed = |options: &[&str]| home.run(&[&["runs"], options].concat(), 0);
     assert_eq!(ids(&listed(&[])).len(), 3);
     assert_eq!(ids(&listed(&["--workload", "tpcb"])), ["20261121-1001"]);
@@ -46,7 +46,7 @@ fn filters_select_runs_that_match_all_filters() {
 
 #[test]
 fn labels_and_notes_are_shown_and_do_not_change_the_document() {
-    let home = home_with_runs("labelled");
+    let home = home_with_runs();
     let path = home.0.join("runs/20261121-1002.json");
     let before = std::fs::read(&path).expect("it is there");
     for wrong in ["before\u{1b}[2J vacuum", "two\nlines", "last"] {
@@ -83,7 +83,7 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
 
 #[test]
 fn diff_settings_lists_what_differs_between_two_runs() {
-    let home = home_with_runs("different");
+    let home = home_with_runs();
     let text = home.run(&["diff-settings", "20261121-1001", "20261122"], 0);
     for expected in [
         "A  20261121-1001\n",
@@ -101,7 +101,7 @@ fn diff_settings_lists_what_differs_between_two_runs() {
 
 #[test]
 fn deleting_removes_all_named_runs_or_none() {
-    let home = home_with_runs("deleted");
+    let home = home_with_runs();
     home.run(&["runs", "label", "20261121-1001", "x"], 0);
     home.run(&["runs", "delete", "20261121-1001", "20269999"], 2);
     assert_eq!(ids(&home.run(&["runs"], 0)).len(), 3);
@@ -116,7 +116,7 @@ fn deleting_removes_all_named_runs_or_none() {
 
 #[test]
 fn a_huge_rate_is_printed_in_short_form() {
-    let home = home_with_runs("digits");
+    let home = home_with_runs();
     let refused = home.prony(&[
         "run",
         "tpcb",

@@ -8,7 +8,6 @@ use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{ROWS_OF_CALLS, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 
 /// What an application does: it looks three times for each order, and its texts hold values that nobody else may see.
 const APPLICATION: &str = r"

@@ -168,7 +168,7 @@ pub fn spawn_piped(mut command: Command) -> Child {
 }
 
 /// Starts a run and waits for two lines on stderr, the second of which reports progress; returns these lines.
-pub fn start_run(mut command: Command) -> (Child, String) {
+pub fn start_run(command: Command) -> (Child, String) {
     let mut child = spawn_piped(command);
     let mut lines = Vec::new();
     let stderr = child.stderr.as_mut().expect("piped");

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use prony_assertions::TextAssertions;
 use prony_store::{MachinePart, Run, RunState, Severity};
-use prony_test_servers::TestControl;
+use prony_test_servers::{KillOnDrop, TestControl};
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -173,7 +173,7 @@ pub fn long_run(bench: &TestBench, name: &str) -> Child {
 
 fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
     let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
-    let mut command = command(bench, name, 2, &arguments);
+    let command = command(bench, name, 2, &arguments);
     let child = spawn_piped(command);
     crate::common::wait_until(&bench.home, any_committed);
     child
@@ -681,7 +681,7 @@ fn agents_run_own_scripts_without_their_files() {
     let mut control = bench.control();
     control.run("create table marks (client int, machine text default inet_client_port()::text)");
     let text = "\\set x random(1, 9)\ninsert into marks values (:x);\n";
-    let script = bench.home.write("insert.sql", text);
+    bench.home.write("insert.sql", text);
     std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
     for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
         let arguments = format!(

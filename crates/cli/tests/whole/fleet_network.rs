@@ -7,6 +7,7 @@ use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run, execute};
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
+use prony_test_servers::KillOnDrop;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 

@@ -6,11 +6,9 @@ use crate::common::{
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -222,7 +220,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
             .expect("sets permissions");
     }
     let mut command = bench.command("run tpcb --embedded --duration 1s");
-    let command = command.env("PRONY_PG_BINDIR", &programs);
+    command.env("PRONY_PG_BINDIR", &programs);
     let child = spawn_piped(command);
     let started = Instant::now();
     while !start_marker.exists() {

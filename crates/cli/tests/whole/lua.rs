@@ -3,7 +3,6 @@
 use crate::common::assert_hidden;
 use crate::sysbench::{Driver, create_database};
 use prony_assertions::{TestFolder, TextAssertions};
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use std::time::Duration;
 pub struct LuaBench {
     arguments: Vec<String>,
     password: String,
-    pub home: PathBuf,
+    pub home: TestFolder,
 }
 
 impl LuaBench {

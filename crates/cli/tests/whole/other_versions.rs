@@ -64,7 +64,7 @@ fn run_oltp(bench: &TestBench, engine: &str, protocols: &[&str]) {
     for protocol in protocols {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
-        let run = run_counted(bench, &arguments, 100);
+        let run = run_counted(&bench, &arguments, 100);
         let actual = run.server.product.map(|product| product.id);
         assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
@@ -82,7 +82,7 @@ fn set_and_put_back(root: &mut Control, bench: &TestBench) {
     let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size, @@performance_schema";
     let before = root.query(sql).unwrap();
     let settings = "--setting innodb_flush_log_at_trx_commit=2 --setting sort_buffer_size=3M";
-    let found = run_counted(bench, &format!("{run} {settings}"), 5)
+    let found = run_counted(&bench, &format!("{run} {settings}"), 5)
         .server
         .settings;
     let value = |name: &str| serde_json::to_value(&found[name]).unwrap();
@@ -147,7 +147,7 @@ fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
-        let run = run_counted(bench, &arguments, 40);
+        let run = run_counted(&bench, &arguments, 40);
         assert_eq!(run.workload.setting("history_key"), history_key);
     }
     ok_stdout(&bench.prony("check tpcc"));
@@ -161,7 +161,7 @@ fn run_ycsb(bench: &TestBench) {
             let arguments = format!(
                 "ycsb -o workload={letter} --clients 2 --transactions 20 --protocol {protocol}"
             );
-            let run = run_counted(bench, &arguments, 40);
+            let run = run_counted(&bench, &arguments, 40);
             let share = run.shares.last().expect("a share");
             assert_eq!(share.count, share.total, "{arguments}");
         }
@@ -181,7 +181,7 @@ fn other_versions_of_mysql_and_mariadb() {
         root.execute(&format!("create database {name}"))
             .expect("a database");
         let url = format!("{}/{name}", server.trim_end_matches('/'));
-        let bench = TestBench::at(url, &name);
+        let bench = TestBench::at(url);
         let engine = if version.contains("MariaDB") {
             "mariadb"
         } else {
@@ -229,7 +229,7 @@ fn run_beside_others(root: &mut Control, bench: &TestBench, name: &str) {
     let create = format!("create database {rival_name}");
     root.run(create);
     let rival_url = bench.url.replacen(name, &rival_name, 1);
-    let rival = TestBench::at(rival_url, &rival_name);
+    let rival = TestBench::at(rival_url);
     for bench in [bench, &rival] {
         ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
     }
@@ -259,7 +259,7 @@ fn clients_of_another_database_of_mariadb_are_named() {
     let mut root = connect(&server.url());
     root.execute(&format!("create database {name}"))
         .expect("a database");
-    let bench = TestBench::at(server.url_for("root", &name), &name);
+    let bench = TestBench::at(server.url_for("root", &name));
     run_beside_others(&mut root, &bench, &name);
 }
 
@@ -276,11 +276,11 @@ fn other_versions_of_postgresql() {
             url, server,
             "the URL must have the form postgresql://USER@/postgres?host=…"
         );
-        let bench = TestBench::at(url, &name);
+        let bench = TestBench::at(url);
         ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2"));
         for protocol in ["simple", "extended", "prepared"] {
             let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
-            let server = run_counted(bench, &arguments, 100).server;
+            let server = run_counted(&bench, &arguments, 100).server;
             assert_eq!(server.product, Some(prony_store::Product::POSTGRESQL));
         }
         ok_stdout(&bench.prony("check tpcb"));

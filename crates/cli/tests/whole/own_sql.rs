@@ -9,7 +9,6 @@ use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 use std::process::Output;
 
 /// Two transactions that use what the language has; `{postgres}` and the like are filled in for an engine.

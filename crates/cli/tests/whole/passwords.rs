@@ -8,7 +8,6 @@ use prony_assertions::{TestFolder, TextAssertions};
 use prony_test_servers::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
 use std::process::Command;
 
 /// The ways to pass a password to Prony.

@@ -9,7 +9,7 @@ use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What the load leaves behind. The times of the history are those of the run.

@@ -7,7 +7,7 @@ use crate::common::{
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {

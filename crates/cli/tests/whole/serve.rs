@@ -5,11 +5,11 @@ use prony_assertions::TextAssertions;
 use prony_test_servers::KillOnDrop;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// The program that serves a store.
 struct ServeProcess {
-    _process: KillOnDrop,
+    process: KillOnDrop,
     address: String,
 }
 
@@ -24,7 +24,7 @@ impl ServeProcess {
         let address = address.and_then(|tail| tail.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
         ServeProcess {
-            _process: KillOnDrop(child),
+            process: KillOnDrop(child),
             address,
         }
     }
@@ -129,6 +129,6 @@ fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
     assert!(report.status.success());
     assert_eq!(page, std::fs::read_to_string(path).expect("a page"));
     // Ctrl-C is how it ends.
-    send_signal(&served.child, "-INT");
-    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+    send_signal(&served.process.0, "-INT");
+    assert_eq!(served.process.0.wait().expect("it ends").code(), Some(0));
 }

@@ -8,7 +8,6 @@ use crate::poolers::bench_with_pooler;
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{DurabilityClass, Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 
 fn write_plan(home: &TestFolder, workload: &str, variants: &str) -> String {
     let plan = format!(

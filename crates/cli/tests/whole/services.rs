@@ -7,7 +7,6 @@ use crate::common::{
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{ObservedTopic, Run, Service, SqlDialect};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
-use std::path::PathBuf;
 
 /// What a canned server refuses; an observation that asks for what is absent would report it.
 const REFUSAL: &str = "this canned server does not answer that";

@@ -6,7 +6,7 @@ use crate::common::{
     send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use prony_store::RunState;
 use prony_test_servers::TestControl;
 use std::process::Output;
 use std::time::{Duration, Instant};

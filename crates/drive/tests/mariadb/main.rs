@@ -11,7 +11,6 @@ use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program};
 use prony_test_servers::{TestControl, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{TestObserver, engines, job, plan, repeat_with};

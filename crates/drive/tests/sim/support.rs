@@ -6,7 +6,7 @@ use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{Statement, StatementIds};
+use prony_wire::StatementIds;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@ use super::*;
 use prony_assertions::TextAssertions;
 
 /// A server with a certificate for the name `db.example`, which is in this folder.
-fn start_server(folder: &TestFolder) -> (u16, Arc<Mutex<Received>>, PathBuf) {
+fn start_server(folder: &TestFolder) -> (u16, Arc<Mutex<Received>>, std::path::PathBuf) {
     let certificate = TestCertificate::new("db.example");
     let mut config = mock(Encryption::Required);
     config.tls = Some(certificate.server_config(&[&rustls::version::TLS12], false));

@@ -119,7 +119,7 @@ fn a_strict_login_is_routed_to_a_strict_server() {
         config.route = Some(("127.0.0.1\\sales".to_owned(), other.port));
     });
     // Trust both.
-    let file = |server: &StrictServer| folder.0.join(format!("{}.pem", server.port));
+    let file = |server: &StrictServer| folder.join(format!("{}.pem", server.port));
     let both = [&first, &other].map(|server| std::fs::read_to_string(file(server)).unwrap());
     std::fs::write(file(&first), both.concat()).unwrap();
     let target = target(&first.url(&format!("{}&ApplicationIntent=ReadOnly", first.options)));

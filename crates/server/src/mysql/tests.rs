@@ -3,7 +3,6 @@
 use super::*;
 use crate::target::{Address, SslMode};
 use prony_assertions::{TestFolder, TextAssertions};
-use std::path::PathBuf;
 
 fn env() -> Environment {
     Environment::without_home("tester")

@@ -11,7 +11,7 @@ use prony_server::observe::{
     read_server_state,
 };
 use prony_server::{Control, resolve};
-use prony_test_servers::{TestControl, shared_postgres};
+use prony_test_servers::{KillOnDrop, TestControl, shared_postgres};
 
 fn database(name: &str) -> Control {
     connect(&shared_postgres().url()).run(format!("create database {name}"));

@@ -213,6 +213,7 @@ mod tests {
     use super::*;
     use crate::args::{Command, TimeoutArgs, parse};
     use crate::command::plan;
+    use prony_assertions::TestFolder;
     use prony_assertions::TextAssertions;
     use prony_plan::Plan;
     use prony_plan::scenario::{all_scenarios, find_scenario};

@@ -5,7 +5,6 @@ use prony_report::html::{PageContents, write_contents};
 use prony_runner::host::this_build;
 use prony_store::{Annotation, Run, RunState, RunStore};
 use std::fs;
-use std::path::PathBuf;
 
 const BAD: &str = "<script>alert(1)</script>";
 

@@ -5,7 +5,6 @@ use crate::common::{WAIT_TIMEOUT, connect, spawn_piped};
 use prony_assertions::TextAssertions;
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
