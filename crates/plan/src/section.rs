@@ -168,8 +168,7 @@ impl<'a, 'i> Section<'a, 'i> {
     /// parsed table does not preserve.
     pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        let entries =
-            entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
+        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
         let unread = entries.filter(|(key, _, _)| !self.valid_keys.contains(key));
         let mut unread: Vec<_> = unread.collect();
         unread.sort_by_key(|(_, offset, _)| *offset);
