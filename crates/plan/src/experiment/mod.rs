@@ -40,6 +40,7 @@ pub const LEDGER_VARIANTS: [&str; 2] = ["without-ledger", "with-ledger"];
 pub const MAX_NAME_CHARS: usize = 32;
 
 choices! {
+    /// The order of the runs of an experiment.
     #[derive(Default)]
     #[schemars(rename = "Order")]
     pub enum RunOrder {
