@@ -280,7 +280,10 @@ fn an_interrupted_run_is_partial_and_names_the_cause() {
     assert_eq!(finished.run.state, RunState::Partial);
     assert_eq!(finished.run.ended_because.as_deref(), Some("the test"));
     assert!(finished.drive_result.interrupted && finished.store_result.is_none());
-    assert_eq!(std::fs::read_dir(&unused_folder).expect("a folder").count(), 0);
+    assert_eq!(
+        std::fs::read_dir(&unused_folder).expect("a folder").count(),
+        0
+    );
 }
 
 #[test]
