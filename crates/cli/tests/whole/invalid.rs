@@ -142,8 +142,8 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     ok_stdout(&bench.prony(load_arguments));
     let valid_run = parse_run(&bench.prony(run_arguments));
     assert_severity(&valid_run, "tables-replaced", None);
-    let mut command =
-        bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
+    let arguments = "run oltp_point_select --clients 2 --rate 20 --duration 20s --warmup 0s --json";
+    let mut command = bench.command(arguments);
     command.args(["--url", bench.url()]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);

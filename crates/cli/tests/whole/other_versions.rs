@@ -268,10 +268,11 @@ fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &s
     for bench in [bench, &rival] {
         ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
     }
-    let mut command = rival.command("run oltp_point_select --clients 4 --duration 5m --warmup 0s");
+    let arguments = "run oltp_point_select --clients 4 --rate 400";
+    let mut command = rival.command(&format!("{arguments} --duration 5m --warmup 0s"));
     command.args(["--url", &rival.url]);
     let (load, _) = start_run(command);
-    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
+    let run = parse_run(&bench.prony(&format!("{arguments} --duration 8s --json")));
     send_signal(&load, "-INT");
     load.wait_with_output().expect("it ends");
     let series = &run.observed.as_ref().expect("an observation").series;
