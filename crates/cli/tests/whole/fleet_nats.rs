@@ -1,8 +1,8 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
-    total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
+    stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
