@@ -29,7 +29,8 @@ impl FleetParts {
     pub fn clock_bound_s(&self) -> f64 {
         let errors = self.agents.iter().map(|agent| {
             let after = agent.clock_after.unwrap_or(agent.clock);
-            agent.clock.bound_ns() + after.offset_ns.abs_diff(agent.clock.offset_ns)
+            let drift_ns = after.offset_ns.abs_diff(agent.clock.offset_ns);
+            agent.clock.bound_ns().saturating_add(drift_ns)
         });
         2.0 * errors.max().unwrap_or(0) as f64 / 1e9
     }

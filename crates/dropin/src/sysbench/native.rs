@@ -204,7 +204,7 @@ fn run(
         signals: &signals,
         error_printed: &|| errors.has_ended_run(),
     };
-    bench.run(fleet.map(|fleet| (fleet, &coordinator)))
+    bench.run(fleet.map(|fleet| (fleet, &coordinator as _)))
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

@@ -3,13 +3,13 @@
 //! In: options, a server. Out: pgbench's texts on stdout and stderr, log files, a stored run, an exit status.
 //! Must never: print a line that pgbench does not, unless an option or setting of Prony requests it.
 
-mod logs;
+pub mod logs;
 mod observer;
 mod script_messages;
 mod setup;
 mod store;
 
-use super::agents::{self, Coordinator};
+use super::agents::{self, Coordinator, SentLog};
 use super::call::PgbenchCall;
 use super::connection;
 use super::host::ScriptFiles;
@@ -48,6 +48,7 @@ pub fn run(
         .defines
         .iter()
         .all(|(name, _)| name != "default_seed");
+    let logs = logs::open(call, options, uses_default_seed, fleet.is_some())?;
     let coordinator = Coordinator::new(
         call,
         options,
@@ -55,12 +56,12 @@ pub fn run(
         scale,
         &target,
         script_messages.clone(),
+        SentLog::of(options, uses_default_seed).zip(Some(&logs)),
     );
     let fleet = fleet.map(|fleet| ToolFleet {
         fleet,
         tool: &coordinator,
     });
-    let logs = logs::open(call, options, uses_default_seed)?;
     let program = Arc::new(ScriptProgram::new(
         script_set,
         scale,

@@ -6,7 +6,7 @@
 mod fairness;
 mod observer;
 
-use super::agents::Coordinator;
+use super::agents::BenchCoordinator;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
 use crate::process::env_var;
@@ -103,7 +103,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// The exit status of a run that did not complete; the error is already printed.
-    pub fn run(&self, fleet: Option<(Fleet, &Coordinator)>) -> Result<(), CommandError> {
+    pub fn run(&self, fleet: Option<(Fleet, &dyn BenchCoordinator)>) -> Result<(), CommandError> {
         let (call, settings) = (self.call, self.settings);
         let processors = fleet
             .as_ref()
