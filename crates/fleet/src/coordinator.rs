@@ -78,7 +78,16 @@ impl Fleet {
     /// If one does not answer, or is of another build.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
         let mut known = HashSet::new();
-        if !input.commands.iter().all(|command| known.insert(command)) {
+        let mut names = input
+            .commands
+            .iter()
+            .map(|command| split_weight(command).1.trim());
+        if let Some(command) = names.clone().find(|name| name.starts_with("weight=")) {
+            return Err(Error::WrongWeight {
+                agent: command.to_owned(),
+            });
+        }
+        if !names.all(|name| known.insert(name)) {
             return Err(Error::Unsupported {
                 problem: "an agent is named twice",
                 hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",

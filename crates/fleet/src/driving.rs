@@ -81,6 +81,8 @@ pub struct AgentResult {
     pub start_delay_ns: Option<u64>,
     /// What it measured in the window.
     pub measured: PartTotals,
+    /// What it committed in each second of the load.
+    pub committed_by_second: Vec<u64>,
     /// Why it was lost, if it was.
     pub lost: Option<String>,
 }
@@ -232,6 +234,7 @@ impl Fleet {
                     clock_after,
                     start_delay_ns: part.start_delay_ns,
                     measured: part.measured,
+                    committed_by_second: part.committed_by_second,
                     lost: part.lost,
                 },
             )

@@ -15,7 +15,8 @@ use prony_drive::{
     DriveResult, HostTotals, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns,
 };
 use prony_measure::{
-    Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunSchedule, SerializedRow,
+    Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunPhase, RunSchedule,
+    SerializedRow,
 };
 use prony_plan::{Plan, Stop};
 use std::ops::Range;
@@ -32,6 +33,8 @@ pub(crate) struct Part {
     clients: Range<u32>,
     threads: usize,
     pub measured: PartTotals,
+    /// Committed transactions of each second, the warm-up included.
+    pub committed_by_second: Vec<u64>,
     rows: u64,
     counts: RowCounts,
     /// Until when it has told what its clients know, nanoseconds from the start.
@@ -74,6 +77,7 @@ impl<'a> Load<'a> {
         let part = |slice: &RunSlice| Part {
             clients: slice.clients.clone(),
             threads: slice.threads() as usize,
+            committed_by_second: Vec::new(),
             measured: PartTotals::new(start.schedule.window_start_ns()),
             rows: 0,
             counts: RowCounts::default(),
@@ -206,13 +210,21 @@ impl<'a> Load<'a> {
         }
         part.rows += 1;
         add_counts(&mut part.counts, &row);
+        let [committed, ..] = row.interval.counts();
         let row = self
             .read_row(row)
             .map_err(|error| format!("it sent a second that is not one of the run: {error}"))?;
         if row.worker_cpu_ns.len() > self.parts[index].threads {
             return Err("it sent a second of more threads than it has".to_owned());
         }
-        self.parts[index].measured.add(&row);
+        let part = &mut self.parts[index];
+        part.measured.add(&row);
+        let (second, span) = (row.interval.span().index as usize, row.interval.span());
+        if span.phase != RunPhase::Drain {
+            let seconds = part.committed_by_second.len().max(second + 1);
+            part.committed_by_second.resize(seconds, 0);
+            part.committed_by_second[second] = committed;
+        }
         self.collector.add_row(index, &row);
         Ok(())
     }

@@ -63,6 +63,7 @@ fn machine(agent: &AgentResult) -> ClientMachine {
                 seconds if seconds > 0.0 => measured.committed as f64 / seconds,
                 _ => 0.0,
             },
+            committed_by_second: agent.committed_by_second.clone(),
             response_mean_ns: measured.response_mean_ns(),
             server_mean_ns: measured.server_mean_ns(),
             clock_offset_ns: agent.clock.offset_ns,

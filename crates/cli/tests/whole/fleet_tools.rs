@@ -9,7 +9,7 @@ use crate::hammerdb::{HammerdbCli, assert_time_profile, parse_result};
 use crate::sysbench::{DRIVERS, SysbenchTestBench, figure, query_counts};
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
