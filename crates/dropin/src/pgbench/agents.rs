@@ -137,20 +137,18 @@ impl<'a> Coordinator<'a> {
     pub fn new(
         call: &PgbenchCall,
         options: &RunOptions,
-        texts: &[String],
+        texts: Vec<String>,
         scale: u32,
         target: &Target,
         script_messages: Arc<ScriptMessages>,
         log: Option<(SentLog, &'a Logs)>,
     ) -> Coordinator<'a> {
         let (log, logs) = log.unzip();
-        let mut texts = texts.iter();
+        let mut texts = texts.into_iter();
         let scripts = options.scripts.iter().map(|choice| {
             let (name, text) = match &choice.source {
                 ScriptSource::Builtin(builtin) => (builtin.name.to_owned(), None),
-                ScriptSource::File(path) => {
-                    (path.to_string_lossy().into_owned(), texts.next().cloned())
-                }
+                ScriptSource::File(path) => (path.to_string_lossy().into_owned(), texts.next()),
             };
             SentScript {
                 name,
