@@ -336,25 +336,30 @@ const OWN_MODULE: &str = r#"
     }
 "#;
 
+/// Writes the scripts of the test into the folder in which it calls sysbench.
+fn write_scripts(bench: &SysbenchTestBench) {
+    for (file, text) in [
+        ("own.lua", OWN_SCRIPT),
+        ("own_module.lua", OWN_MODULE),
+        (
+            "evil.lua",
+            "function event() os.execute('touch made') end\n",
+        ),
+        (
+            "loud.lua",
+            "function event() print('loud') end\nfunction thread_init() sysbench.sql.driver():connect() end\n",
+        ),
+    ] {
+        std::fs::write(bench.home.join(file), text).expect("a file");
+    }
+}
+
 #[test]
 fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
     for driver in DRIVERS {
         let bench = SysbenchTestBench::new(driver, "sb_lua_agents");
         let name = format!("lua{driver:?}");
-        for (file, text) in [
-            ("own.lua", OWN_SCRIPT),
-            ("own_module.lua", OWN_MODULE),
-            (
-                "evil.lua",
-                "function event() os.execute('touch made') end\n",
-            ),
-            (
-                "loud.lua",
-                "function event() print('loud') end\nfunction thread_init() sysbench.sql.driver():connect() end\n",
-            ),
-        ] {
-            std::fs::write(bench.home.join(file), text).expect("a file");
-        }
+        write_scripts(&bench);
         std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
         // They begin in another folder.
         let agents = |count: usize| -> String {
