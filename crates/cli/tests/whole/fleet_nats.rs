@@ -168,6 +168,23 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let output = execute(&bench, with_password);
     assert_code(&output, 2).assert_contains("the server's password is not sent over NATS");
 
+    // Whoever may publish there could otherwise let the machine run code.
+    let script = bench.home.join("own.lua");
+    std::fs::write(&script, "function event() end\n").expect("a file");
+    let port = bench.url.split([':', '/']).rev().nth(1).expect("a port");
+    let arguments = format!(
+        "sysbench --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port={port} --pgsql-user=postgres \
+         --pgsql-db=fleet_nats --threads=2 --events=2 {} run",
+        script.display()
+    );
+    let mut scripted = bench.command(&arguments);
+    scripted.env("PGPASSWORD", &bench.password);
+    scripted.env("PRONY_AGENTS", names.join(";"));
+    let output = execute(&bench, scripted);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
+    String::from_utf8_lossy(&output.stdout)
+        .assert_contains("an agent that is called over NATS runs no Lua scripts of others");
+
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
     let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
     assert_code(&output, 2).assert_contains("its address must end with the agent's name");
