@@ -101,7 +101,7 @@ versus-sqlserver: build canned ## Measures SQL Server's protocol beside PostgreS
 
 fleet-cost: ## Measures the CPU time of a fleet's coordinator and agents for a second of a run (2 minutes)
 	@scripts/setup build
-	cargo run --release -p prony-measure --example merge_cost
+	cargo run --release -p prony-drive --example fleet_cost
 
 versus-load: build ## As versus, for loading only; also with 1, 2 and 4 jobs beside the server's bounds (about 15 minutes)
 	@scripts/setup versus-load

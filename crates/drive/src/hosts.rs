@@ -4,6 +4,7 @@
 //! transaction.
 
 use crate::link::{FirstEndpoint, Routes};
+use prony_document::add_counts;
 use prony_measure::{Counter, Distribution, Outcome, Sample};
 use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
@@ -230,18 +231,12 @@ impl<C: Counter> HostTotals<C> {
     /// Adds the totals of another worker, or of another process.
     pub fn add<D: Counter>(&mut self, other: &HostTotals<D>) {
         let (sum, added) = (&mut self.connections, &other.connections);
-        sum.up += added.up;
-        sum.up_at_start += added.up_at_start;
-        sum.lost += added.lost;
-        sum.arrived += added.arrived;
-        sum.returned += added.returned;
-        self.failed += other.failed;
+        add_counts!(sum, added, [up, up_at_start, lost, arrived, returned]);
+        self.failed = self.failed.saturating_add(other.failed);
         self.response.add(&other.response);
         for (second, other) in other.seconds.iter().enumerate() {
             let sum = self.second(second);
-            sum.committed += other.committed;
-            sum.failed += other.failed;
-            sum.connections += other.connections;
+            add_counts!(sum, other, [committed, failed, connections]);
         }
     }
 }

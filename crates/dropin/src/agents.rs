@@ -68,6 +68,7 @@ pub fn make_tool_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorP
     match request.tool {
         pgbench::agents::TOOL => pgbench::agents::make_program(request),
         sysbench::agents::TOOL => sysbench::agents::make_program(request),
+        sysbench::script::agents::TOOL => sysbench::script::agents::make_program(request),
         hammerdb::agents::TOOL => hammerdb::agents::make_program(request),
         other => Err(ErrorParts::new(format!("{other} is no tool of this build"))),
     }

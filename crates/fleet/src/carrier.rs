@@ -9,6 +9,7 @@ use prony_drive::clock::Clock;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
@@ -46,6 +47,8 @@ pub(crate) struct Carrier {
     input: Arc<Input>,
     /// The end of the command's standard error output.
     stderr: Arc<Mutex<Vec<u8>>>,
+    /// When the last frame of the agent arrived, on this machine's clock: those of others may keep the coordinator busy.
+    heard_ns: Arc<AtomicU64>,
     run: u64,
 }
 
@@ -94,19 +97,29 @@ impl Carrier {
         arrivals: Sender<(usize, Arrival)>,
         pongs: Sender<Pong>,
     ) -> io::Result<Carrier> {
+        let heard_ns = Arc::new(AtomicU64::new(Clock::System.now_ns()));
         let reader = Reader {
             index,
             run,
             arrivals,
             pongs,
+            heard_ns: Arc::clone(&heard_ns),
         };
         Builder::new().spawn(move || reader.read_all(output))?;
         Ok(Carrier {
             child: None,
             input: Arc::new(Mutex::new(Some(Box::new(input)))),
             stderr: Arc::default(),
+            heard_ns,
             run,
         })
+    }
+
+    /// Whether nothing has arrived from the agent for too long.
+    pub fn is_silent(&self) -> bool {
+        let heard_ns = self.heard_ns.load(Ordering::Relaxed);
+        let silent_ns = Clock::System.now_ns().saturating_sub(heard_ns);
+        Duration::from_nanos(silent_ns) > SILENCE_MAX
     }
 
     /// Sends the greeting and the first message, and from then on that the coordinator is there.
@@ -131,6 +144,14 @@ impl Carrier {
 
     pub fn send(&self, message: &ToAgent) -> io::Result<()> {
         send(&self.input, self.run, message)
+    }
+
+    /// Sends a long message without waiting until the agent has read it, which may have stopped.
+    pub fn send_in_background(&self, message: ToAgent) -> io::Result<()> {
+        let (input, run) = (Arc::clone(&self.input), self.run);
+        // If the agent is gone, that arrives.
+        let sending = move || drop(send(&input, run, &message));
+        Builder::new().spawn(sending).map(drop)
     }
 
     /// The end of what the command wrote to its standard error output.
@@ -223,6 +244,7 @@ struct Reader {
     run: u64,
     arrivals: Sender<(usize, Arrival)>,
     pongs: Sender<Pong>,
+    heard_ns: Arc<AtomicU64>,
 }
 
 impl Reader {
@@ -236,9 +258,12 @@ impl Reader {
 
     fn read_frames(&self, output: &mut dyn Read) -> Arrival {
         loop {
-            match read_frame(output, self.run) {
+            let frame = read_frame(output, self.run);
+            let now_ns = Clock::System.now_ns();
+            self.heard_ns.store(now_ns, Ordering::Relaxed);
+            match frame {
                 Ok(FromAgent::Pong(number, agent_ns)) => {
-                    let _ = self.pongs.send((number, agent_ns, Clock::System.now_ns()));
+                    let _ = self.pongs.send((number, agent_ns, now_ns));
                 }
                 Ok(message) => {
                     if self

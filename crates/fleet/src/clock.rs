@@ -26,7 +26,8 @@ impl ClockReading {
         let middle = i128::from(sent_ns.midpoint(received_ns));
         let offset = i128::from(agent_ns) - middle;
         ClockReading {
-            offset_ns: i64::try_from(offset).unwrap_or(0),
+            // An impossible one lets the agent wait for ever, which the coordinator notices.
+            offset_ns: i64::try_from(offset).unwrap_or(i64::MAX),
             round_trip_ns: received_ns.saturating_sub(sent_ns),
         }
     }

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 /// How long an agent may take to answer first: its command logs in at another machine.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// More than a machine has.
+const CPUS_MAX: u32 = 1 << 16;
 
 pub struct FleetCommands<'a> {
     /// One command for each machine; `agent --stdio` and the program are appended.
@@ -54,7 +56,8 @@ pub(crate) struct Agent {
     pub carrier: Carrier,
     pub pongs: Receiver<Pong>,
     pub description: Option<AgentDescription>,
-    pub heard: Instant,
+    /// Its loss has been reported.
+    is_lost: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +71,16 @@ impl Fleet {
     /// Starts all agents at once, and waits until each has said who it is.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
         let mut known = HashSet::new();
-        if !input.commands.iter().all(|command| known.insert(command)) {
+        let mut names = input
+            .commands
+            .iter()
+            .map(|command| split_weight(command).1.trim());
+        if let Some(command) = names.clone().find(|name| name.starts_with("weight=")) {
+            return Err(Error::WrongWeight {
+                agent: command.to_owned(),
+            });
+        }
+        if !names.all(|name| known.insert(name)) {
             return Err(Error::Unsupported {
                 problem: "an agent is named twice",
                 hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",
@@ -112,7 +124,7 @@ impl Fleet {
                 carrier,
                 pongs,
                 description: None,
-                heard: Instant::now(),
+                is_lost: false,
             });
         }
         drop(sender);
@@ -189,6 +201,13 @@ impl Fleet {
             match arrival {
                 Arrival::Message(FromAgent::Welcome(description)) => {
                     let agent = &mut self.agents[index];
+                    let cpus = description.host.cpus;
+                    if cpus > CPUS_MAX {
+                        return Err(Error::NotAnAgent {
+                            agent: agent.name.clone(),
+                            answer: format!("{cpus} CPUs"),
+                        });
+                    }
                     check_build(&agent.name, &description.build, &input.build)?;
                     agent.description = Some(*description);
                 }
@@ -242,7 +261,7 @@ impl Fleet {
 
     pub fn cpus(&self) -> usize {
         let cpus = self.agents.iter().map(|agent| agent.host().cpus.max(1));
-        cpus.sum::<u32>() as usize
+        cpus.map(|cpus| cpus as usize).sum()
     }
 
     pub fn is_elsewhere(&self) -> bool {
@@ -256,10 +275,7 @@ impl Fleet {
 
     pub(crate) fn next_arrival(&mut self, timeout: Duration) -> Option<(usize, Arrival)> {
         match self.arrivals.recv_timeout(timeout) {
-            Ok((index, arrival)) => {
-                self.agents[index].heard = Instant::now();
-                Some((index, arrival))
-            }
+            Ok(arrival) => Some(arrival),
             Err(RecvTimeoutError::Timeout) => None,
             // All readers have ended, and each has said so before.
             Err(RecvTimeoutError::Disconnected) => {
@@ -274,6 +290,12 @@ impl Fleet {
     /// # Errors
     /// An agent has failed, is lost, or has been silent for too long.
     pub(crate) fn next_message(&mut self) -> Result<Option<(usize, FromAgent)>, Error> {
+        // Also while the others say much.
+        let mut agents = self.agents.iter();
+        let silent = agents.position(|agent| !agent.is_lost && agent.carrier.is_silent());
+        if let Some(silent) = silent {
+            return Err(self.lost_error(silent, no_answer()));
+        }
         match self.next_arrival(POLL_INTERVAL) {
             Some((index, Arrival::Message(FromAgent::Failed(failure)))) => {
                 Err(Error::failed(self.agents[index].name.clone(), failure))
@@ -282,23 +304,14 @@ impl Fleet {
             Some((index, Arrival::Lost(reason) | Arrival::NotAnAgent(reason))) => {
                 Err(self.lost_error(index, reason))
             }
-            None => match self.silent_agent() {
-                Some(silent) => Err(self.lost_error(silent, no_answer())),
-                None => Ok(None),
-            },
+            None => Ok(None),
         }
-    }
-
-    /// An agent that has been silent for too long.
-    fn silent_agent(&self) -> Option<usize> {
-        self.agents
-            .iter()
-            .position(|agent| agent.heard.elapsed() > SILENCE_MAX)
     }
 
     /// The error of an agent that was lost before the load; an empty reason: its carrier ended.
     pub(crate) fn lost_error(&mut self, index: usize, reason: String) -> Error {
         let agent = &mut self.agents[index];
+        agent.is_lost = true;
         Error::Lost {
             agent: agent.name.clone(),
             reason: agent.reason_of_loss(reason),
@@ -325,6 +338,15 @@ pub(crate) fn no_answer() -> String {
 }
 
 impl Agent {
+    /// Sends a long message; if the agent is gone, that arrives.
+    pub fn send_in_background(&self, message: ToAgent) -> Result<(), Error> {
+        let sent = self.carrier.send_in_background(message);
+        sent.map_err(|source| Error::NotStarted {
+            agent: self.name.clone(),
+            source,
+        })
+    }
+
     /// Its weight when work is divided: CPUs.
     pub fn weight(&self) -> u32 {
         self.weight.unwrap_or_else(|| self.host().cpus)
@@ -372,8 +394,10 @@ fn check_build(agent: &str, theirs: &Build, ours: &Build) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{GREETING, write_frame};
+    use crate::frame::{GREETING, read_any_frame, write_frame};
     use prony_assertions::TextAssertions;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
 
     /// A fleet of one command, which must not start.
     fn start_error(command: &str) -> String {
@@ -388,6 +412,146 @@ mod tests {
             Ok(_) => panic!("{command} is no agent"),
             Err(error) => error.to_string(),
         }
+    }
+
+    /// A fleet of two agents, and their ends of the carriers.
+    fn two_agents() -> (Fleet, [UnixStream; 2]) {
+        let (sender, arrivals) = channel();
+        let mut agents = Vec::new();
+        let ends = [0, 1].map(|index| {
+            let (here, there) = UnixStream::pair().expect("a pair");
+            let (pong_sender, pongs) = channel();
+            let input = here.try_clone().expect("a copy");
+            let carrier = Carrier::over(here, input, 7, index, sender.clone(), pong_sender);
+            agents.push(Agent {
+                name: format!("agent {}", index + 1),
+                weight: None,
+                is_private: true,
+                carrier: carrier.expect("a thread"),
+                pongs,
+                description: None,
+                is_lost: false,
+            });
+            (&there).write_all(&GREETING).expect("sent");
+            there
+        });
+        let fleet = Fleet {
+            agents,
+            arrivals,
+            #[cfg(feature = "nats")]
+            buses: Vec::new(),
+            notices: Vec::new(),
+        };
+        (fleet, ends)
+    }
+
+    #[test]
+    fn a_silent_agent_is_noticed_while_another_says_much() {
+        let (mut fleet, [talking, _silent]) = two_agents();
+        let talker = std::thread::spawn(move || {
+            while write_frame(&mut &talking, 7, &FromAgent::Sent(1)).is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let since = Instant::now();
+        let error = loop {
+            match fleet.next_message() {
+                Err(error) => break error.to_string(),
+                Ok(_) => assert!(since.elapsed() < Duration::from_secs(60)),
+            }
+        };
+        error.assert_contains("agent 2 was lost before the load: it has not answered for 3 s");
+        // Once: the other one can still be heard.
+        let next = fleet.next_message().expect("a message");
+        assert!(matches!(next, Some((0, FromAgent::Sent(1)))));
+        drop(fleet);
+        talker.join().expect("it ends");
+    }
+
+    /// A long message does not fit into the pipe of its command.
+    #[test]
+    fn an_agent_that_reads_nothing_is_noticed() {
+        let (sender, arrivals) = channel();
+        let (pong_sender, pongs) = channel();
+        let carrier = Carrier::start("exec sleep 600", 7, 0, sender, pong_sender);
+        let agent = Agent {
+            name: "agent 1".to_owned(),
+            weight: None,
+            is_private: true,
+            carrier: carrier.expect("a shell"),
+            pongs,
+            description: None,
+            is_lost: false,
+        };
+        agent
+            .send_in_background(ToAgent::Discard("x".repeat(1 << 20)))
+            .expect("a thread");
+        let mut fleet = Fleet {
+            agents: vec![agent],
+            arrivals,
+            #[cfg(feature = "nats")]
+            buses: Vec::new(),
+            notices: Vec::new(),
+        };
+        let error = loop {
+            if let Err(error) = fleet.next_message() {
+                break error.to_string();
+            }
+        };
+        error.assert_contains("it has not answered for 3 s");
+    }
+
+    /// Each takes two seconds: ten round trips of 200 ms.
+    #[test]
+    fn clocks_of_far_machines_are_measured_at_the_same_time() {
+        let (mut fleet, ends) = two_agents();
+        let answering = ends.map(|end| {
+            std::thread::spawn(move || {
+                let mut pings = &end;
+                while let Ok((run, ToAgent::Ping(number))) = read_any_frame(&mut pings) {
+                    std::thread::sleep(Duration::from_millis(200));
+                    let pong = FromAgent::Pong(number, 5);
+                    let _ = write_frame(&mut &end, run, &pong);
+                }
+            })
+        });
+        let since = Instant::now();
+        let readings = fleet.measure_clocks(|_| true);
+        let all = since.elapsed();
+        assert!(readings.iter().all(Option::is_some), "{readings:?}");
+        let since = Instant::now();
+        fleet.measure_clock(0).expect("it answers");
+        // Less than one after the other.
+        assert!(all < since.elapsed() * 3 / 2, "{all:?}");
+        drop(fleet);
+        answering
+            .into_iter()
+            .for_each(|thread| thread.join().expect("it ends"));
+    }
+
+    #[test]
+    fn a_machine_of_impossible_size_is_refused() {
+        let (mut fleet, ends) = two_agents();
+        let welcome = FromAgent::Welcome(Box::new(AgentDescription {
+            build: Build::default(),
+            host: Host {
+                cpus: u32::MAX,
+                ..Host::default()
+            },
+            boot_id: String::new(),
+        }));
+        write_frame(&mut &ends[1], 7, &welcome).expect("sent");
+        let input = FleetCommands {
+            commands: &[],
+            program: Path::new(""),
+            build: Build::default(),
+            interrupt: &AtomicBool::new(false),
+            installs: false,
+        };
+        let error = fleet.wait_for_welcomes(&input).unwrap_err().to_string();
+        error.assert_contains(
+            "agent 2 did not answer as an agent does, but with \"4294967295 CPUs\"",
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! that would do different work.
 
 use crate::clock::ClockReading;
-use crate::coordinator::Fleet;
+use crate::coordinator::{Fleet, no_answer};
 use crate::error::{Error, FailureKind};
 use crate::ledger::FleetLedger;
 use crate::load::{Load, Part};
@@ -74,6 +74,8 @@ pub struct AgentResult {
     /// How long after the common start its last worker began, nanoseconds, by its own clock; absent if it was lost.
     pub start_delay_ns: Option<u64>,
     pub measured: PartTotals,
+    /// What it committed in each second of the load.
+    pub committed_by_second: Vec<u64>,
     /// Why it was lost, if it was.
     pub lost: Option<String>,
 }
@@ -95,8 +97,10 @@ impl Fleet {
             .map(|workers| RunSlice::of_workers(&job.plan.drive, workers))
             .collect();
         let ready = self.prepare(job, &slices)?;
-        let clocks = (0..self.agents.len()).map(|index| self.measure_clock(index));
-        let clocks: Vec<ClockReading> = clocks.collect::<Result<_, _>>()?;
+        let clocks = self.measure_clocks(|_| true).into_iter().enumerate();
+        let clocks = clocks
+            .map(|(index, clock)| clock.ok_or_else(|| self.lost_error(index, no_answer())))
+            .collect::<Result<Vec<ClockReading>, Error>>()?;
         observer.ready();
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max();
         let delay_ns = START_DELAY.as_nanos() as u64 + 8 * slowest_ns.unwrap_or(0);
@@ -158,8 +162,7 @@ impl Fleet {
                 measures_gaps: job.commit_gaps.is_some(),
                 ledger_table: job.ledger.map(|ledger| ledger.table.clone()),
             };
-            // If it is gone, that arrives.
-            let _ = agent.carrier.send(&ToAgent::Prepare(Box::new(part)));
+            agent.send_in_background(ToAgent::Prepare(Box::new(part)))?;
         }
         let work = describe_work(
             &text,
@@ -171,7 +174,10 @@ impl Fleet {
         for (agent, part) in self.agents.iter().zip(&ready) {
             let first = &ready[0];
             let difference = work_difference(&work, &part.work).or_else(|| {
-                let is_same = part.layout == first.layout && part.network == first.network;
+                // Memory is reserved by the layout.
+                let is_same = part.layout == first.layout
+                    && part.layout.kinds == work.kinds.len()
+                    && part.network == first.network;
                 (!is_same).then(|| "it reaches the server by another kind of network".to_owned())
             });
             if let Some(difference) = difference {
@@ -208,21 +214,23 @@ impl Fleet {
         clocks: &[ClockReading],
         parts: Vec<Part>,
     ) -> Vec<AgentResult> {
+        let clocks_after = self.measure_clocks(|index| parts[index].lost.is_none());
+        let clocks = clocks.iter().zip(clocks_after);
         let parts = parts.into_iter().zip(slices).zip(clocks).enumerate();
         parts
-            .map(|(index, ((part, slice), clock))| AgentResult {
-                host: self.agents[index].host(),
-                clients: slice.clients.clone(),
-                threads: slice.threads(),
-                clock: *clock,
-                clock_after: match part.lost {
-                    None => self.measure_clock(index).ok(),
-                    Some(_) => None,
+            .map(
+                |(index, ((part, slice), (clock, clock_after)))| AgentResult {
+                    host: self.agents[index].host(),
+                    clients: slice.clients.clone(),
+                    threads: slice.threads(),
+                    clock: *clock,
+                    clock_after,
+                    start_delay_ns: part.start_delay_ns,
+                    measured: part.measured,
+                    committed_by_second: part.committed_by_second,
+                    lost: part.lost,
                 },
-                start_delay_ns: part.start_delay_ns,
-                measured: part.measured,
-                lost: part.lost,
-            })
+            )
             .collect()
     }
 }
@@ -292,14 +300,14 @@ fn work_difference(ours: &WorkDescription, theirs: &WorkDescription) -> Option<S
 
 /// Splits workers over machines, in shares by their CPUs, at least one for each.
 pub(crate) fn split_workers(workers: u32, cpus: &[u32]) -> Vec<Range<u32>> {
-    let machines = cpus.len() as u64;
-    let rest = u64::from(workers).saturating_sub(machines);
-    let all_cpus: u64 = cpus.iter().map(|cpus| u64::from((*cpus).max(1))).sum();
+    // A weight may be any number.
+    let rest = u128::from(workers).saturating_sub(cpus.len() as u128);
+    let all_cpus: u128 = cpus.iter().map(|cpus| u128::from((*cpus).max(1))).sum();
     let (mut sum, mut first) = (0, 0);
     (1..)
         .zip(cpus)
         .map(|(number, cpus)| {
-            sum += u64::from((*cpus).max(1));
+            sum += u128::from((*cpus).max(1));
             let end = (number + (rest * sum).div_ceil(all_cpus.max(1)).min(rest)) as u32;
             let range = first..end;
             first = end;
@@ -390,5 +398,7 @@ mod tests {
         assert_eq!(sizes(3, &[2, 2, 2]), [1, 1, 1]);
         assert_eq!(sizes(32, &[32, 8]), [25, 7]);
         assert_eq!(sizes(7, &[0, 0]), [4, 3]);
+        let half = u32::MAX / 2;
+        assert_eq!(sizes(u32::MAX, &[u32::MAX; 2]), [half + 1, half]);
     }
 }

@@ -29,6 +29,8 @@ pub enum Error {
         /// Whether it was called over NATS rather than started by a command.
         is_called: bool,
     },
+    /// Its weight is not a number, or there is no command after it.
+    WrongWeight { agent: String },
     /// It serves another coordinator.
     Busy { agent: String },
     /// It answered something else than an agent does.
@@ -103,7 +105,8 @@ impl Error {
             | Error::NotInstalled { .. }
             | Error::Lost { .. }
             | Error::Busy { .. } => FailureKind::Connect,
-            Error::NotAnAgent { .. }
+            Error::WrongWeight { .. }
+            | Error::NotAnAgent { .. }
             | Error::OtherBuild { .. }
             | Error::SameMachine { .. }
             | Error::OtherWork { .. }
@@ -147,6 +150,11 @@ impl UserError for Error {
                     text => parts.with_details(text),
                 }
             }
+            Error::WrongWeight { agent } => ErrorParts::new(format!(
+                "the agent \"{}\" has no weight above 0, or no command",
+                prony_server::secrets::redact_argument(agent)
+            ))
+            .with_hint("a machine that counts as three CPUs: 'weight=3 ssh vm1'"),
             Error::Busy { agent } => {
                 ErrorParts::new(format!("{agent} is busy: it serves another coordinator"))
                     .with_hint("wait until that has ended, or name other agents")

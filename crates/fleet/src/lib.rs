@@ -39,6 +39,6 @@ pub use ledger::FleetLedger;
 pub use loading::FleetLoad;
 pub use message::ServerProbe;
 pub use tool::{
-    MakeToolProgram, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram,
-    ToolRequest, ToolServer,
+    MakeToolProgram, NewSampleListener, ToolCoordinator, ToolListening, ToolLoad, ToolOutput,
+    ToolProgram, ToolRequest, ToolServer,
 };

@@ -15,7 +15,8 @@ use prony_drive::{
     DriveResult, HostTotals, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns,
 };
 use prony_measure::{
-    Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunSchedule, SerializedRow,
+    Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunPhase, RunSchedule,
+    SerializedRow,
 };
 use prony_plan::{Plan, Stop};
 use std::ops::Range;
@@ -29,7 +30,10 @@ const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Part {
     clients: Range<u32>,
+    threads: usize,
     pub measured: PartTotals,
+    /// Committed transactions of each second, the warm-up included.
+    pub committed_by_second: Vec<u64>,
     rows: u64,
     counts: RowCounts,
     /// Until when it has told what its clients know, nanoseconds from the start.
@@ -70,6 +74,8 @@ impl<'a> Load<'a> {
             .collect();
         let part = |slice: &RunSlice| Part {
             clients: slice.clients.clone(),
+            threads: slice.threads() as usize,
+            committed_by_second: Vec::new(),
             measured: PartTotals::new(start.schedule.window_start_ns()),
             rows: 0,
             counts: RowCounts::default(),
@@ -104,17 +110,15 @@ impl<'a> Load<'a> {
             if self.job.interrupt.load(Ordering::Relaxed) {
                 self.stop();
             }
-            match self.fleet.next_arrival(POLL_INTERVAL) {
-                Some((index, arrival)) => self.take(index, arrival),
-                None => {
-                    let now_ns = Clock::System.now_ns();
-                    if now_ns >= drain_report_ns {
-                        drain_report_ns = u64::MAX;
-                        self.observer.draining();
-                    }
-                    self.lose_silent(now_ns > hard_end_ns);
-                }
+            if let Some((index, arrival)) = self.fleet.next_arrival(POLL_INTERVAL) {
+                self.take(index, arrival);
             }
+            let now_ns = Clock::System.now_ns();
+            if now_ns >= drain_report_ns {
+                drain_report_ns = u64::MAX;
+                self.observer.draining();
+            }
+            self.lose_silent(now_ns > hard_end_ns);
             while let Some(row) = self.collector.next_row() {
                 self.observer.interval_ended(&row, &self.start.schedule);
                 self.collector.recycle(row);
@@ -168,10 +172,9 @@ impl<'a> Load<'a> {
             .stopped
             .is_some_and(|since| since.elapsed() > STOP_TIMEOUT);
         for index in 0..self.parts.len() {
-            let heard = self.fleet.agents[index].heard;
             if self.parts[index].has_ended {
                 // Its silence no longer matters.
-            } else if heard.elapsed() > crate::carrier::SILENCE_MAX {
+            } else if self.fleet.agents[index].carrier.is_silent() {
                 self.lose(index, no_answer());
             } else if is_overdue || must_have_ended {
                 self.lose(index, "it did not end in time".to_owned());
@@ -205,10 +208,21 @@ impl<'a> Load<'a> {
         }
         part.rows += 1;
         add_counts(&mut part.counts, &row);
+        let [committed, ..] = row.interval.counts();
         let row = self
             .read_row(row)
             .map_err(|error| format!("it sent a second that is not one of the run: {error}"))?;
-        self.parts[index].measured.add(&row);
+        if row.worker_cpu_ns.len() > self.parts[index].threads {
+            return Err("it sent a second of more threads than it has".to_owned());
+        }
+        let part = &mut self.parts[index];
+        part.measured.add(&row);
+        let (second, span) = (row.interval.span().index as usize, row.interval.span());
+        if span.phase != RunPhase::Drain {
+            let seconds = part.committed_by_second.len().max(second + 1);
+            part.committed_by_second.resize(seconds, 0);
+            part.committed_by_second[second] = committed;
+        }
         self.collector.add_row(index, &row);
         Ok(())
     }
@@ -300,8 +314,15 @@ impl<'a> Load<'a> {
         if !hosts.is_empty() {
             self.hosts.resize_with(count, HostTotals::default);
         }
+        let now_ns = Clock::System.now_ns();
+        let seconds = now_ns.saturating_sub(self.start.schedule.start_ns) / 1_000_000_000;
         for (sum, host) in self.hosts.iter_mut().zip(hosts) {
-            sum.add(&host.into_totals()?);
+            let totals = host.into_totals()?;
+            // The last second of an agent may be short, and its clock ahead.
+            if totals.seconds.len() as u64 > seconds + 2 {
+                return Err(InvalidInterval::Span("it lies in the future"));
+            }
+            sum.add(&totals);
         }
         if let Some(round_trips) = round_trips {
             let statements = self

@@ -171,8 +171,7 @@ impl FleetLoad<'_> {
                 parts: parts.to_vec(),
                 connections: connections.end - connections.start,
             };
-            // If it is gone, that arrives.
-            let _ = agent.carrier.send(&ToAgent::Load(Box::new(part)));
+            agent.send_in_background(ToAgent::Load(Box::new(part)))?;
         }
         Ok(at_work)
     }
@@ -205,7 +204,7 @@ fn wait_until_loaded(
         }
         match fleet.next_message() {
             Ok(Some((index, FromAgent::Sent(rows)))) => {
-                known[index] += rows;
+                known[index] = u64::saturating_add(known[index], rows);
                 meter.add_sent(rows, 0);
             }
             Ok(Some((index, FromAgent::Loaded(rows, bytes)))) => {

@@ -299,6 +299,9 @@ impl PartHost {
     }
 }
 
+/// More round trips that begin with the same statement, and differ by their number of statements, than a program makes.
+const ROUND_TRIPS_OF_STATEMENT_MAX: usize = 100;
+
 /// The times of round trips by statement.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PartRoundTrips {
@@ -325,6 +328,9 @@ impl PartRoundTrips {
         sum: &mut RoundTripTimes<u64>,
         statements: usize,
     ) -> Result<(), InvalidInterval> {
+        if self.entries.len() > statements.saturating_mul(ROUND_TRIPS_OF_STATEMENT_MAX) {
+            return Err(InvalidInterval::Layout);
+        }
         sum.service_ns += u128::from(self.service_ns);
         for (first_statement, count, times) in self.entries {
             if first_statement >= statements {
@@ -334,5 +340,46 @@ impl PartRoundTrips {
             sum.add_times(first_statement, count, &times);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_agent_neither_overflow_nor_reserve_memory() {
+        let mut sum = HostTotals::<u64>::default();
+        for _ in 0..2 {
+            let host = PartHost {
+                connections: HostConnections {
+                    up: u32::MAX,
+                    lost: u64::MAX,
+                    ..HostConnections::default()
+                },
+                failed: u64::MAX,
+                response: SerializedTimes::new(&Distribution::<u64>::coarse()),
+                seconds: vec![(u64::MAX, 1, u32::MAX)],
+            };
+            sum.add(&host.into_totals().expect("no times"));
+        }
+        assert_eq!((sum.connections.up, sum.failed), (u32::MAX, u64::MAX));
+        assert_eq!(
+            (sum.seconds[0].committed, sum.seconds[0].failed),
+            (u64::MAX, 2)
+        );
+
+        let of_combinations = |count: u32| {
+            let times = || SerializedTimes::new(&Distribution::<u64>::coarse());
+            let trips = PartRoundTrips {
+                entries: (0..count)
+                    .map(|statements| (0, statements, times()))
+                    .collect(),
+                service_ns: u64::MAX,
+            };
+            trips.add_to(&mut RoundTripTimes::default(), 2)
+        };
+        assert!(of_combinations(200).is_ok());
+        assert_eq!(of_combinations(201), Err(InvalidInterval::Layout));
     }
 }

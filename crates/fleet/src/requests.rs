@@ -14,6 +14,9 @@ use prony_server::{Endpoint, Target};
 use prony_store::DoctorReport;
 use std::time::Instant;
 
+/// How many clocks are measured at a time: on more threads the round trips would wait for a CPU.
+const CLOCKS_AT_ONCE: usize = 8;
+
 impl Fleet {
     /// Checks that the server's address means the same server on all machines.
     ///
@@ -107,8 +110,40 @@ impl Fleet {
 
     /// The offset of an agent's clock, by the shortest of many round trips.
     pub fn measure_clock(&mut self, index: usize) -> Result<ClockReading, Error> {
-        let agent = &mut self.agents[index];
-        agent.pongs.try_iter().for_each(drop);
+        let reading = self.agents[index].measure_clock();
+        reading.ok_or_else(|| self.lost_error(index, no_answer()))
+    }
+
+    /// The offsets of these agents' clocks, of several at a time: a far one takes a second, in which the first ones drift.
+    /// `None` for the others, and for one that does not answer.
+    pub(crate) fn measure_clocks(
+        &mut self,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Option<ClockReading>> {
+        let mut readings = vec![None; self.agents.len()];
+        let mut wanted: Vec<_> = self
+            .agents
+            .iter_mut()
+            .zip(&mut readings)
+            .enumerate()
+            .filter(|(index, _)| is_wanted(*index))
+            .map(|(_, of_agent)| of_agent)
+            .collect();
+        for group in wanted.chunks_mut(CLOCKS_AT_ONCE) {
+            std::thread::scope(|scope| {
+                for (agent, reading) in group {
+                    scope.spawn(|| **reading = agent.measure_clock());
+                }
+            });
+        }
+        readings
+    }
+}
+
+impl Agent {
+    /// The offset of its clock; `None` if it does not answer.
+    fn measure_clock(&mut self) -> Option<ClockReading> {
+        self.pongs.try_iter().for_each(drop);
         let mut best: Option<ClockReading> = None;
         let since = Instant::now();
         for number in 0..ROUND_TRIPS {
@@ -116,13 +151,8 @@ impl Fleet {
                 break;
             }
             let sent_ns = Clock::System.now_ns();
-            let answer = agent.carrier.send(&ToAgent::Ping(number));
-            let answer = answer
-                .ok()
-                .and_then(|()| agent.pongs.recv_timeout(SILENCE_MAX).ok());
-            let Some((answered, agent_ns, received_ns)) = answer else {
-                return Err(self.lost_error(index, no_answer()));
-            };
+            self.carrier.send(&ToAgent::Ping(number)).ok()?;
+            let (answered, agent_ns, received_ns) = self.pongs.recv_timeout(SILENCE_MAX).ok()?;
             if answered == number {
                 let reading = ClockReading::new(sent_ns, agent_ns, received_ns);
                 let is_better = |best: ClockReading| reading.round_trip_ns < best.round_trip_ns;
@@ -131,7 +161,6 @@ impl Fleet {
                 }
             }
         }
-        self.agents[index].heard = Instant::now();
-        best.ok_or_else(|| self.lost_error(index, no_answer()))
+        best
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn run_part(
             .and_then(|tool| tool.new_sample_listener.as_deref())
             .or(gap_listener.as_ref().map(|new| new as _)),
         service: prepared.service,
-        on_connect_refused: None,
+        on_connect_refused: tool.and_then(|tool| tool.on_connect_refused.as_deref()),
         kept: None,
     };
     let mut sender = RowSender {
@@ -206,6 +206,11 @@ fn prepare(
         PartPlan::Toml(text) => read_plan(text)?,
         PartPlan::Tool(tool) => tool.plan(),
     };
+    if part.first_worker >= part.end_worker || part.end_worker > plan.drive.workers() {
+        return Err(usage(
+            "it is to drive threads that the run has not".to_owned(),
+        ));
+    }
     let mut target = resolve_target(link, &part.login)?;
     target.spread = plan.drive.spread.unwrap_or(target.spread);
     if let Some(login) = &part.read_login {
@@ -230,6 +235,9 @@ fn prepare(
                 drive: &plan.drive,
                 control: &mut control,
                 output: ToolOutput(Arc::clone(link)),
+                is_called: setup.begins_anew,
+                seed: part.seed,
+                first_worker: part.first_worker,
             };
             let made = (setup.make_tool_program)(request);
             let made = made.map_err(|parts| AgentFailure::new(FailureKind::Data, parts))?;

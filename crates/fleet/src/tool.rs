@@ -7,6 +7,7 @@ use crate::link::Link;
 use prony_document::SqlDialect;
 use prony_drive::SampleListener;
 use prony_plan::{DrivePlan, ErrorParts, Plan, WorkloadPlan};
+use prony_server::control::ConnectFailure;
 use prony_server::{Control, Environment, Error, Target, resolve_client_options};
 use prony_workload::ReadyWorkload;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,11 @@ pub struct ToolRequest<'a> {
     pub drive: &'a DrivePlan,
     pub control: &'a mut Control,
     pub output: ToolOutput,
+    /// Whether the agent was called over NATS, and not started by a command of its user.
+    pub is_called: bool,
+    /// The seed of the run, and the first of its workers that the agent drives.
+    pub seed: u64,
+    pub first_worker: u32,
 }
 
 /// Says something to the tool's side at the coordinator, from any thread.
@@ -150,6 +156,8 @@ pub struct ToolListening {
     pub new_sample_listener: Option<NewSampleListener>,
     /// What is said before each second, and at the end.
     pub report: Option<Box<dyn Fn() -> String>>,
+    /// What hears why a connection of a script was refused.
+    pub on_connect_refused: Option<Box<dyn Fn(&[ConnectFailure]) + Sync>>,
 }
 
 pub type NewSampleListener = Box<dyn Fn(usize) -> Box<dyn SampleListener> + Sync>;

@@ -312,7 +312,7 @@ fn failed_clients_reason(run: &Run) -> Option<String> {
         .events
         .iter()
         .filter(|event| event.kind == EventKind::UserEnded);
-    let count: u64 = failures.map(|event| event.count).sum();
+    let count = failures.fold(0_u64, |sum, event| sum.saturating_add(event.count));
     (count > 0).then(|| {
         format!(
             "{count} of {} clients could not continue",

@@ -27,7 +27,8 @@ impl FleetParts {
     pub fn clock_bound_s(&self) -> f64 {
         let errors = self.agents.iter().map(|agent| {
             let after = agent.clock_after.unwrap_or(agent.clock);
-            agent.clock.bound_ns() + after.offset_ns.abs_diff(agent.clock.offset_ns)
+            let drift_ns = after.offset_ns.abs_diff(agent.clock.offset_ns);
+            agent.clock.bound_ns().saturating_add(drift_ns)
         });
         2.0 * errors.max().unwrap_or(0) as f64 / 1e9
     }
@@ -60,6 +61,7 @@ fn machine(agent: &AgentResult) -> ClientMachine {
                 seconds if seconds > 0.0 => measured.committed as f64 / seconds,
                 _ => 0.0,
             },
+            committed_by_second: agent.committed_by_second.clone(),
             response_mean_ns: measured.response_mean_ns(),
             server_mean_ns: measured.server_mean_ns(),
             clock_offset_ns: agent.clock.offset_ns,

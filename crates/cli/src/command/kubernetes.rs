@@ -9,6 +9,9 @@ use prony_report::json;
 use serde_json::{Value, json};
 
 pub fn print(args: &FleetKubernetesArgs) -> Result<Exit, Failure> {
+    if let Some((problem, hint)) = wrong_input(args) {
+        return Err(Failure::usage(problem, hint));
+    }
     if args.nats.contains('@') {
         let hint = "name a secret with --secret, with the keys NATS_USER and NATS_PASSWORD";
         return Err(Failure::usage(
@@ -24,6 +27,42 @@ pub fn print(args: &FleetKubernetesArgs) -> Result<Exit, Failure> {
     }
     output::show(|out, _| json::write_pretty(out, &manifest(args)))?;
     Ok(Exit::Success)
+}
+
+/// What Kubernetes or an agent would refuse only later.
+fn wrong_input(args: &FleetKubernetesArgs) -> Option<(String, &'static str)> {
+    let is_quantity = |text: &str| {
+        let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let unit = &text[number.len()..];
+        let units = ["", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"];
+        number.parse::<f64>().is_ok_and(|number| number > 0.0) && units.contains(&unit)
+    };
+    let is_label = |name: &str| {
+        let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let mut bytes = name.bytes();
+        name.len() <= 50
+            && bytes.next().is_some_and(is_inner)
+            && name.bytes().next_back().is_some_and(is_inner)
+            && bytes.all(|byte| is_inner(byte) || byte == b'-')
+    };
+    if !["nats://", "tls://"]
+        .iter()
+        .any(|scheme| args.nats.starts_with(scheme))
+    {
+        let problem = format!("--nats {} is not the address of a NATS server", args.nats);
+        return Some((problem, "such as nats://nats:4222, or tls:// for TLS"));
+    }
+    for (flag, quantity) in [("--cpus", &args.cpus), ("--memory", &args.memory)] {
+        if !is_quantity(quantity) {
+            let problem = format!("{flag} {quantity} is not a quantity of Kubernetes");
+            return Some((problem, "such as 2 or 500m CPUs, 1Gi of memory"));
+        }
+    }
+    if !is_label(&args.name) {
+        let problem = format!("--name {} cannot be the name of a job", args.name);
+        return Some((problem, "small letters, digits and -, at most 50"));
+    }
+    None
 }
 
 fn manifest(args: &FleetKubernetesArgs) -> Value {
@@ -86,6 +125,44 @@ fn manifest(args: &FleetKubernetesArgs) -> Value {
 mod tests {
     use super::*;
     use k8s_openapi::api::batch::v1::Job;
+
+    #[test]
+    fn what_kubernetes_would_refuse_is_refused() {
+        let right = FleetKubernetesArgs {
+            agents: 8,
+            image: "prony".to_owned(),
+            nats: "nats://nats:4222".to_owned(),
+            name: "bench-1".to_owned(),
+            secret: None,
+            cpus: "500m".to_owned(),
+            memory: "1.5Gi".to_owned(),
+        };
+        assert_eq!(wrong_input(&right), None);
+        for wrong in [
+            FleetKubernetesArgs {
+                nats: "http://nats:4222".to_owned(),
+                ..right.clone()
+            },
+            FleetKubernetesArgs {
+                cpus: "many".to_owned(),
+                ..right.clone()
+            },
+            FleetKubernetesArgs {
+                memory: "0".to_owned(),
+                ..right.clone()
+            },
+            FleetKubernetesArgs {
+                name: "Bench 1".to_owned(),
+                ..right.clone()
+            },
+            FleetKubernetesArgs {
+                name: "-".to_owned(),
+                ..right.clone()
+            },
+        ] {
+            assert!(wrong_input(&wrong).is_some());
+        }
+    }
 
     /// The types are generated from Kubernetes' published schemas; what they do not know is lost.
     #[test]

@@ -144,6 +144,11 @@ fn what_several_machines_measured_adds_up() {
     let all = total_figures(&run.measured);
     let committed: u64 = parts(&run).iter().map(|part| part.committed).sum();
     assert!(committed > 100);
+    for (index, second) in run.series.iter().enumerate() {
+        let parts = parts(&run);
+        let of_second = parts.iter().map(|part| part.committed_by_second[index]);
+        assert_eq!(of_second.sum::<u64>(), second.committed);
+    }
     assert_eq!(all.committed, committed);
     let seconds = run
         .series
@@ -296,6 +301,16 @@ fn what_is_no_agent_of_this_build_is_refused() {
         "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
     ]);
     assert_code(&execute(&bench, twice), 2).assert_contains("an agent is named twice");
+    for (agent, expected) in [
+        ("weight=0 env A=1", "has no weight above 0, or no command"),
+        ("weight=3", "has no weight above 0, or no command"),
+        // Whatever it counts as.
+        ("weight=2 env A=1", "an agent is named twice"),
+    ] {
+        let mut wrong = bench.command("run select-only --clients 2 --threads 2");
+        wrong.args(["--url", &bench.url, "--agent", " env A=1", "--agent", agent]);
+        assert_code(&execute(&bench, wrong), 2).assert_contains(expected);
+    }
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
 

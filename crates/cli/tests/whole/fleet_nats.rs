@@ -1,8 +1,8 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
 use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
-    total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
+    stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A NATS server of this user.
 pub struct NatsServer {
@@ -168,6 +168,23 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let output = execute(&bench, with_password);
     assert_code(&output, 2).assert_contains("the server's password is not sent over NATS");
 
+    // Whoever may publish there could otherwise let the machine run code.
+    let script = bench.home.join("own.lua");
+    std::fs::write(&script, "function event() end\n").expect("a file");
+    let port = bench.url.split([':', '/']).rev().nth(1).expect("a port");
+    let arguments = format!(
+        "sysbench --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port={port} --pgsql-user=postgres \
+         --pgsql-db=fleet_nats --threads=2 --events=2 {} run",
+        script.display()
+    );
+    let mut scripted = bench.command(&arguments);
+    scripted.env("PGPASSWORD", &bench.password);
+    scripted.env("PRONY_AGENTS", names.join(";"));
+    let output = execute(&bench, scripted);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
+    String::from_utf8_lossy(&output.stdout)
+        .assert_contains("an agent that is called over NATS runs no Lua scripts of others");
+
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
     let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
     assert_code(&output, 2).assert_contains("its address must end with the agent's name");
@@ -227,11 +244,17 @@ fn two_agents_of_one_name_are_refused() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let name = server.agent("vm1");
     let _agents = start_agents(&bench, &[&name, &name], &[]);
-    // Both must be there when the call comes.
-    std::thread::sleep(Duration::from_secs(2));
-    let output = execute(&bench, command(&bench, &[name], SHORT_RUN));
-    assert!(!output.status.success());
-    stderr_text(&output).assert_contains("two agents have its name");
+    let started = Instant::now();
+    loop {
+        let agents = std::slice::from_ref(&name);
+        let output = execute(&bench, command(&bench, agents, SHORT_RUN));
+        if !output.status.success() {
+            stderr_text(&output).assert_contains("two agents have its name");
+            return;
+        }
+        // Only one of them was there when the call came.
+        assert!(started.elapsed() < WAIT_TIMEOUT);
+    }
 }
 
 /// The example of NATS's documentation.

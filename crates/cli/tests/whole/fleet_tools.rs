@@ -5,11 +5,12 @@ use crate::common::{
     stored_runs, wait_until,
 };
 use crate::fleet::{agent, assert_all_end, kill, processes, rows};
-use crate::hammerdb::{HammerdbCli, parse_result};
+use crate::hammerdb::{HammerdbCli, assert_time_profile, parse_result};
 use crate::sysbench::{DRIVERS, SysbenchTestBench, figure, query_counts};
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -57,6 +58,30 @@ fn without_numbers(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Client and number of the transactions in each file of a log, which is removed.
+fn log_lines(bench: &TestBench, prefix: &str) -> Vec<Vec<String>> {
+    let files = std::fs::read_dir(&bench.home).expect("a folder");
+    let names = files.map(|file| file.expect("a file").path());
+    let is_log = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+    };
+    let mut paths: Vec<PathBuf> = names.filter(is_log).collect();
+    // That of the first thread is the shortest name.
+    paths.sort_by_key(|path| path.as_os_str().len());
+    let lines = paths.iter().map(|path| {
+        let text = std::fs::read_to_string(path).expect("a log");
+        std::fs::remove_file(path).expect("a log");
+        let mut lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "))
+            .collect();
+        lines.sort();
+        lines
+    });
+    lines.collect()
+}
+
 fn committed(run: &Run) -> Vec<u64> {
     let parts = run
         .machines
@@ -84,6 +109,20 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         let parts = committed(&run);
         assert_eq!(parts.len(), count);
         assert!(count == 0 || parts.iter().sum::<u64>() == 120, "{parts:?}");
+    }
+    // A log has the lines that one machine would write, in a file for each thread: of the transactions that the thread's
+    // random numbers choose. With one client a thread these are always the same.
+    let mut expected_lines = None;
+    for count in [0, 2] {
+        let arguments =
+            "-n -c 2 -j 2 -t 60 --random-seed=7 -l --sampling-rate=0.5 --log-prefix=log";
+        let mut command = pgbench(&bench, count, arguments);
+        command.current_dir(&bench.home);
+        ok_stdout(&output(&bench, command));
+        let lines = log_lines(&bench, "log.");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines.iter().all(|lines| (10..50).contains(&lines.len())));
+        assert_eq!(expected_lines.get_or_insert(lines.clone()), &lines);
     }
     // Scripts of files at a rate, with progress: each agent has its part.
     let text =
@@ -119,10 +158,6 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     };
     let shell = script("shell.sql", "\\setshell x echo 1\nselect :x;\n");
     for (arguments, problem) in [
-        (
-            "-n -c 2 -j 2 -t 1 -l".to_owned(),
-            "agents write no transaction log (-l)",
-        ),
         (
             "-n -c 2 -t 1".to_owned(),
             "1 threads are fewer than the 2 machines of PRONY_AGENTS: set -j",
@@ -212,14 +247,6 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
         missing.stderr.assert_lacks("panicked");
         let text = missing.failed_stdout(1);
         text.assert_contains("FATAL: ").assert_contains("sbtest1");
-        let script = bench.home.write("own.lua", "function event() end\n");
-        let refused = run(
-            2,
-            &format!("{} --threads=2 --events=1 run", script.display()),
-        );
-        refused
-            .failed_stdout(1)
-            .assert_contains("agents run no Lua scripts, which can execute commands of a machine");
         let few = run(2, "oltp_read_only --threads=1 run").failed_stdout(1);
         few.assert_contains("1 threads are fewer than the 2 machines of PRONY_AGENTS");
         assert_all_end(&name, 2, Duration::from_secs(5));
@@ -237,15 +264,15 @@ fn hammerdbcli_with_agents_has_a_result_of_all_machines() {
         let child = hammer.start(command, script);
         hammer.assert_no_password(child.wait_with_output().expect("it ends"))
     };
-    let refused = execute(&script);
+    let refused = execute(&script.replace("pg_driver timed", "pg_driver test"));
     let text = stderr_text(&refused) + &String::from_utf8_lossy(&refused.stdout);
-    text.assert_contains("agents keep no time profile");
+    text.assert_contains("agents have no test driver");
     let orders = "SELECT sum(d_next_o_id) FROM district";
     let mut control = crate::common::connect(&shared_postgres().url_for("hammer_agents"));
     let before = query_number(&mut control, orders);
-    let stdout = ok_stdout(&execute(
-        &script.replace("pg_timeprofile true", "pg_timeprofile false"),
-    ));
+    let stdout = ok_stdout(&execute(&script));
+    // The virtual users of both machines, and all together.
+    assert_time_profile(&hammer, 4);
     let (nopm, tpm) = parse_result(&stdout);
     let ordered = query_number(&mut control, orders) - before;
     assert!(
@@ -262,4 +289,147 @@ fn hammerdbcli_with_agents_has_a_result_of_all_machines() {
         "{parts:?}"
     );
     assert_all_end("hammer", 2, Duration::from_secs(5));
+}
+
+/// A script that writes who executed what, with a module that only this machine has.
+const OWN_SCRIPT: &str = r#"
+    local own = require("own_module")
+    sysbench.cmdline.options = { amount = { "What is added", 1 } }
+
+    function prepare()
+        local con = sysbench.sql.driver():connect()
+        con:query("CREATE TABLE marks (thread INT, number INT, amount INT)")
+    end
+
+    function init()
+        print("init of " .. sysbench.opt.threads)
+    end
+
+    function thread_init()
+        con, number = sysbench.sql.driver():connect(), 0
+        -- An agent has no file of its machine.
+        if pcall(io.open, "own.lua") then
+            print("it has files")
+        end
+    end
+
+    function event()
+        number = number + 1
+        con:query(own.statement(sysbench.tid, number, sysbench.opt.amount))
+    end
+
+    function thread_done()
+        print("done " .. sysbench.tid)
+        con:disconnect()
+    end
+
+    function done()
+        print("end")
+    end
+"#;
+
+const OWN_MODULE: &str = r#"
+    return {
+        statement = function(...)
+            return ("INSERT INTO marks VALUES (%d, %d, %d)"):format(...)
+        end,
+    }
+"#;
+
+/// Writes the scripts of the test into the folder in which it calls sysbench.
+fn write_scripts(bench: &SysbenchTestBench) {
+    for (file, text) in [
+        ("own.lua", OWN_SCRIPT),
+        ("own_module.lua", OWN_MODULE),
+        (
+            "evil.lua",
+            "function event() os.execute('touch made') end\n",
+        ),
+        (
+            "loud.lua",
+            "function event() print('loud') end\nfunction thread_init() sysbench.sql.driver():connect() end\n",
+        ),
+    ] {
+        std::fs::write(bench.home.join(file), text).expect("a file");
+    }
+}
+
+#[test]
+fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
+    for driver in DRIVERS {
+        let bench = SysbenchTestBench::new(driver, "sb_lua_agents");
+        let name = format!("lua{driver:?}");
+        write_scripts(&bench);
+        std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
+        // They begin in another folder.
+        let agents = |count: usize| -> String {
+            let agent = |number| format!("env -C elsewhere FLEET_OF_TEST={name}{number}; ");
+            (1..=count).map(agent).collect()
+        };
+        let command = |count: usize, arguments: &str| {
+            let mut command = bench.command(arguments);
+            command.env("PRONY_AGENTS", agents(count));
+            command
+        };
+        let run = |count: usize, arguments: &str| {
+            bench.assert_no_password(command(count, arguments).output().expect("it starts"))
+        };
+        run(2, "own.lua prepare").ok_stdout();
+        let sums = "select sum(thread * 1000 + number * amount) from marks";
+        let mut expected_lines = None;
+        for count in [0, 2] {
+            bench.control().run("delete from marks");
+            let text = run(
+                count,
+                "own.lua --threads=2 --events=40 --time=0 --amount=3 run",
+            );
+            let text = text.ok_stdout();
+            assert_eq!(figure(&text, "total number of events:"), 40.0);
+            assert_eq!(query_counts(&text).1, 40.0, "{text}");
+            assert_eq!(
+                query_number(&mut bench.control(), "select count(*) from marks"),
+                40
+            );
+            let mut lines: Vec<String> =
+                without_numbers(&text).lines().map(str::to_owned).collect();
+            lines.retain(|line| !line.contains("it has files"));
+            lines.sort();
+            assert_eq!(expected_lines.get_or_insert(lines.clone()), &lines);
+            if count > 0 {
+                text.assert_lacks("it has files");
+                text.assert_contains("init of 2\n")
+                    .assert_contains("done 1\n");
+                // Each thread has its share: twenty events with the amount 3.
+                let sum = (0..2).map(|thread| thread * 20_000 + 210 * 3).sum::<u64>();
+                assert_eq!(query_number(&mut bench.control(), sums), sum);
+                let parts = committed(&last_sysbench_run(&bench));
+                assert_eq!(parts, [20, 20]);
+            }
+        }
+        let refused = run(2, "evil.lua --threads=2 --events=2 run").failed_stdout(1);
+        refused
+            .assert_contains("FATAL: ")
+            .assert_contains("agents have no os.execute");
+        assert!(!bench.home.join("elsewhere/made").exists());
+
+        // One machine says much, and the other nothing.
+        let loud = "loud.lua --threads=2 --time=300 --rate=400 run";
+        let child = command(2, loud)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        let child = child.expect("it starts");
+        wait_until(&bench.home, any_committed);
+        kill(&processes(&name, 2), "-STOP");
+        bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        last_sysbench_run(&bench)
+            .ended_because
+            .unwrap_or_default()
+            .assert_contains("it has not answered for 3 s");
+        assert_all_end(&name, 2, Duration::from_secs(10));
+    }
+}
+
+fn last_sysbench_run(bench: &SysbenchTestBench) -> Run {
+    stored_runs(&bench.home).pop().expect("a run")
 }

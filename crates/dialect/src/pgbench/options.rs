@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use prony_plan::QueryMode;
 use prony_workload::script::Builtin;
+use serde::{Deserialize, Serialize};
 
 /// The action that a command line requests.
 #[derive(Debug, PartialEq)]
@@ -88,7 +89,7 @@ impl ScriptChoice {
 }
 
 /// `-l` and its options.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogOptions {
     /// Prefix of the files' names: `--log-prefix`, or `pgbench_log`.
     pub prefix: String,

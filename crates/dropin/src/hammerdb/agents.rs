@@ -3,13 +3,15 @@
 //! In: a request. Out: the same program on each agent; its errors, here. Must never: let a virtual user go on that an
 //! error ends.
 
-use super::bench::{DelayedUsers, ErrorFlags, SampleSinks, StartDelays};
+use super::bench::{
+    CallTimes, DelayedUsers, ErrorFlags, SampleSinks, StartDelays, TimesRecorder, UserTimes,
+};
 use super::connection::tool_server;
 use crate::agents::{read, refusal, too_few, write};
 use prony_dialect::hammerdb::{Driver, RunRequest};
-use prony_drive::SampleListener;
+use prony_drive::{SampleListener, clients_of_thread};
 use prony_fleet::{ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest};
-use prony_measure::{Outcome, Sample};
+use prony_measure::{Distribution, InvalidInterval, Outcome, Sample, SerializedTimes};
 use prony_plan::{ErrorParts, UserError};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
@@ -23,11 +25,56 @@ pub const TOOL: &str = "hammerdbcli";
 struct SentProgram {
     delays: StartDelays,
     raise_error: bool,
+    first_vuser: u32,
+    has_time_profile: bool,
 }
 
-/// A failed transaction: client, index of the kind, SQLSTATE.
+/// What an agent's side says.
 #[derive(Serialize, Deserialize)]
-struct Failed(u32, usize, [u8; 5]);
+enum Said {
+    /// A failed transaction: client, index of the kind, SQLSTATE.
+    Failed(u32, usize, [u8; 5]),
+    Times(SentTimes),
+}
+
+/// The times of a worker's virtual users.
+#[derive(Serialize, Deserialize)]
+struct SentTimes {
+    /// Number, start of the first transaction and end of the last one, and times by kind.
+    users: Vec<(u32, Option<(u64, u64)>, Vec<SerializedTimes>)>,
+    all_users: Vec<SerializedTimes>,
+}
+
+impl SentTimes {
+    fn of(times: &CallTimes) -> SentTimes {
+        let users = times.users.iter().map(|user| {
+            let times_by_kind = user.times_by_kind.iter().map(SerializedTimes::new);
+            (user.vuser, user.span_ns, times_by_kind.collect())
+        });
+        SentTimes {
+            users: users.collect(),
+            all_users: times.all_users.iter().map(SerializedTimes::new).collect(),
+        }
+    }
+
+    fn into_times(self) -> Result<CallTimes, InvalidInterval> {
+        let user = |(vuser, span_ns, times): (u32, Option<(u64, u64)>, Vec<SerializedTimes>)| {
+            let times = times.into_iter();
+            let times = times.map(|times| times.into_distribution_like(Distribution::coarse()));
+            Ok(UserTimes {
+                vuser,
+                span_ns,
+                times_by_kind: times.collect::<Result<_, _>>()?,
+            })
+        };
+        let all = self.all_users.into_iter();
+        let all = all.map(|times| times.into_distribution_like(Distribution::default()));
+        Ok(CallTimes {
+            users: self.users.into_iter().map(user).collect::<Result<_, _>>()?,
+            all_users: all.collect::<Result<_, _>>()?,
+        })
+    }
+}
 
 /// HammerDB's side at the coordinator.
 pub struct Coordinator<'a> {
@@ -40,10 +87,7 @@ pub fn problem(request: &RunRequest) -> Option<String> {
     let is_test = matches!(request.driver, Driver::Test);
     let what = "agents have no test driver, which prints each transaction";
     let too_few = || too_few(request.vusers, "virtual users", "set vuset vu");
-    refusal(is_test, what).or_else(too_few).or_else(|| {
-        let what = "agents keep no time profile, which has the times of each virtual user";
-        refusal(request.time_profile_path.is_some(), what)
-    })
+    refusal(is_test, what).or_else(too_few)
 }
 
 impl<'a> Coordinator<'a> {
@@ -57,6 +101,8 @@ impl<'a> Coordinator<'a> {
         let program = SentProgram {
             delays: StartDelays::of(request, warmup),
             raise_error: request.raise_error,
+            first_vuser: request.first_vuser(),
+            has_time_profile: request.time_profile_path.is_some(),
         };
         Coordinator {
             load: ToolLoad {
@@ -75,32 +121,46 @@ impl ToolCoordinator for Coordinator<'_> {
     }
 
     fn heard(&self, _: usize, text: &str) -> Result<(), String> {
-        let Failed(client, kind, code) = read(text)?;
-        self.sinks.record_failure(client, kind, code);
+        match read(text)? {
+            Said::Failed(client, kind, code) => self.sinks.record_failure(client, kind, code),
+            Said::Times(times) => {
+                let times = times.into_times().map_err(|error| error.to_string())?;
+                self.sinks.add_times(times)?;
+            }
+        }
         Ok(())
     }
 }
 
-/// Reports failed transactions of an agent.
-struct Failures {
+/// Reports failed transactions of an agent, and at the end the times of its virtual users.
+struct Reporter {
     output: ToolOutput,
     error_flags: ErrorFlags,
+    times: Option<TimesRecorder>,
 }
 
-impl SampleListener for Failures {
+impl SampleListener for Reporter {
     fn started(&mut self, _: u64) {}
 
     fn sample(&mut self, client: u32, sample: &Sample) {
+        if let Some(times) = &mut self.times {
+            times.record(client, sample);
+        }
         let Outcome::Failed(_, code) = sample.outcome else {
             return;
         };
         if self.error_flags.note(client) {
-            let failed = Failed(client, usize::from(sample.kind), code);
+            let failed = Said::Failed(client, usize::from(sample.kind), code);
             self.output.say(write(&failed));
         }
     }
 
-    fn ended(&mut self, _: u64) {}
+    fn ended(&mut self, _: u64) {
+        if let Some(times) = self.times.take() {
+            let times = SentTimes::of(&times.into_times());
+            self.output.say(write(&Said::Times(times)));
+        }
+    }
 }
 
 /// The program at an agent.
@@ -116,8 +176,13 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let delayed = DelayedUsers::new(ready.program, sent.delays, error_flags.clone());
     ready.program = Arc::new(delayed);
     let output = request.output;
-    let new_listener = move |_: usize| -> Box<dyn SampleListener> {
-        Box::new(Failures {
+    let (clients, threads) = (request.drive.clients, request.drive.workers());
+    let (first, kinds) = (request.first_worker, ready.program.kinds().len());
+    let new_listener = move |worker: usize| -> Box<dyn SampleListener> {
+        let clients = clients_of_thread(first + worker as u32, clients, threads);
+        let times = || TimesRecorder::new(clients, sent.first_vuser, kinds);
+        Box::new(Reporter {
+            times: sent.has_time_profile.then(times),
             output: output.clone(),
             error_flags: error_flags.clone(),
         })

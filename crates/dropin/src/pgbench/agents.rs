@@ -4,25 +4,31 @@
 //! shell command.
 
 use super::bench::ScriptMessages;
+use super::bench::logs::{Logs, SampleLogger};
 use super::call::PgbenchCall;
 use super::connection::libpq_options;
 use super::host::ScriptFiles;
 use crate::agents::{self, read, refusal, too_few, write};
 use crate::output::{eprint, lock};
-use prony_dialect::pgbench::{Level, Messages, RunOptions, ScriptSource, script_policy};
+use prony_dialect::pgbench::{
+    Level, LogOptions, Logger, Messages, RunOptions, ScriptSource, script_policy,
+};
 use prony_document::SqlDialect;
+use prony_drive::clients_of_thread;
 use prony_fleet::{
-    Fleet, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest,
-    ToolServer,
+    Fleet, NewSampleListener, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram,
+    ToolRequest, ToolServer,
 };
 use prony_plan::ErrorParts;
 use prony_server::Target;
 use prony_workload::ReadyWorkload;
+use prony_workload::random::RunSeeds;
 use prony_workload::script::{
     CommandKind, CommandStats, MessageListener, Script, ScriptProgram, ScriptSet, VariableNames,
     find_builtin,
 };
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -42,6 +48,27 @@ struct SentProgram {
     report_per_command: bool,
     verbose_errors: bool,
     debug: bool,
+    log: Option<SentLog>,
+}
+
+/// How to log transactions.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct SentLog {
+    log: LogOptions,
+    uses_default_seed: bool,
+    rate_tps: Option<f64>,
+    failures_detailed: bool,
+}
+
+impl SentLog {
+    pub fn of(options: &RunOptions, uses_default_seed: bool) -> Option<SentLog> {
+        Some(SentLog {
+            log: options.log.clone()?,
+            uses_default_seed,
+            rate_tps: options.rate_tps,
+            failures_detailed: options.failures_detailed,
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -61,14 +88,17 @@ enum Said {
     Aborted(u32),
     /// Executions, their time in nanoseconds, failures and retries, by script and command.
     Commands(Vec<Vec<(u64, u64, u64, u64)>>),
+    /// Lines of the log of this thread of the run.
+    Log(u32, String),
 }
 
 /// The sums of each command, by script and command.
 type Commands = Vec<Vec<CommandStats>>;
 
 /// pgbench's side at the coordinator.
-pub struct Coordinator {
+pub struct Coordinator<'a> {
     load: ToolLoad,
+    logs: Option<&'a Logs>,
     script_messages: Arc<ScriptMessages>,
     /// What each agent has said of its commands.
     commands: Mutex<Vec<Commands>>,
@@ -96,18 +126,14 @@ fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
     let is_shell =
         |kind: &CommandKind| matches!(kind, CommandKind::Shell(_) | CommandKind::SetShell { .. });
     let mut commands = files.scripts.iter().flat_map(|script| &script.commands);
-    too_few(options.threads, "threads", "set -j")
-        .or_else(|| {
-            let what = "agents write no transaction log (-l), which has a file for each thread";
-            refusal(options.log.is_some(), what)
-        })
-        .or_else(|| {
-            let has_shell = commands.any(|command| is_shell(&command.kind));
-            refusal(has_shell, "agents execute no \\shell or \\setshell")
-        })
+    too_few(options.threads, "threads", "set -j").or_else(|| {
+        let has_shell = commands.any(|command| is_shell(&command.kind));
+        refusal(has_shell, "agents execute no \\shell or \\setshell")
+    })
 }
 
-impl Coordinator {
+impl<'a> Coordinator<'a> {
+    /// `log`: how agents log transactions, and where their lines are written.
     pub fn new(
         call: &PgbenchCall,
         options: &RunOptions,
@@ -115,7 +141,9 @@ impl Coordinator {
         scale: u32,
         target: &Target,
         script_messages: Arc<ScriptMessages>,
-    ) -> Coordinator {
+        log: Option<(SentLog, &'a Logs)>,
+    ) -> Coordinator<'a> {
+        let (log, logs) = log.unzip();
         let mut texts = texts.into_iter();
         let scripts = options.scripts.iter().map(|choice| {
             let (name, text) = match &choice.source {
@@ -140,6 +168,7 @@ impl Coordinator {
             report_per_command: options.report_per_command,
             verbose_errors: options.verbose_errors,
             debug: options.debug,
+            log,
         };
         let connection = &options.connection;
         let named = libpq_options(connection, &call.messages);
@@ -153,6 +182,7 @@ impl Coordinator {
                 program: write(&program),
                 server,
             },
+            logs,
             script_messages,
             commands: Mutex::default(),
         }
@@ -164,6 +194,7 @@ impl Coordinator {
         let mut agents = agents.iter();
         let mut sums = agents.next().cloned().unwrap_or_default();
         for commands in agents {
+            // All have the same scripts: see `heard`.
             let all = sums.iter_mut().flatten().zip(commands.iter().flatten());
             all.for_each(|(sum, stats)| sum.add(stats));
         }
@@ -171,7 +202,7 @@ impl Coordinator {
     }
 }
 
-impl ToolCoordinator for Coordinator {
+impl ToolCoordinator for Coordinator<'_> {
     fn load(&self) -> &ToolLoad {
         &self.load
     }
@@ -180,6 +211,10 @@ impl ToolCoordinator for Coordinator {
         match read(text)? {
             Said::Stderr(lines) => eprint(&lines),
             Said::Aborted(client) => self.script_messages.client_aborted(client),
+            Said::Log(thread, lines) => match self.logs {
+                Some(logs) => logs.add_lines(thread, &lines)?,
+                None => return Err("it sent a log".to_owned()),
+            },
             Said::Commands(said) => {
                 let of_command = |&(count, sum_ns, failures, retries)| CommandStats {
                     count,
@@ -189,6 +224,15 @@ impl ToolCoordinator for Coordinator {
                     ..CommandStats::default()
                 };
                 let mut agents = lock(&self.commands);
+                let lengths = |scripts: &Commands| scripts.iter().map(Vec::len).collect::<Vec<_>>();
+                let others = agents
+                    .iter()
+                    .map(lengths)
+                    .find(|lengths| !lengths.is_empty());
+                let own: Vec<usize> = said.iter().map(Vec::len).collect();
+                if others.is_some_and(|others| others != own) {
+                    return Err("it sent figures of other scripts".to_owned());
+                }
                 let count = agents.len().max(agent + 1);
                 agents.resize_with(count, Vec::new);
                 let scripts = said.iter();
@@ -270,6 +314,9 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         names,
         defines: sent.defines,
     };
+    let log = sent
+        .log
+        .map(|log| new_logs(log, &level, &options, &request));
     let listener = Arc::new(AgentMessages {
         messages: Messages::new(&sent.argv0, &level),
         output: request.output,
@@ -293,7 +340,60 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         ready,
         listening: ToolListening {
             report: sent.report_per_command.then(|| Box::new(report) as Box<_>),
+            new_sample_listener: log,
             ..ToolListening::default()
         },
     })
+}
+
+/// What logs the transactions of each worker of an agent, as the threads of one machine would.
+fn new_logs(
+    sent: SentLog,
+    level: &Level,
+    options: &RunOptions,
+    request: &ToolRequest<'_>,
+) -> NewSampleListener {
+    let options = RunOptions {
+        rate_tps: sent.rate_tps,
+        failures_detailed: sent.failures_detailed,
+        ..options.clone()
+    };
+    let (clients, threads) = (request.drive.clients, request.drive.workers());
+    let seeds = RunSeeds::derive(request.seed, clients, sent.uses_default_seed, threads);
+    let (level, output, first) = (level.clone(), request.output.clone(), request.first_worker);
+    Box::new(move |worker| {
+        let thread = first + worker as u32;
+        let lines = LogLines {
+            thread,
+            output: output.clone(),
+        };
+        let random = seeds.threads.get(thread as usize);
+        let logger = random.map(|random| {
+            let clients = clients_of_thread(thread, clients, threads);
+            let sampling = random.sampling.clone();
+            Logger::new(lines, &level, &options, &sent.log, clients, sampling)
+        });
+        Box::new(SampleLogger {
+            logger,
+            errors: Arc::default(),
+        })
+    })
+}
+
+/// Sends the lines of a thread's log.
+struct LogLines {
+    thread: u32,
+    output: ToolOutput,
+}
+
+impl Write for LogLines {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(lines).into_owned();
+        self.output.say(write(&Said::Log(self.thread, text)));
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

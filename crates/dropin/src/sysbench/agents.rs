@@ -1,4 +1,4 @@
-//! A run of a bundled test that agents drive.
+//! A run of a bundled test that agents drive, and what it has in common with that of a script.
 //!
 //! In: the test's options. Out: the same program on each agent; its errors and each thread's events, here. Must never:
 //! continue a run after an error that ends it.
@@ -37,8 +37,33 @@ enum Said {
         number: u32,
         code: String,
     },
-    /// Events and the nanoseconds spent in them, of each thread that has any.
-    Events(Vec<(u32, u64, u64)>),
+    Events(SaidEvents),
+}
+
+/// Events and the nanoseconds spent in them, of each thread that has any.
+#[derive(Serialize, Deserialize)]
+pub struct SaidEvents(Vec<(u32, u64, u64)>);
+
+impl SaidEvents {
+    pub fn of(counts: &EventCounts) -> SaidEvents {
+        let threads = (0..).zip(counts.snapshot());
+        let threads = threads.filter(|(_, (events, _))| *events > 0);
+        let threads = threads.map(|(thread, (events, busy_ns))| (thread, events, busy_ns));
+        SaidEvents(threads.collect())
+    }
+
+    pub fn set_in(&self, counts: Option<&Arc<EventCounts>>) {
+        let Some(counts) = counts else { return };
+        for (thread, events, busy_ns) in &self.0 {
+            counts.set(*thread, *events, *busy_ns);
+        }
+    }
+}
+
+/// The tool's side of a run at the coordinator.
+pub trait BenchCoordinator: ToolCoordinator {
+    /// Sets where the threads' events are counted.
+    fn count_in(&self, event_counts: &Arc<EventCounts>);
 }
 
 /// sysbench's side at the coordinator.
@@ -69,9 +94,10 @@ impl Coordinator {
             event_counts: OnceLock::new(),
         }
     }
+}
 
-    /// Sets where the threads' events are counted.
-    pub fn count_in(&self, event_counts: &Arc<EventCounts>) {
+impl BenchCoordinator for Coordinator {
+    fn count_in(&self, event_counts: &Arc<EventCounts>) {
         let _ = self.event_counts.set(Arc::clone(event_counts));
     }
 }
@@ -88,14 +114,7 @@ impl ToolCoordinator for Coordinator {
                 number,
                 code,
             } => self.errors.end_run(&lines, number, &code),
-            Said::Events(threads) => {
-                let counts = self.event_counts.get();
-                for (thread, events, busy_ns) in threads {
-                    if let Some(counts) = counts {
-                        counts.set(thread, events, busy_ns);
-                    }
-                }
-            }
+            Said::Events(events) => events.set_in(self.event_counts.get()),
         }
         Ok(())
     }
@@ -147,17 +166,13 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     });
     let counts = Arc::new(EventCounts::new(request.drive.clients));
     let listened = Arc::clone(&counts);
-    let report = move || {
-        let threads = (0..).zip(counts.snapshot());
-        let threads = threads.filter(|(_, (events, _))| *events > 0);
-        let threads = threads.map(|(thread, (events, busy_ns))| (thread, events, busy_ns));
-        write(&Said::Events(threads.collect()))
-    };
+    let report = move || write(&Said::Events(SaidEvents::of(&counts)));
     Ok(ToolProgram {
         ready: ReadyWorkload::new(Arc::new(program), scale),
         listening: ToolListening {
             new_sample_listener: Some(Box::new(move |_| listened.new_listener())),
             report: Some(Box::new(report)),
+            ..ToolListening::default()
         },
     })
 }

@@ -10,7 +10,7 @@ mod connection;
 mod errors;
 mod host;
 mod native;
-mod script;
+pub mod script;
 mod tables;
 
 use crate::process::{env_var, redacted};

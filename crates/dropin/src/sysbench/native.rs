@@ -203,7 +203,8 @@ fn run(
         signals: &signals,
         error_printed: &|| errors.has_ended_run(),
     };
-    bench.run(fleet.zip(coordinator.as_ref()))
+    let fleet = fleet.zip(coordinator.as_ref());
+    bench.run(fleet.map(|(fleet, coordinator)| (fleet, coordinator as _)))
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

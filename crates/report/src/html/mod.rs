@@ -23,6 +23,7 @@ mod figure;
 mod form;
 mod heat;
 mod kinds;
+mod machines;
 mod marks;
 mod markup;
 mod one;

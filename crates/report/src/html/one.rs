@@ -6,8 +6,9 @@
 use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
 use super::table::{write_table, write_text_table};
 use super::{
-    chart_fold, client, distribution, endpoints, heat, kinds, marks, parts, percentiles, recut,
-    repeat, scenario, seconds, server, start_section, statements, write_fold, write_verdict_line,
+    chart_fold, client, distribution, endpoints, heat, kinds, machines, marks, parts, percentiles,
+    recut, repeat, scenario, seconds, server, start_section, statements, write_fold,
+    write_verdict_line,
 };
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
@@ -15,7 +16,6 @@ use crate::text::captured::captured_mix;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::drill::drill_facts;
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
-use crate::text::machines::machines;
 use crate::text::outage::outage_text;
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
@@ -117,7 +117,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
-                statements::write(out, machines(run))?;
+                machines::write(out, time)?;
                 let mut more = Html::default();
                 heat::write(&mut more, time)?;
                 parts::write(&mut more, time)?;

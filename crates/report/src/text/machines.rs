@@ -19,7 +19,7 @@ pub(crate) fn machines(run: &Run) -> Option<TableSection> {
             .iter()
             .filter_map(|machine| machine.part.as_ref())
     };
-    let all: u64 = parts().map(|part| part.committed).sum();
+    let all = parts().fold(0_u64, |sum, part| sum.saturating_add(part.committed));
     for (number, machine) in (1..).zip(&run.machines) {
         let Some(part) = &machine.part else { continue };
         let ahead = match part.clock_offset_ns {

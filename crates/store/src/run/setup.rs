@@ -46,6 +46,9 @@ pub struct MachinePart {
     pub committed: u64,
     /// The same per second.
     pub tps: f64,
+    /// Transactions that it committed in each second of the load, from its start, the warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub committed_by_second: Vec<u64>,
     /// Mean response time of its committed transactions, nanoseconds; absent if there were none.
     pub response_mean_ns: Option<f64>,
     /// Mean of the server's part of it, nanoseconds; absent if it was not measured.

@@ -1,8 +1,9 @@
 //! The trait that receives scripts' output and errors.
 
 use prony_session::DbError;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SqlOperation {
     /// Executing a text.
     Query,
@@ -53,4 +54,21 @@ pub trait Listener: Send + Sync {
     fn thread_done_failed(&self, reason: &str);
     /// A script has run too long without making a request, and cannot be interrupted, so the process must exit.
     fn script_stuck(&self, reason: &str);
+}
+
+/// Hears nothing.
+pub(super) struct Nobody;
+
+impl Listener for Nobody {
+    fn output(&self, _: &[u8]) {}
+    fn fatal(&self, _: &str) {}
+    fn alert(&self, _: &str) {}
+    fn warning(&self, _: &str) {}
+    fn server_unavailable(&self, _: &str) {}
+    fn connection_refused(&self, _: &prony_server::control::Error) {}
+    fn thread_blocked(&self) {}
+    fn sql_failed(&self, _: &SqlFailure<'_>) {}
+    fn function_failed(&self, _: &str, _: &str) {}
+    fn thread_done_failed(&self, _: &str) {}
+    fn script_stuck(&self, _: &str) {}
 }

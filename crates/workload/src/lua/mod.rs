@@ -49,5 +49,5 @@ pub use path::search_path;
 pub use program::{LuaProgram, ThreadTask};
 pub use report::{ReportFigures, Reporter};
 pub use script::LuaScript;
-pub use settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
+pub use settings::{LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 pub use workload::{LUA, LuaWorkload};

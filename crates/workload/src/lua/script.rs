@@ -6,15 +6,15 @@ use super::compiled::ChunkCache;
 use super::program::{LuaProgram, ThreadTask};
 use super::query_counts::OutsideCounters;
 use super::report::{self, ReportFigures, Reporter};
-use super::settings::ScriptSettings;
+use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::state::{
     ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
 };
 use super::watchdog::{Heartbeat, Watchdog};
 use mlua::{Function, IntoLua, MultiValue};
 use prony_session::{QueryCounts, UserId};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A script that has been read, with the state in which `init()`, `done()` and `help()` run.
 pub struct LuaScript {
@@ -113,9 +113,14 @@ impl OutsideState {
 impl LuaScript {
     /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
     pub fn open(settings: ScriptSettings) -> Result<LuaScript, LuaScriptError> {
+        if settings.files.is_some() && settings.text.starts_with(b"\x1b") {
+            let problem = "agents load no compiled scripts, which can break memory safety";
+            return Err(LuaScriptError::Fatal(problem.to_owned()));
+        }
         let context = Arc::new(ScriptContext {
             settings,
             chunks: ChunkCache::default(),
+            loaded: Mutex::default(),
             has_connected: AtomicBool::new(false),
             outside_counters: OutsideCounters::default(),
         });
@@ -226,7 +231,38 @@ impl LuaScript {
     /// Whether a thread has connected; a script that never connects measures no database.
     pub fn has_connected(&self) -> bool {
         let has_connected = &self.main_state.context.has_connected;
-        has_connected.load(std::sync::atomic::Ordering::Relaxed)
+        has_connected.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a thread has connected, at another machine.
+    pub fn mark_connected(&self) {
+        let has_connected = &self.main_state.context.has_connected;
+        has_connected.store(true, Ordering::Relaxed);
+    }
+
+    /// The settings for other machines that run the threads: without passwords, and with the files that the script has
+    /// loaded so far.
+    ///
+    /// # Errors
+    /// One of these cannot be read any more.
+    pub fn settings_for_agents(&self) -> std::io::Result<ScriptSettings> {
+        let context = &self.main_state.context;
+        let loaded = context
+            .loaded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let files = loaded.iter().map(|(name, path)| {
+            let name = name.clone();
+            std::fs::read(path).map(|text| LoadedFile { name, text })
+        });
+        let mut settings = context.settings.clone();
+        settings.files = Some(files.collect::<std::io::Result<_>>()?);
+        for (name, value) in &mut settings.general_options {
+            if name.ends_with("_password") {
+                *value = ScriptOptionValue::Text(String::new());
+            }
+        }
+        Ok(settings)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The settings of a script. Never print them completely: the general options include passwords, because
 //! scripts may read them.
 
-use super::listener::Listener;
+use super::listener::{Listener, Nobody};
 use crate::oltp::distribution::Distribution;
 use crate::sysbench::{Driver, IgnoredErrors};
 use prony_plan::QueryMode;
 use prony_server::Target;
 use prony_session::{READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +16,7 @@ pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = 1 << 30;
 /// Default maximum time between two requests of a script, in seconds.
 pub const DEFAULT_MAX_QUERY_GAP_S: u64 = 60;
 
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub enum ScriptOptionValue {
     /// A boolean option.
     Switch(bool),
@@ -27,7 +28,7 @@ pub enum ScriptOptionValue {
 }
 
 /// An option that is not one of sysbench's general options; the script may declare it.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ScriptOption {
     /// Name, with `_` instead of `-`.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct ScriptOption {
     pub is_from_file: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RandomSettings {
     /// The distribution of `sysbench.rand.default`.
     pub default_distribution: Distribution,
@@ -74,8 +75,17 @@ impl Default for RandomSettings {
     }
 }
 
-/// The settings of a script. Do not print them: the general options include passwords.
-#[derive(Clone)]
+/// A file that a script has loaded.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedFile {
+    /// The name of the module, or the path that the script gave.
+    pub name: String,
+    pub text: Vec<u8>,
+}
+
+/// The settings of a script. Do not print them: the general options include passwords. Their serialised form is for other
+/// machines, see [`super::LuaScript::settings_for_agents`].
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ScriptSettings {
     pub text: Vec<u8>,
     /// The script's file; messages begin with it.
@@ -100,6 +110,7 @@ pub struct ScriptSettings {
     pub threads: u32,
     pub driver: Driver,
     /// The server for queries made outside of threads, as in `init()` and `done()`; `None` forbids them.
+    #[serde(skip)]
     pub server: Option<Target>,
     /// The protocol mode of queries; the plan of the threads has the same mode.
     pub query_mode: QueryMode,
@@ -119,11 +130,21 @@ pub struct ScriptSettings {
     /// Maximum time between two requests of a script, in seconds. Outside of threads, also the maximum time
     /// of the attempts to reconnect.
     pub max_query_gap_s: u64,
+    /// The only files that the script may load. It is then another machine's, and gets no files, commands or C functions
+    /// of this one (`prelude/confined.lua`).
+    pub files: Option<Vec<LoadedFile>>,
     /// Set by the caller when all scripts must end: after a signal, or because a function failed. From then on no
     /// script is resumed, and the watchdog interrupts a running one.
+    #[serde(skip)]
     pub scripts_must_end: Arc<AtomicBool>,
     /// Receives the scripts' output and errors.
+    #[serde(skip, default = "nobody")]
     pub listener: Arc<dyn Listener>,
+}
+
+/// The listener of settings that have just been received.
+fn nobody() -> Arc<dyn Listener> {
+    Arc::new(Nobody)
 }
 
 impl ScriptSettings {
@@ -158,6 +179,7 @@ impl ScriptSettings {
             c_search_path: None,
             memory_limit_bytes: DEFAULT_MEMORY_LIMIT_BYTES,
             max_query_gap_s: DEFAULT_MAX_QUERY_GAP_S,
+            files: None,
             scripts_must_end: Arc::default(),
             listener,
         }

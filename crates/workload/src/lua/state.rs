@@ -5,19 +5,20 @@ use super::command::LuaScriptError;
 use super::compiled::ChunkCache;
 use super::memory::LimitedLua;
 use super::query_counts::OutsideCounters;
-use super::settings::{ScriptOptionValue, ScriptSettings};
+use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::thread_context::ThreadContext;
 use super::user_random::{UserRandom, function_addresses};
 use super::{compiled_functions, thread_functions};
+use mlua::chunk::ChunkMode;
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
 use std::ffi::c_void;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The parts of the API that are written in Lua; each uses the previous ones.
-const PRELUDE: [(&str, &str); 11] = [
+const PRELUDE: [(&str, &str); 12] = [
     ("core", include_str!("prelude/core.lua")),
     ("blocking", include_str!("prelude/blocking.lua")),
     ("ffi", include_str!("prelude/ffi.lua")),
@@ -29,11 +30,14 @@ const PRELUDE: [(&str, &str); 11] = [
     ("run", include_str!("prelude/run.lua")),
     ("legacy", include_str!("prelude/legacy.lua")),
     ("files", include_str!("prelude/files.lua")),
+    ("confined", include_str!("prelude/confined.lua")),
 ];
 
 pub struct ScriptContext {
     pub settings: ScriptSettings,
     pub chunks: ChunkCache,
+    /// Names and paths of the files that the script has loaded.
+    pub loaded: Mutex<Vec<(String, String)>>,
     /// Whether a state has connected; otherwise the script measures no database.
     pub has_connected: AtomicBool,
     /// Counts of queries made outside of threads.
@@ -109,7 +113,9 @@ impl ScriptState {
             }
         }
         for (name, text) in PRELUDE {
-            if name == "legacy" && context.settings.is_v1_1 {
+            if name == "legacy" && context.settings.is_v1_1
+                || name == "confined" && context.settings.files.is_none()
+            {
                 continue;
             }
             let name = format!("=prony/{name}.lua");
@@ -300,5 +306,35 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         };
         bundled::script_text(&name).map(load).transpose()
     };
-    host.set("load_bundled", lua.create_function(load_bundled)?)
+    host.set("load_bundled", lua.create_function(load_bundled)?)?;
+    add_file_callbacks(lua, context, host)
+}
+
+/// Adds the function that notes which files the script loads, or that which loads the only ones that it may.
+fn add_file_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
+    let context = Arc::clone(context);
+    if context.settings.files.is_none() {
+        let loaded = lua.create_function(move |_, (name, path): (LuaString, LuaString)| {
+            let (name, path) = (name.to_string_lossy(), path.to_string_lossy());
+            let mut loaded = context
+                .loaded
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if !loaded.iter().any(|(known, _)| *known == name) {
+                loaded.push((name, path));
+            }
+            Ok(())
+        })?;
+        return host.set("loaded", loaded);
+    }
+    let load_sent = move |lua: &Lua, name: LuaString| {
+        let files = context.settings.files.iter().flatten();
+        let mut files = files.filter(|file| file.name.as_bytes() == &*name.as_bytes());
+        let load = |file: &LoadedFile| {
+            let chunk = lua.load(&*file.text).set_name(format!("@{}", file.name));
+            chunk.set_mode(ChunkMode::Text).into_function()
+        };
+        files.next().map(load).transpose()
+    };
+    host.set("load_sent", lua.create_function(load_sent)?)
 }

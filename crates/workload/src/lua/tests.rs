@@ -2,7 +2,9 @@
 
 use super::listener::{Listener, SqlFailure};
 use super::script::LuaScript;
-use super::settings::{RandomSettings, ScriptOption, ScriptSettings};
+use super::settings::{
+    LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings,
+};
 use super::{Command, LuaScriptError, bundled};
 use crate::oltp::distribution::Distribution;
 use crate::sysbench::Driver;
@@ -262,4 +264,146 @@ fn all_bundled_scripts_can_be_read() {
             && reason.contains("oltp_common is a library")),
         "{error:?}"
     );
+}
+
+/// Reads a script as an agent does, with this file among those that it was sent; returns what it prints.
+fn output_when_confined(text: &str, file: (&str, &str)) -> String {
+    let recorder = Arc::new(Recorder::default());
+    let settings = ScriptSettings {
+        files: Some(vec![LoadedFile {
+            name: file.0.to_owned(),
+            text: file.1.into(),
+        }]),
+        ..settings(text, &[], &recorder)
+    };
+    if let Err(error) = LuaScript::open(settings) {
+        recorder.record(&error.to_string());
+    }
+    recorder.0.lock().expect("one thread").clone()
+}
+
+#[test]
+fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
+    let module = "return { add = function(a, b) return a + b end }";
+    let works = r#"
+        local lib = require("lib")
+        ffi = require("ffi")
+        ffi.cdef("int usleep(unsigned int); void sb_counter_inc(int, int);")
+        io.write(lib.add(1, 2), " ", type(os.time()), " ", tostring(os.getenv("HOME")), "\n")
+        print(loadstring("return 4")(), load(function() return nil end) ~= nil, ffi.C.SB_CNT_ERROR, type(sysbench.rand.string))
+        print(require("oltp_common") ~= nil, debug.traceback("t"):sub(1, 1), pcall(ffi.C.usleep, 1))
+    "#;
+    let output = output_when_confined(works, ("lib", module));
+    assert_eq!(
+        output,
+        "3 number nil\n4\ttrue\t4\tfunction\ntrue\tt\ttrue\t0\n"
+    );
+
+    for (code, reason) in [
+        ("os.execute('true')", "agents have no os.execute"),
+        ("os.exit()", "agents have no os.exit"),
+        ("os.remove('x')", "agents have no os.remove"),
+        ("io.open('/etc/passwd')", "agents have no io.open"),
+        ("io.popen('true')", "agents have no io.popen"),
+        ("io.lines('/etc/passwd')", "agents have no io.lines"),
+        ("dofile('/etc/passwd')", "cannot open /etc/passwd"),
+        ("assert(loadfile('/etc/passwd'))", "cannot open /etc/passwd"),
+        (
+            "require('socket')",
+            "module 'socket' not found: agents have the files",
+        ),
+        ("require('jit.util')", "module 'jit.util' not found"),
+        (
+            "package.loadlib('libc.so.6', '*')",
+            "agents have no package.loadlib",
+        ),
+        ("debug.getregistry()", "agents have no debug.getregistry"),
+        (
+            "debug.getupvalue(print, 1)",
+            "agents have no debug.getupvalue",
+        ),
+        (
+            "require('ffi').new('char[1]')",
+            "attempt to call field 'new'",
+        ),
+        ("ffi.C.system('true')", "agents call no C functions: system"),
+        ("ffi.C.sb_rand_str('#', 0)", "agents call no C functions"),
+        ("string.dump(print)", "attempt to call field 'dump'"),
+        (
+            "assert(loadstring('\\27LJ'))",
+            "attempt to load chunk with wrong mode",
+        ),
+        (
+            "assert(load(coroutine.wrap(function() coroutine.yield('\\27L') coroutine.yield('J') end)))",
+            "wrong mode",
+        ),
+    ] {
+        let output = output_when_confined(code, ("lib", module));
+        output.assert_contains(reason);
+    }
+    let compiled = output_when_confined("require('lib')", ("lib", "\u{1b}LJ"));
+    compiled.assert_contains("attempt to load chunk with wrong mode");
+    output_when_confined("\u{1b}LJ", ("lib", module))
+        .assert_contains("agents load no compiled scripts");
+}
+
+/// Through a value of `ffi` that can be indexed, a script would read and write all memory.
+#[test]
+fn no_value_of_ffi_can_be_reached_by_a_script_of_another_machine() {
+    let walk = r#"
+        local seen, found, count = {}, {}, 0
+        local function walk(value, path)
+            if type(value) == "cdata" or type(value) == "userdata" then
+                found[#found + 1] = path
+            end
+            if type(value) ~= "table" and type(value) ~= "function" and type(value) ~= "string" or seen[value] then
+                return
+            end
+            seen[value], count = true, count + 1
+            if type(value) == "table" then
+                for key, item in next, value do
+                    walk(key, path .. ".key")
+                    walk(item, path .. "." .. tostring(key))
+                end
+            end
+            if type(value) == "function" then
+                walk(getfenv(value), path .. ".env")
+            end
+            walk(getmetatable(value), path .. ".meta")
+        end
+        walk(_G, "_G")
+        walk(sysbench.sql.driver(), "driver")
+        print(count > 100, table.concat(found, " "))
+    "#;
+    assert_eq!(output_when_confined(walk, ("lib", "")), "true\t\n");
+}
+
+#[test]
+fn settings_for_agents_have_the_loaded_files_and_no_passwords() {
+    let folder = std::env::temp_dir().join(format!("prony-sent-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("own.lua"), "return 1").expect("a file");
+    let recorder = Arc::new(Recorder::default());
+    let password = ScriptOptionValue::Text("geheim".to_owned());
+    let settings = ScriptSettings {
+        search_path: format!("{}/?.lua", folder.display()),
+        general_options: vec![("mysql_password".to_owned(), password)],
+        ..settings(
+            "require('own') require('own') require('oltp_common')",
+            &[],
+            &recorder,
+        )
+    };
+    let script = LuaScript::open(settings).expect("a script");
+    let sent = serde_json::to_string(&script.settings_for_agents().expect("its files"));
+    let sent = sent.expect("JSON");
+    assert!(!sent.contains("geheim"));
+    let received: ScriptSettings = serde_json::from_str(&sent).expect("JSON");
+    let files = received.files.expect("a list");
+    assert_eq!(files.len(), 1);
+    assert_eq!(
+        (&*files[0].name, &*files[0].text),
+        ("own", &b"return 1"[..])
+    );
+    std::fs::remove_dir_all(folder).expect("a folder");
 }

@@ -7,9 +7,10 @@
 
 use crate::random::Random;
 use crate::zipf::Zipf;
+use serde::{Deserialize, Serialize};
 
 /// A distribution of numbers over a range. A "bell" is the mean of several uniform numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Distribution {
     /// All numbers are equally probable.
     Uniform,

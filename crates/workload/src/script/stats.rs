@@ -2,6 +2,7 @@
 //! that clients share no data while they run.
 
 use super::program::ScriptRun;
+use prony_document::add_counts;
 use prony_session::{Db, DbReply};
 use std::sync::Arc;
 
@@ -18,11 +19,7 @@ pub struct CommandStats {
 
 impl CommandStats {
     pub fn add(&mut self, other: &CommandStats) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.failures += other.failures;
-        self.retries += other.retries;
-        self.rows += other.rows;
+        add_counts!(self, other, [count, sum_ns, failures, retries, rows]);
     }
 }
 

@@ -259,7 +259,7 @@ fn scripts_of_the_guide_build_and_run() {
 }
 
 /// Asserts that the time profile lists calls per virtual user and that their sum equals the summary's.
-fn assert_time_profile(hammer: &HammerdbCli, users: usize) {
+pub fn assert_time_profile(hammer: &HammerdbCli, users: usize) {
     let profile = hammer.read_log("hdbxtprofile.log");
     let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
     profile.assert_contains(&title);

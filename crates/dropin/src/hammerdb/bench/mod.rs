@@ -33,7 +33,7 @@ use prony_server::Control;
 use prony_store::Run;
 use prony_workload::remedy::Remedy;
 use prony_workload::{Error, ReadyWorkload, Workload};
-pub use sink::SampleSinks;
+pub use sink::{CallTimes, SampleSinks, TimesRecorder, UserTimes};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

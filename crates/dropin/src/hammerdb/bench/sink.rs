@@ -12,6 +12,7 @@ use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// The times of one virtual user.
@@ -32,6 +33,51 @@ pub struct CallTimes {
     pub users: Vec<UserTimes>,
     /// Response times of all virtual users together, by kind.
     pub all_users: Vec<Distribution<u64>>,
+}
+
+/// Records the times of one worker's virtual users.
+pub struct TimesRecorder {
+    first_client: u32,
+    times: CallTimes,
+}
+
+impl TimesRecorder {
+    /// For these clients; that with number 0 is the virtual user `first_vuser`.
+    pub fn new(clients: Range<u32>, first_vuser: u32, kind_count: usize) -> TimesRecorder {
+        let user_times = |client| UserTimes {
+            vuser: client + first_vuser,
+            span_ns: None,
+            times_by_kind: (0..kind_count).map(|_| Distribution::coarse()).collect(),
+        };
+        TimesRecorder {
+            first_client: clients.start,
+            times: CallTimes {
+                users: clients.map(user_times).collect(),
+                all_users: vec![Distribution::default(); kind_count],
+            },
+        }
+    }
+
+    pub fn record(&mut self, client: u32, sample: &Sample) {
+        let (kind_index, time_ns) = (usize::from(sample.kind), sample.response_ns());
+        let user_index = (client - self.first_client) as usize;
+        if let Some(user) = self.times.users.get_mut(user_index) {
+            let first_ns = user
+                .span_ns
+                .map_or(sample.scheduled_ns, |(first_ns, _)| first_ns);
+            user.span_ns = Some((first_ns, sample.ended_ns));
+            if let Some(times) = user.times_by_kind.get_mut(kind_index) {
+                times.record(time_ns);
+            }
+        }
+        if let Some(times) = self.times.all_users.get_mut(kind_index) {
+            times.record(time_ns);
+        }
+    }
+
+    pub fn into_times(self) -> CallTimes {
+        self.times
+    }
 }
 
 /// Creates the sample sink of each worker of a run.
@@ -96,21 +142,31 @@ impl SampleSinks {
         }
     }
 
+    /// Adds the times of a worker of another machine, whose virtual users and kinds must be those of the run.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn add_times(&self, times: CallTimes) -> Result<(), String> {
+        let (first, kinds) = (self.state.first_vuser, self.state.kinds.len());
+        let is_of_run = |user: &UserTimes| {
+            (first..first.saturating_add(self.clients)).contains(&user.vuser)
+                && user.times_by_kind.len() == kinds
+        };
+        if times.all_users.len() != kinds || !times.users.iter().all(is_of_run) {
+            return Err("it sent times of other virtual users".to_owned());
+        }
+        self.state.add_times(times);
+        Ok(())
+    }
+
     pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let clients = clients_of_thread(worker as u32, self.clients, self.threads);
-        let kind_count = self.state.kinds.len();
-        let user_times = |client| UserTimes {
-            vuser: client + self.state.first_vuser,
-            span_ns: None,
-            times_by_kind: (0..kind_count).map(|_| Distribution::coarse()).collect(),
-        };
-        let times = self.has_time_profile.then(|| CallTimes {
-            users: clients.clone().map(user_times).collect(),
-            all_users: vec![Distribution::default(); kind_count],
+        let times = self.has_time_profile.then(|| {
+            let first_vuser = self.state.first_vuser;
+            TimesRecorder::new(clients, first_vuser, self.state.kinds.len())
         });
         Box::new(SampleSink {
             state: Arc::clone(&self.state),
-            first_client: clients.start,
             times,
         })
     }
@@ -118,11 +174,20 @@ impl SampleSinks {
 
 struct SampleSink {
     state: Arc<SinkState>,
-    first_client: u32,
-    times: Option<CallTimes>,
+    times: Option<TimesRecorder>,
 }
 
 impl SinkState {
+    fn add_times(&self, worker_times: CallTimes) {
+        let mut times = lock(&self.times);
+        times.users.extend(worker_times.users);
+        let kinds = worker_times.all_users.len();
+        times.all_users.resize_with(kinds, Distribution::default);
+        for (sum, times) in times.all_users.iter_mut().zip(&worker_times.all_users) {
+            sum.add_same(times);
+        }
+    }
+
     fn record_failure(&self, client: u32, kind: TransactionKind, code: [u8; 5]) {
         let vuser = client + self.first_vuser;
         if !self.error_flags.note(client) {
@@ -145,20 +210,7 @@ impl SampleListener for SampleSink {
     fn sample(&mut self, client: u32, sample: &Sample) {
         let kind_index = usize::from(sample.kind);
         if let Some(times) = &mut self.times {
-            let time_ns = sample.response_ns();
-            let user_index = (client - self.first_client) as usize;
-            if let Some(user) = times.users.get_mut(user_index) {
-                let first_ns = user
-                    .span_ns
-                    .map_or(sample.scheduled_ns, |(first_ns, _)| first_ns);
-                user.span_ns = Some((first_ns, sample.ended_ns));
-                if let Some(times) = user.times_by_kind.get_mut(kind_index) {
-                    times.record(time_ns);
-                }
-            }
-            if let Some(times) = times.all_users.get_mut(kind_index) {
-                times.record(time_ns);
-            }
+            times.record(client, sample);
         }
         let Some(kind) = self.state.kinds.get(kind_index) else {
             return;
@@ -175,16 +227,8 @@ impl SampleListener for SampleSink {
     }
 
     fn ended(&mut self, _: u64) {
-        let Some(worker_times) = self.times.take() else {
-            return;
-        };
-        let mut times = lock(&self.state.times);
-        times.users.extend(worker_times.users);
-        times
-            .all_users
-            .resize_with(worker_times.all_users.len(), Distribution::default);
-        for (sum, times) in times.all_users.iter_mut().zip(&worker_times.all_users) {
-            sum.add_same(times);
+        if let Some(times) = self.times.take() {
+            self.state.add_times(times.into_times());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of `-l`, one for each thread.
+//! The files of `-l`, one for each thread, which may be one of another machine.
 //!
 //! Must never: start a run whose files cannot be written.
 
@@ -10,17 +10,19 @@ use prony_drive::clock::Clock;
 use prony_measure::Sample;
 use prony_workload::random::RunSeeds;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 /// The log files of a run.
 pub struct Logs {
     messages: Messages,
     loggers: Vec<Mutex<Option<Logger<File>>>>,
+    /// The files whose lines agents send.
+    files_of_agents: Vec<Mutex<File>>,
     errors: Arc<Mutex<Vec<io::Error>>>,
 }
 
-/// Opens the files; none without `-l`.
+/// Opens the files; none without `-l`. `has_agents`: the threads are those of other machines.
 ///
 /// # Errors
 /// The text for stderr.
@@ -28,8 +30,9 @@ pub fn open(
     call: &PgbenchCall,
     options: &RunOptions,
     uses_default_seed: bool,
+    has_agents: bool,
 ) -> Result<Logs, String> {
-    let mut loggers = Vec::new();
+    let (mut loggers, mut files_of_agents) = (Vec::new(), Vec::new());
     if let Some(log) = &options.log {
         let threads = options.threads;
         let seed = options.random_seed;
@@ -41,6 +44,10 @@ pub fn open(
                 call.messages
                     .fatal(&format!("could not open logfile \"{path}\": {reason}"))
             })?;
+            if has_agents {
+                files_of_agents.push(Mutex::new(file));
+                continue;
+            }
             let clients = prony_drive::clients_of_thread(thread, options.clients, threads);
             let sampling = random.sampling;
             let logger = Logger::new(file, &call.level, options, log, clients, sampling);
@@ -50,6 +57,7 @@ pub fn open(
     Ok(Logs {
         messages: call.messages.clone(),
         loggers,
+        files_of_agents,
         errors: Arc::default(),
     })
 }
@@ -63,6 +71,19 @@ impl Logs {
         })
     }
 
+    /// Writes lines of a thread of another machine.
+    ///
+    /// # Errors
+    /// There is no such thread.
+    pub fn add_lines(&self, thread: u32, lines: &str) -> Result<(), String> {
+        let file = self.files_of_agents.get(thread as usize);
+        let file = file.ok_or("it sent the log of a thread that is not one of the run")?;
+        if let Err(error) = lock(file).write_all(lines.as_bytes()) {
+            lock(&self.errors).push(error);
+        }
+        Ok(())
+    }
+
     /// Prints write errors on stderr.
     pub fn print_errors(&self) {
         for error in lock(&self.errors).iter() {
@@ -72,12 +93,13 @@ impl Logs {
     }
 }
 
-struct SampleLogger {
-    logger: Option<Logger<File>>,
-    errors: Arc<Mutex<Vec<io::Error>>>,
+/// Writes the log of one worker.
+pub struct SampleLogger<W: Write> {
+    pub logger: Option<Logger<W>>,
+    pub errors: Arc<Mutex<Vec<io::Error>>>,
 }
 
-impl SampleListener for SampleLogger {
+impl<W: Write> SampleListener for SampleLogger<W> {
     fn started(&mut self, start_ns: u64) {
         if let Some(logger) = &mut self.logger {
             logger.start_load(start_ns, Clock::System.timestamp_offset_ns());

@@ -3,13 +3,13 @@
 //! In: options, a server. Out: pgbench's texts on stdout and stderr, log files, a stored run, an exit status.
 //! Must never: print a line that pgbench does not, unless an option or setting of Prony requests it.
 
-mod logs;
+pub mod logs;
 mod observer;
 mod script_messages;
 mod setup;
 mod store;
 
-use super::agents::{self, Coordinator};
+use super::agents::{self, Coordinator, SentLog};
 use super::call::PgbenchCall;
 use super::connection;
 use super::host::ScriptFiles;
@@ -48,12 +48,13 @@ pub fn run(
         .defines
         .iter()
         .all(|(name, _)| name != "default_seed");
+    let logs = logs::open(call, options, uses_default_seed, fleet.is_some())?;
     let coordinator = fleet.is_some().then(|| {
         let messages = script_messages.clone();
-        Coordinator::new(call, options, script_texts, scale, &target, messages)
+        let log = SentLog::of(options, uses_default_seed).zip(Some(&logs));
+        Coordinator::new(call, options, script_texts, scale, &target, messages, log)
     });
     let fleet = ToolFleet::of(fleet, coordinator.as_ref());
-    let logs = logs::open(call, options, uses_default_seed)?;
     let program = Arc::new(ScriptProgram::new(
         script_set,
         scale,

@@ -35,7 +35,7 @@ pub struct PgbenchObserver<'a> {
     pub logs: &'a Logs,
     pub program: &'a ScriptProgram,
     /// pgbench's side of the agents, if they drive the clients.
-    pub coordinator: Option<&'a Coordinator>,
+    pub coordinator: Option<&'a Coordinator<'a>>,
     pub tables: TableFacts,
     /// Sums since the last progress line; `None` before the start.
     pub sums: Option<(RecorderLayout, Totals)>,

@@ -6,7 +6,7 @@
 mod fairness;
 mod observer;
 
-use super::agents::Coordinator;
+use super::agents::BenchCoordinator;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
 use crate::agents;
@@ -104,7 +104,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// The exit status of a run that did not complete; the error is already printed.
-    pub fn run(&self, fleet: Option<(Fleet, &Coordinator)>) -> Result<(), CommandError> {
+    pub fn run(&self, fleet: Option<(Fleet, &dyn BenchCoordinator)>) -> Result<(), CommandError> {
         let (call, settings) = (self.call, self.settings);
         let machines = fleet.as_ref().map(|(fleet, _)| fleet);
         let (processors, threads_min) = agents::cpus_and_threads(machines, cpu_count());

@@ -3,6 +3,7 @@
 //! In: a command of a script. Out: sysbench's actions and output; an exit status. Must never: run a command
 //! that the script does not define.
 
+pub mod agents;
 mod commands;
 mod hooks;
 mod logger;
@@ -11,9 +12,10 @@ mod settings;
 use super::bench::Bench;
 use super::call::{CommandError, SysbenchCall, print_usage_error};
 use super::connection::{self, ResolvedServer};
-use crate::agents::refusal;
+use crate::agents::{start, too_few};
 use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, facts_or_reason};
+use agents::ScriptCoordinator;
 use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
@@ -22,16 +24,14 @@ use prony_dialect::sysbench::{
     unknown_command, unsupported_driver_option,
 };
 use prony_document::Product;
-use prony_plan::WorkloadPlan;
+use prony_plan::{WorkloadPlan, system_error};
 use prony_runner::{ConnectionInfo, Signals, read_others};
 use prony_server::control::ConnectFailure;
 use prony_server::{ServerFacts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Why agents run no scripts.
-const SCRIPTS_RUN_HERE: &str = "agents run no Lua scripts, which can execute commands of a machine";
 
 /// Time limit for reading the server's facts; a run also works without them.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -74,10 +74,7 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         .classify_command(command_name)
         .map_err(|error| print_failure(call, &error))?;
     let outcome = match command_kind {
-        Command::Run => match refusal(true, SCRIPTS_RUN_HERE) {
-            Some(problem) => return Err(call.fail_with_text(&problem)),
-            None => run.run(server),
-        },
+        Command::Run => run.run(server),
         Command::Help => {
             // sysbench ends with success even if the function failed.
             if let Err(error) = script.print_help() {
@@ -175,6 +172,11 @@ impl ScriptRun<'_> {
         } = self;
         let settings = &command.settings;
         let fail = |error: LuaScriptError| print_failure(call, &error);
+        if let Some(problem) = too_few(settings.threads, "threads", "set --threads") {
+            return Err(call.fail_with_text(&problem));
+        }
+        let fleet = start(&self.signals.flag());
+        let fleet = fleet.map_err(|error| call.fail_with_text(&error.to_string()))?;
         script
             .run_init()
             .map_err(|error| self.print_failure_with_advice(&error))?;
@@ -185,6 +187,15 @@ impl ScriptRun<'_> {
         );
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
+        let coordinator = match fleet {
+            None => None,
+            Some(_) => {
+                let server = connection::tool_server(&settings.database, &target);
+                let coordinator = ScriptCoordinator::new(script, server, logger);
+                let unread = |error: io::Error| call.fail_with_text(&system_error(&error));
+                Some(coordinator.map_err(unread)?)
+            }
+        };
         let bench = Bench {
             call,
             settings,
@@ -208,7 +219,8 @@ impl ScriptRun<'_> {
             signals: self.signals,
             error_printed: &|| logger.has_failed(),
         };
-        let outcome = bench.run(None);
+        let fleet = fleet.zip(coordinator.as_ref());
+        let outcome = bench.run(fleet.map(|(fleet, coordinator)| (fleet, coordinator as _)));
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {

@@ -73,6 +73,7 @@ pub fn script_settings(
             }),
         max_query_gap_s: positive_env_var(QUERY_GAP_VARIABLE)
             .unwrap_or(ScriptSettings::DEFAULT_MAX_QUERY_GAP_S),
+        files: None,
         scripts_must_end,
         listener: Arc::clone(logger) as Arc<dyn lua::Listener>,
     })

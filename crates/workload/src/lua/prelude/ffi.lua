@@ -131,6 +131,8 @@ function functions.poll(_, count, milliseconds)
    return 0
 end
 
+core.c_functions = functions
+
 local shim = setmetatable({}, { __index = real })
 
 function shim.cdef(text, ...)

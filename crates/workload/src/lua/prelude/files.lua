@@ -34,8 +34,12 @@ local function loader(name)
    if preloaded then
       return preloaded
    end
-   local path, tried = search(name, package.path)
    local bundled = host.load_bundled(name)
+   if host.load_sent then
+      return host.load_sent(name) or bundled
+         or error("module '" .. name .. "' not found: agents have the files that the script loads before its threads begin", 3)
+   end
+   local path, tried = search(name, package.path)
    -- Bundled scripts replace those that a distribution of sysbench installs.
    if path and not (bundled and path:find("/share/sysbench/", 1, true)) then
       local chunk, problem = real_loadfile(path)
@@ -43,6 +47,7 @@ local function loader(name)
          error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. problem, 3)
       end
       core.check_file(path)
+      host.loaded(name, path)
       return chunk
    end
    if bundled then
@@ -99,12 +104,20 @@ local function bundled_file(path)
 end
 
 function loadfile(path, ...)
+   if host.load_sent then
+      local chunk = type(path) == "string" and (host.load_sent(path) or bundled_file(path))
+      if chunk then
+         return chunk
+      end
+      return nil, "cannot open " .. tostring(path) .. ": agents have the files that the script loads before its threads begin"
+   end
    if path == nil then
       return real_loadfile()
    end
    local chunk, problem = real_loadfile(path, ...)
    if chunk then
       core.check_file(path)
+      host.loaded(path, path)
       return chunk
    end
    local found = type(path) == "string" and open(path, "r")

@@ -91,9 +91,11 @@ local function open(con, level)
       error("connection creation failed", level + 1)
    end
    con.number, con.open, current = number, true, con
-   con.guard = core.ffi.gc(core.ffi.new("char[1]"), function()
+   -- Not a value of ffi: through one of these a script can reach all memory.
+   con.guard = newproxy(true)
+   getmetatable(con.guard).__gc = function()
       unreferenced[#unreferenced + 1] = number
-   end)
+   end
    host.mark_connected()
 end
 
@@ -272,7 +274,7 @@ function connection:disconnect()
       if current == self then
          current = nil
       end
-      core.ffi.gc(self.guard, nil)
+      getmetatable(self.guard).__gc = nil
       -- The next connection with this number has other statements.
       for prepared in pairs(self.statements) do
          prepared.id, self.statements[prepared] = nil, nil
