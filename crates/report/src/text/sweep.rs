@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// What the table's marks mean.
 const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %, for which two runs of a \
-    point have the scatter of all points; times are of committed transactions. A check behind a point made runs of it invalid.";
+    point have the scatter of its neighbours too; times are of committed transactions. A check behind a point made runs of it invalid.";
 /// What the mark of the knee means.
 pub(crate) const KNEE_LEGEND: &str =
     "The knee is the last point before more load brings little more.";
