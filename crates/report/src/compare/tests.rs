@@ -147,8 +147,9 @@ fn seconds_of_single_runs_give_no_verdict() {
 #[test]
 fn repeats_are_reported_with_their_interval() {
     let views = compare_named("", &[runs("a", &STEADY), runs("b", &FASTER)]);
-    let answer = "B is 10.0 % faster than A (TPS: 7.7 to 12.3 %, 3 runs each), p99 9.1 % lower (7.1 to 11.0 %).";
-    views.text.assert_starts_with(answer);
+    let answer = "B is 10.0 % faster than A (TPS: 7.6 to 12.4 %, 3 runs each), p99 9.1 % lower (7.1 to 11.0 %).";
+    let words = views.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.assert_starts_with(answer);
     views.text.assert_contains("\nCOMPARABLE\n");
     assert_eq!(views.json["answer"][0], answer);
     views
@@ -213,7 +214,9 @@ fn incomparable_runs_have_no_ratio() {
     b.workload.settings = vec![prony_store::Setting::new("profile", "\u{1b}[31mhammerdb")];
     b.server.version = "9".repeat(200);
     let views = compare_runs(&[vec![a], vec![b]]);
-    views.text.assert_starts_with("NOT COMPARABLE: profile (");
+    views
+        .text
+        .assert_starts_with("NOT COMPARABLE: mode (statements against not set): the clients did");
     assert_eq!(views.text.matches("NOT COMPARABLE").count(), 1);
     for text in [&views.text, &views.markdown, &views.xml] {
         assert!(
@@ -361,7 +364,7 @@ fn four_variants_fit_a_screen() {
     let text = written(|out| write(out, &Style::plain(), &runs, &comparison, answers));
     for part in [
         "  base   3 runs: tpcb, scale 100",
-        "wal is 10.0 % faster than base (TPS: 97.5 % interval 9",
+        "wal is 10.0 % faster than base (TPS: 97.5 % interval 6.9 to 13.2 %, 3 runs",
         "No difference found between base and hash",
         "pages is 20.0 % slower than base (TPS: ",
         "pages: caveat: server version 18.5, not 18.4 (",
