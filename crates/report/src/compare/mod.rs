@@ -26,8 +26,8 @@ use crate::text::setup::options_suffix;
 use crate::text::verdict::TOO_SHORT;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
-use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
+use prony_judge::compare::{Difference, Verdict};
 use prony_judge::noise::is_cpu_figure;
 use prony_store::{Answer, Run, Severity};
 use std::io::{self, Write};
@@ -117,7 +117,11 @@ fn write_answers(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Res
     for answer in answers(comparison) {
         out.wrapped(Style::bold, &answer)?;
     }
-    label_below(comparison).map_or(Ok(()), |label| out.wrapped(Style::dim, &label))
+    let format = match comparison.verdict {
+        Verdict::Comparable => Style::dim,
+        _ => Style::caution,
+    };
+    label_below(comparison).map_or(Ok(()), |label| out.wrapped(format, &label))
 }
 
 /// Writes the answers, and what is said of each side.

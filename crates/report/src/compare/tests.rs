@@ -201,6 +201,7 @@ fn very_large_changes_are_not_printed_in_digits() {
     ]);
     let unwrapped = views.text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unwrapped.contains("to over +1,000 %"), "{}", views.text);
+    unwrapped.assert_starts_with("The runs scatter too much to say whether B differs from A (");
     assert!(
         unwrapped.contains("over 1,000 % would probably have been found"),
         "{}",

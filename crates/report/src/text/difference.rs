@@ -17,6 +17,9 @@ use prony_store::Severity;
 /// A figure whose interval ends within this share of no change is called the same.
 const SAME_SHARE: f64 = 0.05;
 
+/// If only a difference above this share would have been found, the runs say nothing.
+const MAX_DETECTABLE: f64 = 0.5;
+
 /// Maximum length of a value that differs.
 const MAX_VALUE_CHARS: usize = 40;
 
@@ -120,9 +123,13 @@ fn tested_text(
     };
     if significance.is_significant != Some(true) {
         let interval = format_interval(significance);
+        let answer = if significance.detectable > MAX_DETECTABLE {
+            format!("The runs scatter too much to say whether {second} differs from {first}")
+        } else {
+            format!("No difference found between {first} and {second}")
+        };
         return format!(
-            "No difference found between {first} and {second} ({name}: {level}{interval}, {runs}; {} would probably have \
-             been found)",
+            "{answer} ({name}: {level}{interval}, {runs}; {} would probably have been found)",
             format_share(significance.detectable)
         );
     }
