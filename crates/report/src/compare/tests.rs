@@ -375,7 +375,7 @@ fn four_variants_fit_a_screen() {
         text.assert_contains(part);
     }
     let mut lines = text.lines();
-    let row = lines.find(|line| line.trim_start().starts_with("wal ") && line.contains('%'));
+    let row = lines.find(|line| line.starts_with("  wal ") && line.contains('%'));
     let cells: Vec<&str> = row.expect("a row").split_whitespace().collect();
     assert_eq!(&cells[..5], ["wal", "3", "11,000", "+10.0", "%"]);
     assert!(text.lines().count() <= 48, "{text}");
