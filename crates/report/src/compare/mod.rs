@@ -41,7 +41,6 @@ const MAX_NOTES: usize = 20;
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 
-/// What the figures of CPU time are.
 const CPU_TIME: &str = "client CPU, server CPU: CPU time for each committed transaction.";
 
 /// Maximum length of a line that describes a run, in characters.
@@ -89,7 +88,6 @@ fn sides_of_mixed_runs(
     })
 }
 
-/// The workload of a run, on one line.
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     plain(&format!(
@@ -124,7 +122,6 @@ fn write_answers(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Res
     label_below(comparison).map_or(Ok(()), |label| out.wrapped(format, &label))
 }
 
-/// Writes the answers, and what is said of each side.
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
     write_answers(out, comparison)?;
     out.paragraphs(remarks(comparison))
@@ -170,7 +167,6 @@ pub fn write(
     Ok(())
 }
 
-/// Writes the runs of each side.
 fn write_sides(
     out: &mut Printer<'_>,
     runs: &[Vec<&Run>],

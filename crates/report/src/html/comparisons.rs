@@ -78,7 +78,6 @@ impl<'a> PageSides<'a> {
         self.sides.iter().map(|side| side.name.clone()).collect()
     }
 
-    /// The comparison of all sides with the first.
     pub fn compare(&self) -> SidesComparison {
         compare_sides(&self.sides, &CompareOptions::default())
     }
@@ -107,7 +106,6 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
     }
 }
 
-/// The names of the variants, if all runs belong to one experiment.
 fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
     let first = id(runs.first()?)?;
@@ -115,7 +113,6 @@ fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     is_one_experiment.then(|| variant_names(runs))
 }
 
-/// Writes the entries of the comparisons in the table of contents.
 pub fn write_nav_entries(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     let sections = sides.ids_and_headings();
     if sections.len() > MAX_SECTIONS {
@@ -202,7 +199,6 @@ fn write_comparison_of_variants(
     write_differences(out, names, &comparison.differences)
 }
 
-/// Writes the verdict of a comparison.
 fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
