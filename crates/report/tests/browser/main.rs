@@ -163,7 +163,7 @@ fn open_quietly(
     let mut page = Vec::new();
     html::write(&mut page, runs, inputs, &sample_run::test_build()).unwrap();
     let page = String::from_utf8(page).unwrap();
-    let output = open_page(&browser, &folder, &page, &[]);
+    let output = open_page(&browser, folder, &page, &[]);
     assert!(output.status.success());
     assert_eq!(console_messages(&output), "");
     let (before, tail) = page.split_once("<meta http-equiv").unwrap();
