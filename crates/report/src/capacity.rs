@@ -141,7 +141,6 @@ pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) 
     let Some(sweep) = &found.sweep else {
         return Ok(());
     };
-    writeln!(out)?;
     write_curves(out, style, sweep)
 }
 
@@ -170,8 +169,14 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
         units::per_second(best.tps),
         count_with_noun(best.clients.into(), "client", "clients")
     );
-    if best.is_client_limit {
-        text += "; limit: the client, not the server";
+    let sweep = found.sweep.as_ref();
+    let limiter = sweep.and_then(|sweep| sweep.curves.first()?.limiter.as_ref());
+    match limiter {
+        _ if best.is_client_limit => text += "; limit: the client, not the server",
+        Some(found) if found.limiter != Limiter::Unknown => {
+            text += &format!("; limit: {}", found.limiter.text());
+        }
+        _ => {}
     }
     text + &reliance_text(found.invalid_by())
 }

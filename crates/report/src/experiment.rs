@@ -19,7 +19,7 @@ use crate::text::sweep::{
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
-use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
+use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::drill::{DrillTimes, mean_and_interval};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
@@ -101,20 +101,19 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     writeln!(out, "{text}; {verdict}{noise}{id}")
 }
 
-/// Writes the table of the variants. `by_nopm`: the rate is NOPM instead of TPS.
+/// Writes whether the variants differ, and their table. `by_nopm`: the rate is NOPM instead of TPS.
 pub fn write_summary(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
-    variants: &[VariantFigures],
-    by_nopm: bool,
+    (variants, by_nopm): (&[VariantFigures], bool),
+    comparison: Option<&SidesComparison>,
 ) -> io::Result<()> {
     let Some(experiment) = runs.iter().find_map(|run| run.experiment.as_ref()) else {
         return Ok(());
     };
     let out = &mut Printer::new(out, style);
-    let names = variants.iter().map(|variant| &*variant.name);
-    write_answer_of_variants(out, runs, names)?;
+    write_answer(out, comparison)?;
     let run_count = match runs.len() as u64 {
         all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
         some => format!("{} of {} runs", count(some), experiment.runs),
@@ -206,12 +205,13 @@ fn mean_text(times_s: &[f64]) -> String {
     }
 }
 
-/// Writes whether the variants differ, each beside the first. The pooler of a plan with `via` has sentences of its own.
-fn write_answer_of_variants<'a>(
-    out: &mut Printer<'_>,
+/// The comparison of the variants with the first. `None` if fewer than two have a run that counts, or if one is the pooler
+/// of a plan with `via`, which has sentences of its own.
+pub fn comparison_of_variants<'a>(
     runs: &[Run],
     names: impl Iterator<Item = &'a str>,
-) -> io::Result<()> {
+    options: &CompareOptions,
+) -> Option<SidesComparison> {
     let sides = names.map(|name| Side {
         name: name.to_owned(),
         runs: runs
@@ -221,14 +221,19 @@ fn write_answer_of_variants<'a>(
     });
     let sides: Vec<Side<'_>> = sides.collect();
     let is_of_pooler = sides.iter().any(|side| side.name == POOLED_VARIANT);
-    if variants_that_count(runs) < 2
-        || is_of_pooler
-        || sides.iter().any(|side| side.runs.is_empty())
-    {
+    let is_compared = variants_that_count(runs) > 1
+        && !is_of_pooler
+        && sides.iter().all(|side| !side.runs.is_empty());
+    is_compared.then(|| compare_sides(&sides, options))
+}
+
+/// Writes whether the variants differ, each beside the first.
+fn write_answer(out: &mut Printer<'_>, comparison: Option<&SidesComparison>) -> io::Result<()> {
+    let Some(comparison) = comparison else {
         return Ok(());
-    }
+    };
     out.line("")?;
-    compare::write_answer(out, &compare_sides(&sides, &CompareOptions::default()))
+    compare::write_answer(out, comparison)
 }
 
 /// Writes what the pooler of a plan with `via` costs and gives: the change of the figures, and the server's sessions.
@@ -318,12 +323,11 @@ pub fn write_sweep(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
-    sweep: &Sweep,
-    notes: &[String],
+    (sweep, notes): (&Sweep, &[String]),
+    comparison: Option<&SidesComparison>,
 ) -> io::Result<()> {
     if !sweep.has_numbers() {
-        let names = sweep.points().map(|point| &*point.name);
-        write_answer_of_variants(&mut Printer::new(out, style), runs, names)?;
+        write_answer(&mut Printer::new(out, style), comparison)?;
     }
     write_curves(out, style, sweep)?;
     let out = &mut Printer::new(out, style);
@@ -392,6 +396,10 @@ mod tests {
         run
     }
 
+    fn compared<'a>(runs: &[Run], names: impl Iterator<Item = &'a str>) -> Option<SidesComparison> {
+        comparison_of_variants(runs, names, &CompareOptions::default())
+    }
+
     fn shown(runs: &[Run], names: &[&str]) -> String {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut out = Vec::new();
@@ -400,7 +408,9 @@ mod tests {
             write_run(&mut out, &style, run).unwrap();
         }
         let figures = variants(&names, runs);
-        write_summary(&mut out, &style, runs, &figures, all_have_nopm(runs)).unwrap();
+        let figures = (&*figures, all_have_nopm(runs));
+        let comparison = compared(runs, names.iter().map(String::as_str));
+        write_summary(&mut out, &style, runs, figures, comparison.as_ref()).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -461,10 +471,12 @@ mod tests {
         text.assert_contains(suggestion);
         let (answer, table) = text.split_once("medians of the runs").expect("a table");
         assert!(
-            answer.contains("\nCOMPARABLE"),
+            answer.contains(
+                "\nNot known whether new differs from old, because there is 1 run per side: "
+            ),
             "the answer comes first: {text}"
         );
-        assert!(!table.contains("COMPARABLE"), "{text}");
+        table.assert_lacks("Not known");
         let one_variant = [
             in_experiment("old", 1, closed()),
             in_experiment("old", 2, closed()),
@@ -485,13 +497,15 @@ mod tests {
             };
             let runs: Vec<Run> = (1..).zip(values).map(run).collect();
             let sweep = Sweep::of(&runs).unwrap();
-            written(|out| write_sweep(out, &Style::plain(), &runs, &sweep, &[]))
+            let comparison = compared(&runs, values.into_iter());
+            let style = Style::plain();
+            written(|out| write_sweep(out, &style, &runs, (&sweep, &[]), comparison.as_ref()))
         };
         let text = shown(["on", "off"]);
         let (answer, curve) = text.split_once("Sweep of settings.fsync").expect("a table");
-        answer.assert_contains("COMPARABLE");
-        curve.assert_lacks("COMPARABLE");
-        shown(["1", "2"]).assert_lacks("COMPARABLE");
+        answer.assert_contains("Not known whether off differs from on, because ");
+        curve.assert_lacks("Not known");
+        shown(["1", "2"]).assert_lacks("Not known");
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Resul
 }
 
 /// Writes the document as one line of JSON, for a stream of documents.
-pub fn write_line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, run)?;
+pub fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
     writeln!(out)
 }
 

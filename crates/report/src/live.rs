@@ -123,7 +123,11 @@ impl<W: Write> LiveView<W> {
         let connections = if self.outline.connect_per_transaction {
             String::new()
         } else {
-            format!(", {} connections", units::count(second.connections.into()))
+            let number = second.connections.into();
+            format!(
+                ", {}",
+                units::count_with_noun(number, "connection", "connections")
+            )
         };
         let (p99_ns, window_s) = frame::p99(second);
         let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));

@@ -56,6 +56,11 @@ impl Table {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
+    /// Whether the cells of each column are texts.
+    pub fn are_texts(&self) -> impl Iterator<Item = bool> {
+        self.columns.iter().map(|column| column.is_text)
+    }
+
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }

@@ -70,6 +70,7 @@ impl ReplayArgs {
             flags: PlanFlags::of(input),
             sweep: Vec::new(),
             vary: Vec::new(),
+            primary: None,
             download: false,
             expect_cached: None,
             expect_cached_of: None,

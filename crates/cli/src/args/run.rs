@@ -48,6 +48,12 @@ pub struct RunArgs {
           conflicts_with = "sweep")]
     pub vary: Vec<SweepAxis>,
 
+    /// Of variants, test this figure instead of throughput, or of p99 at a rate; cpu is CPU time per transaction, which says
+    /// most on a machine that others use
+    #[arg(long, value_name = "FIGURE", help_heading = "Repeats",
+          value_parser = ["throughput", "cpu", "p50", "p95", "p99", "p99.9"])]
+    pub primary: Option<String>,
+
     /// With --embedded: download PostgreSQL's programs if there are none on this machine
     #[arg(long, help_heading = "Server")]
     pub download: bool,
@@ -82,7 +88,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub doctor: bool,
 
-    /// Print the result as JSON; for several runs, one line each as it ends
+    /// Print the result as JSON; for several runs, one line each as it ends, and last the comparison of variants or the
+    /// curve of a sweep
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 

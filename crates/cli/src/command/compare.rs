@@ -111,10 +111,15 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         () if args.json => compare::write_json(out, &comparison, &answers, sweep().as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
         () => {
-            if let Some(sweep) = sweep() {
-                experiment::write_curves(out, style, &sweep)?;
+            let (curves, names): (Vec<_>, Vec<_>) =
+                sweep().into_iter().partition(Sweep::has_numbers);
+            for sweep in &curves {
+                experiment::write_curves(out, style, sweep)?;
             }
-            compare::write(out, style, &runs, &comparison, &answers)
+            compare::write(out, style, &runs, &comparison, &answers)?;
+            names
+                .iter()
+                .try_for_each(|sweep| experiment::write_curves(out, style, sweep))
         }
     })?;
     if comparison.verdict == Verdict::NotComparable {

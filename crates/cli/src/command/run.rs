@@ -62,11 +62,13 @@ fn run_as(
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
         if experiment.run_count() > 1 {
+            check_primary(args, experiment.variants.len())?;
             check_copy_is_kept(&experiment)?;
             let request = experiment_request(args, &input, experiment, view, arguments)?;
             return experiment::run_and_print(&request);
         }
     }
+    check_primary(args, 1)?;
     let (request, observe) = single_run_request(args, &input, subject, view, arguments)?;
     if !args.prove_client {
         return run_and_print(&request, &observe);
@@ -86,6 +88,16 @@ fn run_as(
         ));
     }
     prove_client(&request, &observe)
+}
+
+/// Refuses a figure to test where there is nothing to compare.
+fn check_primary(args: &RunArgs, variant_count: usize) -> Result<(), Failure> {
+    if args.primary.is_none() || variant_count > 1 {
+        return Ok(());
+    }
+    let message = "there is nothing to compare by the figure of --primary";
+    let hint = "vary a setting with --vary, name another server with --versus, or run a plan with variants";
+    Err(Failure::usage(message, hint))
 }
 
 /// Refuses several runs that replay writes, unless a command restores the copy before each: each would find what the one
@@ -223,6 +235,7 @@ fn experiment_request(
     Ok(ExperimentRequest {
         requests: requests.collect::<Result<_, Failure>>()?,
         experiment,
+        primary: args.primary.clone(),
     })
 }
 

@@ -14,15 +14,19 @@ use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult, answers};
 pub use driver::{ExperimentDriver, Schedule};
+use prony_judge::compare::sides::CompareOptions;
 use prony_judge::drill::DrillTimes;
 use prony_judge::experiment::{all_have_nopm, variants};
+use prony_judge::price::PriceSheet;
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, RunOrder, Stop};
-use prony_report::experiment;
+use prony_report::compare::{self, SideAnswers};
+use prony_report::{experiment, json};
 use prony_runner::Signals;
 use prony_runner::random_seed;
 use prony_store::{Answer, ExperimentKind, Run};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// An experiment to execute, and how to print its runs.
@@ -30,6 +34,8 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// For each variant, in their order, its request and how its server is observed.
     pub requests: Vec<(RunRequest, ObserveOptions)>,
+    /// The figure that is tested instead of the usual one.
+    pub primary: Option<String>,
 }
 
 /// Executes the experiment. A finished run stays stored even if a later one fails.
@@ -72,32 +78,81 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     if !answers.is_empty() {
         answers::print(format, &answers)?;
     }
-    let is_for_people = matches!(
-        format,
-        ResultFormat::FirstScreen | ResultFormat::Drill | ResultFormat::Full
-    );
-    if is_for_people && !runs.is_empty() {
-        match Sweep::of(&runs) {
-            Some(mut sweep) => {
-                let notes = prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &runs)?;
-                output::show(|out, style| {
-                    experiment::write_sweep(out, style, &runs, &sweep, &notes)
-                })?;
-            }
-            None => {
-                let names = experiment.variants.iter();
-                let names: Vec<String> = names.map(|variant| variant.name.clone()).collect();
-                let summaries = variants(&names, &runs);
-                let by_nopm = all_have_nopm(&runs);
-                output::show(|out, style| {
-                    experiment::write_summary(out, style, &runs, &summaries, by_nopm)?;
-                    experiment::write_drills(out, style, &schedule.drills)
-                })?
-            }
-        }
+    if !runs.is_empty() {
+        print_summary(request, sheet.as_ref(), &runs, &schedule.drills)?;
     }
     let answers = answers.iter().map(|(_, answer)| answer);
     Ok(answers::exit_with(result?, answers))
+}
+
+/// Prints whether the variants differ and their figures, or the curves of a sweep; in JSON as the last line.
+fn print_summary(
+    request: &ExperimentRequest,
+    sheet: Option<&PriceSheet>,
+    runs: &[Run],
+    drills: &[DrillTimes],
+) -> Result<(), Failure> {
+    let experiment = &request.experiment;
+    let format = request.requests[0].0.format;
+    if matches!(format, ResultFormat::Junit | ResultFormat::Github) {
+        return Ok(());
+    }
+    let mut sweep = Sweep::of(runs);
+    let notes = sweep.as_mut().map_or(Ok(Vec::new()), |sweep| {
+        prices::add_prices(sweep, experiment, sheet, runs)
+    })?;
+    let names: Vec<String> = match &sweep {
+        Some(sweep) => sweep.points().map(|point| point.name.clone()).collect(),
+        None => experiment
+            .variants
+            .iter()
+            .map(|variant| variant.name.clone())
+            .collect(),
+    };
+    let options = CompareOptions {
+        primary: request.primary.clone(),
+        ..CompareOptions::default()
+    };
+    // Points of a curve are not compared with the first one.
+    let has_curve = sweep.as_ref().is_some_and(Sweep::has_numbers);
+    let compared = || {
+        let names = names.iter().map(String::as_str);
+        experiment::comparison_of_variants(runs, names, &options)
+    };
+    let comparison = (!has_curve).then(compared).flatten();
+    output::show(|out, style| match (format, &sweep) {
+        (ResultFormat::Json, _) => {
+            let document = comparison.as_ref().map(|comparison| {
+                compare::document(comparison, &SideAnswers::default(), sweep.as_ref())
+            });
+            match (document, &sweep) {
+                (Some(document), _) => json::write_line(out, &json!({ "comparison": document })),
+                (None, Some(sweep)) => json::write_line(out, &json!({ "sweep": sweep })),
+                (None, None) => Ok(()),
+            }
+        }
+        (_, Some(sweep)) => {
+            experiment::write_sweep(out, style, runs, (sweep, &notes), comparison.as_ref())
+        }
+        (_, None) => {
+            let summaries = variants(&names, runs);
+            let figures = (&*summaries, all_have_nopm(runs));
+            experiment::write_summary(out, style, runs, figures, comparison.as_ref())?;
+            experiment::write_drills(out, style, drills)
+        }
+    })?;
+    let untested = (request.primary.as_ref()).filter(|primary| {
+        let comparison = comparison.as_ref();
+        comparison.is_some_and(|comparison| {
+            comparison.primary.is_some() && !comparison.is_primary(primary)
+        })
+    });
+    if let Some(primary) = untested {
+        output::notice(&format!(
+            "prony: not all variants have the figure {primary} (--primary): another one is tested"
+        ));
+    }
+    Ok(())
 }
 
 /// The answer of each variant, unless no run has finished at all.

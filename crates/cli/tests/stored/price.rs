@@ -51,7 +51,7 @@ fn runs_are_compared_and_priced() {
         home.store_next_run(25_000.0, 8.0),
     );
     let compared = home.run(&["compare", &small, &big], 0);
-    compared.assert_starts_with("COMPARABLE");
+    compared.assert_contains("\nCOMPARABLE");
     compared.assert_contains("+150.0 %");
 
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2026-11"));

@@ -34,7 +34,7 @@ fn compared(bench: &TestBench) -> Option<String> {
     let id = &stored_runs(&bench.home)[0].id.clone();
     let output = bench.prony_without_server(&format!("compare {id}"));
     let text = ok_stdout(&output);
-    let may_be_used = text.starts_with("COMPARABLE");
+    let may_be_used = text.contains("\nCOMPARABLE");
     assert!(may_be_used || text.contains("invalid by"), "{text}");
     may_be_used.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -81,7 +81,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
     printed.assert_contains(&compare_command);
     // The printed command succeeds: differences between the variants are intended.
     let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
-    comparison.assert_starts_with("COMPARABLE, WITH ");
+    comparison.assert_contains("\nCOMPARABLE, WITH ");
     comparison.assert_contains("this is what the experiment varied");
     for part in ["  simple    ", "  prepared  ", "prepared, median"] {
         comparison.assert_contains(part);
@@ -135,20 +135,34 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
             .map(|experiment| (experiment.variant, experiment.repeat, experiment.order_seed))
             .collect::<Vec<_>>()
     };
-    let printed = ok_stdout(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    let run = format!("run {plan} --seed 11 --json --primary p50");
+    let printed = ok_stdout(&bench.prony(&run));
+    // The comparison of the variants is the last line.
     let parse = |text: &str| -> Vec<Run> {
-        let lines = text
-            .lines()
+        let lines: Vec<&str> = text.lines().collect();
+        let (last, runs) = lines.split_last().expect("lines");
+        let last: serde_json::Value = serde_json::from_str(last).expect("a document");
+        let comparison = &last["comparison"];
+        assert_eq!(comparison["primary"], "p50", "{comparison}");
+        let answers = comparison["answer"].as_array().expect("answers");
+        assert_eq!(answers.len(), 1);
+        let answer = answers[0].as_str().expect("a sentence");
+        answer.assert_contains("p50");
+        let runs = runs
+            .iter()
             .map(|line| serde_json::from_str(line).expect("a document"));
-        lines.collect()
+        runs.collect()
     };
     let first_order = order(&parse(&printed));
     assert!(
         first_order.iter().all(|(_, _, seed)| *seed == Some(11)),
         "{first_order:?}"
     );
-    let repeated = ok_stdout(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    let repeated = ok_stdout(&bench.prony(&run));
     assert_eq!(first_order, order(&parse(&repeated)));
+    let single = bench.prony("run select-only --transactions 20 --primary cpu");
+    assert_eq!(single.status.code(), Some(2));
+    stderr_text(&single).assert_contains("there is nothing to compare");
 }
 
 #[test]
@@ -361,7 +375,7 @@ fn two_servers_take_turns_and_are_compared_at_the_end() {
     // Others on the machine may make runs invalid.
     if !printed.contains("Not counted") {
         answer.assert_contains("\nCOMPARABLE");
-        answer.assert_contains("TPS: ");
+        answer.assert_contains(" (TPS: ");
     }
     assert!(table.contains("prony compare 2"), "{printed}");
 }

@@ -112,7 +112,7 @@ pub struct SideComparison {
 impl SidesComparison {
     /// Whether the throughput is that of the load and says nothing of the server: at a rate, unless the user
     /// asked for it.
-    pub(crate) fn is_rate_given(&self) -> bool {
+    pub fn is_rate_given(&self) -> bool {
         self.paced && !self.is_primary_requested
     }
 

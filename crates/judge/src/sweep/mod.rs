@@ -72,7 +72,7 @@ pub struct SweepPoint {
     pub invalid_by: Vec<String>,
     /// Median of the rate; absent if no run counts.
     pub rate: Option<f64>,
-    /// Interval of that median at 95 %; absent for fewer than two runs, and for two if no other point has several.
+    /// Interval of that median at 95 %; absent for fewer than two runs, and for two if no neighbour has several.
     pub rate_interval: Option<[f64; 2]>,
     /// Median response time of committed transactions, nanoseconds.
     pub p50_ns: Option<f64>,

@@ -2,10 +2,11 @@
 //!
 //! In: `judge`'s comparison of the sides. Out: one JSON document.
 
-use super::{SideAnswers, sentences};
+use super::{SideAnswers, remarks};
+use crate::text::difference;
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
 use prony_judge::sweep::Sweep;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the comparison as one JSON document, with the curves of a sweep if its points are compared.
@@ -15,11 +16,17 @@ pub fn write_json(
     sides: &SideAnswers,
     sweep: Option<&Sweep>,
 ) -> io::Result<()> {
+    crate::json::write_pretty(out, &document(comparison, sides, sweep))
+}
+
+/// The comparison as a JSON document: the answer first.
+pub fn document(comparison: &SidesComparison, sides: &SideAnswers, sweep: Option<&Sweep>) -> Value {
     let mut document = json!({
         "verdict": comparison.verdict,
         "caveats": comparison.caveats,
         "primary": comparison.primary,
-        "told": sentences(comparison),
+        "answer": difference::answers(comparison),
+        "remarks": remarks(comparison),
         "sides": comparison.sides,
         "side_comparisons": comparison.side_comparisons,
     });
@@ -38,5 +45,5 @@ pub fn write_json(
     if let Some(sweep) = sweep {
         document["sweep"] = json!(sweep);
     }
-    crate::json::write_pretty(out, &document)
+    document
 }

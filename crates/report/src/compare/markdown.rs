@@ -4,12 +4,13 @@
 //! of a document become markup, a link or a mention, or end a cell.
 
 use super::{
-    MAX_CELL_CHARS, SideAnswers, describe_workload, sentences, side_name, sides_of_mixed_runs,
+    MAX_CELL_CHARS, SideAnswers, describe_workload, remarks, side_name, sides_of_mixed_runs,
 };
 use crate::answer::named_lines;
 use crate::text::comparison::{
     cautions, column_titles, figure_cells, group_by_severity, labels, no_ratio_notice,
 };
+use crate::text::difference::{answers, label_below};
 use crate::text::{cut, plain};
 use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{SideComparison, SidesComparison};
@@ -30,11 +31,17 @@ pub fn write_markdown(
     if !sides.answers.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "**{}**\n", comparison.label())?;
-    for line in sentences(comparison) {
-        writeln!(out, "- {}", escape_markdown(&line))?;
+    for answer in answers(comparison) {
+        writeln!(out, "**{}**\n", escape_markdown(&answer))?;
     }
-    if !comparison.side_comparisons.is_empty() {
+    if let Some(label) = label_below(comparison) {
+        writeln!(out, "{}\n", escape_markdown(&label))?;
+    }
+    let remarks = remarks(comparison);
+    for line in &remarks {
+        writeln!(out, "- {}", escape_markdown(line))?;
+    }
+    if !remarks.is_empty() {
         writeln!(out)?;
     }
     for (side, runs) in comparison.sides.iter().zip(runs) {

@@ -9,7 +9,7 @@ mod junit;
 mod markdown;
 mod several;
 
-pub use json::write_json;
+pub use json::{document, write_json};
 pub use junit::write_junit;
 pub use markdown::write_markdown;
 
@@ -19,14 +19,15 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::{
     cautions, column_titles, figure_cells, group_by_severity, labels, left_out_sentences,
-    no_ratio_notice, side_figure_sentence, too_short_sentence,
+    no_ratio_notice, too_short_sentence,
 };
+use crate::text::difference::{answers, label_below};
 use crate::text::setup::options_suffix;
 use crate::text::verdict::TOO_SHORT;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
-use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
+use prony_judge::compare::{Difference, Verdict};
 use prony_judge::noise::is_cpu_figure;
 use prony_store::{Answer, Run, Severity};
 use std::io::{self, Write};
@@ -54,20 +55,8 @@ pub struct SideAnswers {
     pub pass_undecided: bool,
 }
 
-/// One sentence for each headline figure of a side, or for the primary figure of each of several sides.
-fn sentences(comparison: &SidesComparison) -> Vec<String> {
-    let figure_count = match comparison.side_comparisons.len() {
-        0 | 1 => usize::MAX,
-        _ => 1,
-    };
-    let findings = comparison
-        .side_comparisons
-        .iter()
-        .flat_map(|compared_side| {
-            let headline_figures = comparison.headline_figures(compared_side).into_iter();
-            let headline_figures = headline_figures.take(figure_count);
-            headline_figures.map(|figure| side_figure_sentence(compared_side, figure))
-        });
+/// What is said below the answer: repeats that are left out, and runs that are too short.
+fn remarks(comparison: &SidesComparison) -> Vec<String> {
     let left_out = comparison.sides.iter().flat_map(left_out_sentences);
     let are_all_too_short = comparison.sides.len() > 2
         && comparison
@@ -80,7 +69,7 @@ fn sentences(comparison: &SidesComparison) -> Vec<String> {
         let sentences = comparison.sides.iter().filter_map(too_short_sentence);
         sentences.map(|text| format!("{text}.")).collect()
     };
-    left_out.chain(findings).chain(too_short).collect()
+    left_out.chain(too_short).collect()
 }
 
 /// The sides whose runs are not repeats of one another: a heading, and the differences among the
@@ -121,15 +110,21 @@ fn side_name(runs: &[&Run], side: &SideSummary) -> String {
     }
 }
 
-fn write_label(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
-    let mut lines = wrap(&plain(&comparison.label()), MAX_LINE_CHARS).into_iter();
-    lines.try_for_each(|line| out.line(out.style.bold(&line)))
+/// Writes the answer for each side, and how it may be used.
+fn write_answers(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
+    for answer in answers(comparison) {
+        out.wrapped(Style::bold, &answer)?;
+    }
+    let format = match comparison.verdict {
+        Verdict::Comparable => Style::dim,
+        _ => Style::caution,
+    };
+    label_below(comparison).map_or(Ok(()), |label| out.wrapped(format, &label))
 }
 
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
-    write_label(out, comparison)?;
-    let sentences = sentences(comparison);
-    sentences.iter().try_for_each(|line| out.paragraph(line))
+    write_answers(out, comparison)?;
+    out.paragraphs(remarks(comparison))
 }
 
 /// Writes the comparison for a person. `runs` are the documents of each side.
@@ -145,13 +140,13 @@ pub fn write(
     if !sides.answers.is_empty() {
         out.line("")?;
     }
-    write_label(out, comparison)?;
+    write_answers(out, comparison)?;
     write_sides(out, runs, comparison)?;
-    let sentences = sentences(comparison);
-    if !sentences.is_empty() {
+    let remarks = remarks(comparison);
+    if !remarks.is_empty() {
         out.line("")?;
     }
-    sentences.iter().try_for_each(|line| out.paragraph(line))?;
+    out.paragraphs(remarks)?;
     for (heading, mixed_differences) in sides_of_mixed_runs(comparison) {
         out.heading(&heading)?;
         write_differences(out, &mixed_differences, ["one", "another"])?;

@@ -6,11 +6,10 @@
 use super::document::Document;
 use super::one::severity_class;
 use super::table::{write_figure_table, write_text_table};
-use super::{dots, start_section, write_fold, write_verdict_line};
+use super::{start_section, write_fold, write_verdict_line};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::comparison::{
-    change_text, figure_cells, format_figure, group_by_severity, side_figure_sentence,
-    single_runs_caution,
+    change_text, figure_cells, format_figure, group_by_severity, single_runs_caution,
 };
 use prony_judge::compare::sides::{
     CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
@@ -126,11 +125,6 @@ pub fn write_nav_entries(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     })
 }
 
-/// Draws the changes of all comparisons in one plot; nothing if there is no comparison.
-pub fn write_effects(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
-    dots::write_effects(out, &sides.compare(), &sides.names())
-}
-
 /// Writes a section for each comparison; if there are many, one section in which each can be opened.
 pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     let sections = sides.ids_and_headings();
@@ -162,7 +156,7 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the comparison of two runs, and a sentence on each main figure, unless they are not comparable.
+/// Writes the comparison of two runs; figures only if they are comparable.
 fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -> fmt::Result {
     let Comparison {
         verdict,
@@ -181,14 +175,7 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
         write_figure_table(out, "Figures", &columns, rows)?;
         writeln_markup!(out, "<p>{}</p>", single_runs_caution())?;
     }
-    write_differences(out, names, &differences)?;
-    let sides = [0, 1].map(|index| Side {
-        name: names[index].to_owned(),
-        runs: vec![runs[index]],
-    });
-    let comparison = compare_sides(&sides, &CompareOptions::default());
-    let mut compared = comparison.side_comparisons.iter();
-    compared.try_for_each(|side| write_sentences(out, &comparison, side))
+    write_differences(out, names, &differences)
 }
 
 /// Writes the comparison of a variant with the first, by the medians of their repeats.
@@ -210,19 +197,6 @@ fn write_comparison_of_variants(
         write_figure_table(out, "Figures", &columns, rows)?;
     }
     write_differences(out, names, &comparison.differences)
-}
-
-/// Writes a sentence on each main figure of a side.
-pub fn write_sentences(
-    out: &mut Html,
-    comparison: &SidesComparison,
-    side: &SideComparison,
-) -> fmt::Result {
-    let figures = comparison.headline_figures(side);
-    let mut sentences = figures
-        .iter()
-        .map(|figure| side_figure_sentence(side, figure));
-    sentences.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
 fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {

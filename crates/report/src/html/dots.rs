@@ -16,14 +16,16 @@ use prony_judge::percentile_intervals::percentile_intervals;
 use prony_store::Run;
 use std::fmt;
 
-/// Left edge of the plot; the names are before it.
-const LEFT: f64 = 200.0;
-/// Right edge of the plot; the figures are behind it.
-const RIGHT: f64 = 560.0;
-const ROW_HEIGHT: f64 = 22.0;
-const TOP: f64 = 8.0;
-/// Maximum length of a name; a longer one does not fit beside the plot.
-const MAX_NAME_CHARS: usize = 23;
+/// Edges of the plot. Names and figures are above their dots, so that a narrow window has room for large ones.
+const LEFT: f64 = 14.0;
+const RIGHT: f64 = 746.0;
+const ROW_HEIGHT: f64 = 42.0;
+/// Where the text and the dot of a row are, from its top.
+const TEXT_BELOW: f64 = 19.0;
+const DOT_BELOW: f64 = 31.0;
+const TOP: f64 = 4.0;
+/// Maximum length of a name; a longer one does not fit beside its figures.
+const MAX_NAME_CHARS: usize = 26;
 /// The percentile of the response time in the plot of runs.
 const PERCENTILE: f64 = 99.0;
 
@@ -94,8 +96,7 @@ fn draw(
         plot.draw_vertical_line(&mut drawing, "percentile", axis.position(reference))?;
     }
     for (index, row) in rows.iter().enumerate() {
-        let y = TOP + ROW_HEIGHT * (index as f64 + 0.5);
-        draw_row(&mut drawing, row, y, &axis)?;
+        draw_row(&mut drawing, row, TOP + ROW_HEIGHT * index as f64, &axis)?;
     }
     let figure = Figure {
         id,
@@ -107,10 +108,11 @@ fn draw(
     figure.write(out, &drawing)
 }
 
-/// Draws the name, the dot, the interval and the text of a row at height `y`.
-fn draw_row(out: &mut Drawing, row: &DotRow, y: f64, axis: &Scale) -> fmt::Result {
+/// Draws a row below `row_top`: the name and the text, and below them the dot and the interval.
+fn draw_row(out: &mut Drawing, row: &DotRow, row_top: f64, axis: &Scale) -> fmt::Result {
     let name = cut(&row.name, MAX_NAME_CHARS);
-    out.text("y name", LEFT - 10.0, y + 4.0, &name)?;
+    out.text("name row", LEFT, row_top + TEXT_BELOW, &name)?;
+    let y = row_top + DOT_BELOW;
     if let Some(ends) = row.interval {
         let [low, high] = ends.map(|end| axis.position(end));
         let top = y - 4.0;
@@ -120,8 +122,7 @@ fn draw_row(out: &mut Drawing, row: &DotRow, y: f64, axis: &Scale) -> fmt::Resul
     if let Some(value) = row.value {
         out.dot(axis.position(value), y, 5.0, None)?;
     }
-    // The style sheet moves it by the rest of the drawing where it aligns it at the right.
-    out.text("value", RIGHT + 12.0, y + 4.0, &row.text)
+    out.text("value", RIGHT, row_top + TEXT_BELOW, &row.text)
 }
 
 /// Draws the throughput of all runs, and their 99th percentiles with their intervals within each run.
@@ -176,6 +177,7 @@ pub fn write_effects(
     names: &[String],
 ) -> fmt::Result {
     let mut rows = Vec::new();
+    let is_only = comparison.side_comparisons.len() == 1;
     for (side, name) in comparison.side_comparisons.iter().zip(&names[1..]) {
         let figures = comparison.headline_figures(side);
         for figure in &figures {
@@ -187,7 +189,12 @@ pub fn write_effects(
                 format!(" ({})", change_interval_text(figure))
             });
             rows.push(DotRow {
-                name: format!("{}, {}", cut(&plain(name), MAX_NAME_CHARS - 6), figure.name),
+                // The answer above names the only side.
+                name: if is_only {
+                    plain(&figure.name)
+                } else {
+                    format!("{}, {}", cut(&plain(name), MAX_NAME_CHARS - 6), figure.name)
+                },
                 value: Some(change).filter(|change| change.is_finite()),
                 interval: interval.filter(|ends| ends.iter().all(|end| end.is_finite())),
                 text: ratio_as_change(figure.ratio) + &interval_text,

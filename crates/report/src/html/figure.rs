@@ -13,7 +13,7 @@ pub const DRAWING_WIDTH: f64 = 760.0;
 /// Maximum width of a letter of a tick's label.
 const TICK_LETTER_WIDTH: f64 = 7.0;
 /// The same in a narrow window, where the style sheet enlarges the texts of a drawing that is scaled down.
-const NARROW_LETTER_WIDTH: f64 = 11.0;
+const NARROW_LETTER_WIDTH: f64 = 13.5;
 
 /// The edges of a plot, in units of the drawing.
 #[derive(Clone, Copy, Debug)]

@@ -243,7 +243,7 @@ mod tests {
         page.assert_contains("The knee is at 4 clients, with 390 transactions/s");
         assert_eq!(page.matches("<circle ").count(), 5);
         page.assert_contains(">knee</text>");
-        page.assert_contains("<td>knee</td>");
+        page.assert_contains("<td class=\"text\">knee</td>");
         assert!(page.contains("logarithmic axis"), "from 1 to 16");
     }
 

@@ -9,7 +9,21 @@ use std::fmt;
 /// Writes a table whose cells are plain texts.
 pub fn write_table(out: &mut Html, caption: &str, table: &Table) -> fmt::Result {
     let titles: Vec<&str> = table.titles().collect();
-    write_figure_table(out, caption, &titles, table.rows())
+    write_rows(out, caption, &titles, table.rows(), |out, row| {
+        let [name, cells @ ..] = &row[..] else {
+            return Ok(());
+        };
+        write_markup!(out, "<tr><th scope=\"row\">{}</th>", EscapedName(name))?;
+        for (cell, is_text) in cells.iter().zip(table.are_texts().skip(1)) {
+            if is_text {
+                write_markup!(out, "<td class=\"text\">{}</td>", cell)?;
+            } else {
+                write_markup!(out, "<td>{}</td>", cell)?;
+            }
+        }
+        out.push_str("</tr>\n");
+        Ok(())
+    })
 }
 
 /// Writes a table of texts; the first of a row is its header. Nothing if there is no row.

@@ -159,6 +159,7 @@ fn a_page_of_several_runs_lists_the_differences() {
         .settings
         .insert("shared_buffers".into(), "8GB".into());
     let page = page_of(&[formerly_judged(), other]);
+    page.assert_contains("<strong>Not known whether run 2 differs from run 1, because ");
     page.assert_contains("COMPARABLE, WITH CAVEATS");
     page.assert_contains("+10.0 %").assert_contains("8GB");
     let mut incomparable = formerly_judged();
@@ -326,8 +327,8 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
     );
     let position = |text: &str| page.find(text).expect(text);
     let in_order = [
-        "COMPARABLE",
-        "is faster by",
+        "% faster than base (TPS: ",
+        ">COMPARABLE",
         "id=\"effects",
         "The variants, by the medians",
     ];
@@ -505,5 +506,5 @@ fn a_page_of_disturbed_runs_says_what_its_comparison_rests_on() {
     );
     page.assert_lacks("COMPARABLE, WITH");
     page.assert_contains("only their ratios may be used");
-    page.assert_contains("TPS: new is faster by 50.0 %");
+    page.assert_contains("<strong>new is 50.0 % faster than base (TPS: ");
 }

@@ -73,8 +73,19 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
 /// Draws the runs in their order, at equal distances, with the median of each level.
 fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let count = trend.runs.len();
-    let highest = trend.runs.iter().map(|run| run.value).fold(0.0, f64::max);
-    let y = Scale::from_zero(highest, PLOT.bottom, PLOT.top);
+    let values = || trend.runs.iter().map(|run| run.value);
+    let (low, high) = (
+        values().fold(f64::MAX, f64::min),
+        values().fold(0.0, f64::max),
+    );
+    // From zero, a change of a few per cent would hardly be seen; with this margin no two ticks have the same label.
+    let margin = ((high - low) * 0.05).max(high * 0.02);
+    let y = Scale::linear(
+        (low - margin).max(0.0),
+        high + margin,
+        PLOT.bottom,
+        PLOT.top,
+    );
     let step = (PLOT.right - PLOT.left) / count as f64;
     let x = |index: usize| PLOT.left + (index as f64 + 0.5) * step;
     let mut drawing = Drawing::default();
@@ -114,6 +125,7 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let figure = Figure {
         id: "trend",
         title: &format!("{}, each run", figure_name(trend)),
+        axis_note: ", an axis that does not begin at zero",
         description: format!(
             "{}. All figures are in the table of runs.",
             levels_text(trend)

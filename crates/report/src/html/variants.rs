@@ -3,13 +3,15 @@
 //! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
 //! significance of their differences. Must never: take the best of several runs.
 
-use super::comparisons::{PageSides, write_effects, write_sentences};
+use super::comparisons::PageSides;
 use super::document::Document;
+use super::dots::write_effects;
 use super::table::write_figure_table;
 use crate::capacity::{clients_remark, clients_sentence};
 use crate::html::markup::{Html, writeln_markup};
-use crate::text::comparison::{disturbed_caution, noise_of_variant};
+use crate::text::comparison::{disturbed_caution, noise_of_variant, single_runs_caution};
 use crate::text::counts::counted_runs;
+use crate::text::difference::{answers, label_below};
 use crate::text::replay::replayed_over_repeats;
 use crate::units::{self, or_dash};
 use prony_judge::capacity::{CapacityResult, ClientsResult};
@@ -18,6 +20,9 @@ use prony_judge::price::Prices;
 use prony_judge::sweep::Sweep;
 use prony_store::Run;
 use std::fmt;
+
+/// Maximum number of single runs with an answer each.
+const MAX_RUN_ANSWERS: usize = 3;
 
 /// Writes the variants, if all runs belong to one experiment; the points of a sweep with what they cost, if that is
 /// known.
@@ -28,7 +33,7 @@ pub fn write(
     prices: Option<&Prices>,
 ) -> fmt::Result {
     if !sides.are_variants {
-        return write_effects(out, sides);
+        return write_answer(out, sides);
     }
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     if let Some(mut sweep) = Sweep::of(&runs) {
@@ -83,18 +88,26 @@ pub fn write(
     super::statements::write(out, replayed_over_repeats(&runs, usize::MAX))
 }
 
-/// Writes whether the variants differ, each beside the first.
+/// Writes whether the sides differ from the first, with the chart of the intervals below it.
 fn write_answer(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     if sides.names().len() < 2 {
         return Ok(());
     }
     let comparison = sides.compare();
-    writeln_markup!(out, "<p>{}</p>", comparison.label())?;
-    for side in &comparison.side_comparisons {
-        write_sentences(out, &comparison, side)?;
+    let answers = match answers(&comparison) {
+        // Of many single runs nothing is known, and the chart names them.
+        many if many.len() > MAX_RUN_ANSWERS && !sides.are_variants => vec![single_runs_caution()],
+        answers => answers,
+    };
+    for answer in answers {
+        writeln_markup!(out, "<p><strong>{}</strong></p>", answer)?;
     }
+    if let Some(label) = label_below(&comparison) {
+        writeln_markup!(out, "<p class=\"small\">{}</p>", label)?;
+    }
+    write_effects(out, &comparison, &sides.names())?;
     if let Some(caution) = disturbed_caution(&comparison) {
         writeln_markup!(out, "<p>{}</p>", caution)?;
     }
-    write_effects(out, sides)
+    Ok(())
 }

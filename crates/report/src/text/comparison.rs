@@ -4,8 +4,8 @@
 //! figures and the reasons for omitted repeats are in it. Must never: claim more than the interval
 //! supports, or hide how the interval was computed.
 
-use crate::text::plain;
 use crate::text::verdict::TOO_SHORT;
+use crate::text::{difference, plain};
 use crate::units::{self, format_of};
 use prony_judge::compare::sides::{
     Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
@@ -185,8 +185,8 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
         .filter(|_| intervals().next().is_some())
     {
         notes.push(format!(
-            "Figures are medians of the runs. Only {} is tested. The other figures have separate 95 % intervals: \
-             even if the sides do not differ, one in twenty excludes 0.",
+            "Figures are medians of the runs, with 95 % intervals unless another level is given. Only {} is tested: even if the \
+             sides do not differ, one in twenty of the other intervals excludes 0.",
             plain(primary)
         ));
     }
@@ -274,21 +274,13 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
             format_share(significance.detectable)
         );
     }
-    // Print the two ends of the interval as shares of the first side's figure, starting with the end that
-    // is closer to no change.
-    let [near, far] = if is_lower {
-        [1.0 - significance.high, 1.0 - significance.low]
-    } else {
-        [significance.low - 1.0, significance.high - 1.0]
-    };
     let comparative = match compared.unit {
         Unit::Nanoseconds => lower_or_higher,
         Unit::Rate => slower_or_faster(is_lower),
     };
     format!(
-        "{name}: {second} is {comparative} by {change_size} ({level} interval {} to {}, {basis}).",
-        format_share(near).trim_end_matches(" %"),
-        format_share(far)
+        "{name}: {second} is {comparative} by {change_size} ({level} interval {}, {basis}).",
+        difference::shares(&significance)
     )
 }
 
@@ -296,17 +288,23 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
 fn untested_sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
     let [a, b] = [&compared.a, &compared.b].map(|side| format_figure(compared.unit, side.median));
-    let reason = match [&compared.a, &compared.b].map(|side| side.values.len()) {
-        [1, 1] => "1 run per side".to_owned(),
+    format!(
+        "{}: {first} {a}, {second} {b} ({}); no statement about a difference: {}.",
+        plain(&compared.name),
+        ratio_as_change(compared.ratio),
+        untested_reason(names, compared)
+    )
+}
+
+/// Why nothing is said about a difference.
+pub(super) fn untested_reason(names: [&str; 2], compared: &FigureComparison) -> String {
+    let [first, second] = names;
+    match [&compared.a, &compared.b].map(|side| side.values.len()) {
+        [1, 1] => "there is 1 run per side".to_owned(),
         [1, _] => format!("{first} has 1 run"),
         [_, 1] => format!("{second} has 1 run"),
         _ => "a figure is not above 0".to_owned(),
-    };
-    format!(
-        "{}: {first} {a}, {second} {b} ({}); no statement about a difference: {reason}.",
-        plain(&compared.name),
-        ratio_as_change(compared.ratio)
-    )
+    }
 }
 
 fn slower_or_faster(is_lower: bool) -> &'static str {
@@ -330,29 +328,32 @@ pub(crate) fn format_change(ratio: f64) -> String {
     }
 }
 
-/// The numbers of runs (`5 runs each`, `5 and 4 runs`), and whether the interval assumes a normal
-/// distribution.
-fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
-    let [a, b] = [&compared.a, &compared.b].map(|sample| sample.values.len() as u64);
-    let runs = if a == b {
-        format!("{} runs each", units::count(a))
-    } else {
-        format!("{} and {} runs", units::count(a), units::count(b))
-    };
+/// The numbers of runs (`5 runs each`, `5 and 4 runs`, `5 pairs of runs`).
+pub(super) fn number_of_runs(compared: &FigureComparison, significance: &Significance) -> String {
+    let [a, b] = [&compared.a, &compared.b].map(|sample| units::count(sample.values.len() as u64));
     match significance.basis {
-        Basis::Ranks => runs,
+        Basis::Pairs => format!("{a} pairs of runs"),
+        _ if a == b => format!("{a} runs each"),
+        _ => format!("{a} and {b} runs"),
+    }
+}
+
+/// The numbers of runs, and whether the interval assumes a normal distribution.
+fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
+    let runs = number_of_runs(compared, significance);
+    match significance.basis {
+        Basis::Ranks | Basis::Pairs => runs,
         Basis::Normal => format!("{runs}, assuming a normal distribution"),
-        Basis::Pairs => format!("{} pairs of runs", units::count(a)),
     }
 }
 
 /// Formats the confidence level: `95 %`, `97.5 %`, `98.3 %`.
-fn format_level(significance: &Significance) -> String {
+pub(super) fn format_level(significance: &Significance) -> String {
     let text = format!("{:.1}", significance.level * 100.0);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-fn format_share(share: f64) -> String {
+pub(super) fn format_share(share: f64) -> String {
     match share * 100.0 {
         percent if percent > MAX_PERCENT => "over 1,000 %".to_owned(),
         _ => units::percent_with_tenths(share),

@@ -8,6 +8,7 @@ pub(crate) mod answer;
 pub(crate) mod captured;
 pub(crate) mod comparison;
 pub(crate) mod counts;
+pub(crate) mod difference;
 pub(crate) mod drill;
 pub(crate) mod endpoints;
 pub(crate) mod findings;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// What the table's marks mean.
 const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %, for which two runs of a \
-    point have the scatter of all points; times are of committed transactions. A check behind a point made runs of it invalid.";
+    point have the scatter of its neighbours too; times are of committed transactions. A check behind a point made runs of it invalid.";
 /// What the mark of the knee means.
 pub(crate) const KNEE_LEGEND: &str =
     "The knee is the last point before more load brings little more.";
@@ -259,9 +259,11 @@ fn point_cells(point: &SweepPoint) -> [String; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capacity::clients_sentence;
     use prony_assertions::TextAssertions;
+    use prony_judge::capacity::{ClientsResult, ClientsStep};
     use prony_judge::sweep::LimiterFinding;
-    use prony_store::Setting;
+    use prony_store::{AnswerVerdict, Setting};
 
     fn point(value: &str, rate: f64) -> SweepPoint {
         SweepPoint {
@@ -310,6 +312,33 @@ mod tests {
 
     fn sentence(sweep: &Sweep) -> String {
         knee_sentence(sweep, &sweep.curves[0]).unwrap()
+    }
+
+    #[test]
+    fn the_answer_of_a_search_over_clients_names_the_limit() {
+        let best = ClientsStep {
+            clients: 16,
+            tps: 4_210.0,
+            verdict: AnswerVerdict::Pass,
+            is_client_limit: false,
+            invalid_by: Vec::new(),
+        };
+        let mut found = ClientsResult {
+            experiment: String::new(),
+            workload: "tpcb".to_owned(),
+            requirements: Vec::new(),
+            best: Some(best),
+            is_unfinished: false,
+            steps: Vec::new(),
+            sweep: Some(sweep(KneeState::Found, Some(1), Limiter::ServerCpus)),
+        };
+        let sentence = clients_sentence(&found);
+        assert_eq!(
+            sentence,
+            "4,210 /s, with 16 clients; limit: the server's CPUs"
+        );
+        found.sweep = Some(sweep(KneeState::Found, Some(1), Limiter::Unknown));
+        clients_sentence(&found).assert_lacks("limit");
     }
 
     #[test]
