@@ -50,6 +50,7 @@ pub fn plan_of_keys(control: &mut Control) -> Result<Option<String>, ControlErro
                 name: name_of(&statement, &entries),
                 totals,
                 transaction,
+                statements: Vec::new(),
             });
         }
     }

@@ -10,10 +10,13 @@ mod grouping;
 mod keys;
 mod mask;
 mod plan_text;
+mod roles;
 mod statement;
+mod tables;
+mod tokens;
 
 pub(crate) use mask::masked as without_literals;
-pub(crate) use statement::{Token, TokenKind, tokens};
+pub(crate) use tokens::{Token, TokenKind, tokens};
 
 #[cfg(test)]
 mod tests;
@@ -65,6 +68,8 @@ struct Entry {
     name: String,
     totals: StatementTotals,
     transaction: Transaction,
+    /// The totals of each statement of a transaction with several, in their order.
+    statements: Vec<StatementTotals>,
 }
 
 /// Writes the plan. `totals`: the longest first.
@@ -97,6 +102,7 @@ pub fn capture(
                     name: name_of(&statement, &entries),
                     totals,
                     transaction,
+                    statements: Vec::new(),
                 });
             }
             Err(reason) => {
