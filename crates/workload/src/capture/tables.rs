@@ -61,7 +61,9 @@ pub(super) fn table_names(tokens: &[Token<'_>], text: &str) -> Vec<TableName> {
         }
         // `FOR UPDATE`, `DO UPDATE SET`, `ON DUPLICATE KEY UPDATE`, `IS DISTINCT FROM`
         let before = start.checked_sub(1).map_or("", word);
-        if matches!(before, "for" | "do" | "key" | "distinct" | "on") {
+        if matches!(before, "for" | "do" | "key" | "distinct" | "on")
+            || (word(start) == "from" && is_of_function(tokens, start))
+        {
             continue;
         }
         let mut index = start + 1;
@@ -88,7 +90,8 @@ pub(super) fn table_names(tokens: &[Token<'_>], text: &str) -> Vec<TableName> {
                 index += 1;
             }
             let table = TableName { text: name, alias };
-            if !is_function && !tables.contains(&table) {
+            let is_query = is_name_of_query(tokens, &table.text);
+            if !is_function && !is_query && !tables.contains(&table) {
                 tables.push(table);
             }
             if word(start) != "from" || word(index) != "," {
@@ -98,4 +101,32 @@ pub(super) fn table_names(tokens: &[Token<'_>], text: &str) -> Vec<TableName> {
         }
     }
     tables
+}
+
+/// Whether the FROM at this position is of a function's arguments, as in `extract(year FROM at)`.
+fn is_of_function(tokens: &[Token<'_>], from: usize) -> bool {
+    const FUNCTIONS: [&str; 5] = ["extract", "substring", "trim", "overlay", "position"];
+    let mut depth = 0;
+    let open = (0..from).rev().find(|index| {
+        match &*tokens[*index].text {
+            ")" => depth += 1,
+            "(" => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    let function = open.and_then(|open| tokens.get(open.checked_sub(1)?));
+    function.is_some_and(|function| FUNCTIONS.contains(&&*function.text))
+}
+
+/// Whether a query of the statement's WITH has this name.
+fn is_name_of_query(tokens: &[Token<'_>], name: &str) -> bool {
+    tokens.windows(4).any(|window| {
+        let word = |index: usize| &*window[index].text;
+        let begins = matches!(word(0), "with" | "recursive");
+        let is_query = word(2) == "as" && matches!(word(3), "(" | "materialized" | "not");
+        let has_columns = begins && word(2) == "(";
+        word(1).eq_ignore_ascii_case(name)
+            && (has_columns || (is_query && (begins || word(0) == ",")))
+    })
 }

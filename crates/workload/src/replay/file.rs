@@ -6,9 +6,8 @@
 
 use super::encoding::{Cursor, put_bytes, put_number};
 use super::statements::RecordedStatement;
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError, system_error};
 use std::collections::HashMap;
@@ -256,6 +255,9 @@ const SESSIONS_BYTES: usize = 256 << 10;
 pub(super) struct SessionWriter<W> {
     out: W,
     offset: u64,
+    /// Its 300 kB are allocated once: with small allocations between them, glibc would take new memory for each chunk.
+    deflate: Compress,
+    compressed: Vec<u8>,
     /// The sessions that are not written yet, and the chunks of the others.
     sessions: Vec<u8>,
     session_chunks: Vec<(u64, u32)>,
@@ -270,6 +272,8 @@ impl<W: Write> SessionWriter<W> {
         Ok(SessionWriter {
             out,
             offset,
+            deflate: Compress::new(Compression::default(), false),
+            compressed: Vec::new(),
             sessions: Vec::new(),
             session_chunks: Vec::new(),
         })
@@ -277,11 +281,21 @@ impl<W: Write> SessionWriter<W> {
 
     /// Writes a chunk; returns where it is.
     pub fn chunk(&mut self, bytes: &[u8]) -> io::Result<(u64, u32)> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(bytes)?;
-        let compressed = encoder.finish()?;
-        let length = u32::try_from(compressed.len()).map_err(io::Error::other)?;
-        self.out.write_all(&compressed)?;
+        self.deflate.reset();
+        self.compressed.clear();
+        loop {
+            self.compressed.reserve(bytes.len() / 2 + 64);
+            let rest = &bytes[self.deflate.total_in() as usize..];
+            let finish = FlushCompress::Finish;
+            let status = self
+                .deflate
+                .compress_vec(rest, &mut self.compressed, finish);
+            if status.map_err(io::Error::other)? == Status::StreamEnd {
+                break;
+            }
+        }
+        let length = u32::try_from(self.compressed.len()).map_err(io::Error::other)?;
+        self.out.write_all(&self.compressed)?;
         let offset = self.offset;
         self.offset += u64::from(length);
         Ok((offset, length))

@@ -74,6 +74,11 @@ fn unescaped(quoted: &str) -> Vec<u8> {
     while let Some(letter) = letters.next() {
         let letter = match letter {
             '\\' => match letters.next() {
+                // Both letters stay, for LIKE.
+                Some(wildcard @ ('%' | '_')) => {
+                    bytes.push(b'\\');
+                    wildcard
+                }
                 Some('0') => '\0',
                 Some('b') => '\x08',
                 Some('n') => '\n',
@@ -100,11 +105,11 @@ mod tests {
     #[test]
     fn literals_with_raw_bytes_become_hexadecimal() {
         let text =
-            decode(b"insert into t values ('\xc3\xa4', _binary'\xff\\0\\'\x80\xc3\xa4', 'a')");
+            decode(b"insert into t values ('\xc3\xa4', _binary'\xff\\0\\'\x80\xc3\xa4\\%', 'a')");
         assert!(has_raw_bytes(&text));
         assert_eq!(
             with_hex_literals(&text).as_deref(),
-            Some("insert into t values ('ä', _binary X'FF002780C3A4', 'a')")
+            Some("insert into t values ('ä', _binary X'FF002780C3A45C25', 'a')")
         );
         for text in [
             &b"select \xe4 from t"[..],
