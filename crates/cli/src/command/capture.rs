@@ -85,7 +85,10 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
 
 /// Records the sessions of logs.
 fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
-    file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
+    // Also one of another version, whose name the same command line has.
+    file::check_replaceable(&args.out, "a recording", |prefix| {
+        prefix.starts_with(&MAGIC[..MAGIC.len() - 1])
+    })?;
     let mut outcome = None;
     let written = file::write_confidential(&args.out, "recording", |out| {
         let recorded = record_logs(&args.log, args.keep_literals, out);

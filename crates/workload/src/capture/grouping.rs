@@ -76,10 +76,8 @@ fn join(parts: &[&Entry]) -> Entry {
         ..Transaction::default()
     };
     let mut totals = StatementTotals {
-        text: String::new(),
         calls: u64::MAX,
-        time_us: 0.0,
-        rows: 0,
+        ..StatementTotals::default()
     };
     let mut statements = Vec::new();
     for (index, part) in parts.iter().enumerate() {
@@ -124,6 +122,7 @@ mod tests {
                 calls,
                 time_us: 10.0,
                 rows: calls,
+                ..StatementTotals::default()
             },
             transaction: Transaction {
                 script: format!("{text};\n"),

@@ -204,7 +204,9 @@ fn transaction_of(
     options: &CaptureOptions,
 ) -> Result<Result<(Statement, Transaction), String>, ControlError> {
     let rows = totals.rows as f64 / totals.calls.max(1) as f64;
-    let text = statement::with_rows(&totals.text, rows);
+    let own = totals.has_literals && !options.keeps_literals;
+    let normalised = own.then(|| without_literals(&totals.text, catalog.dialect));
+    let text = statement::with_rows(normalised.as_ref().unwrap_or(&totals.text), rows);
     let statement = match statement::read(&text, catalog.dialect, !options.keeps_literals) {
         Ok(statement) => statement,
         Err(reason) => return Ok(Err(reason.to_owned())),
