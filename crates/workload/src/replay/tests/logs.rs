@@ -226,9 +226,9 @@ fn memory_does_not_grow_with_sessions_that_the_log_does_not_end() {
     let out = folder.0.join("out");
     let (few, _) = peak_of_sessions(5_000, &out);
     let (many, recorded) = peak_of_sessions(20_000, &out);
-    // A number of each session, and the positions of chunks.
+    // A number of each session, while they grow twice, and a buffer of ended sessions.
     assert!(
-        many < few + 15_000 * 24 + (1 << 19),
+        many < few + 15_000 * 24 + (1 << 20),
         "{few} and {many} bytes"
     );
     assert_eq!((recorded.sessions, recorded.statements), (20_000, 62_000));
