@@ -107,7 +107,6 @@ fn is_sign(previous: Option<&Token<'_>>, token: &Token<'_>) -> bool {
         })
 }
 
-/// Whether a column is compared with the number.
 fn is_compared(tokens: &[Token<'_>], index: usize) -> bool {
     match before(tokens, index).map(|token| &*token.text) {
         Some("=" | "<" | ">" | "between" | "and" | "limit" | "offset") => true,

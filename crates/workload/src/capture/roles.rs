@@ -190,7 +190,6 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// The use of a column before this operator, with a value after it.
     fn use_of(&self, operator: &str, index: usize) -> Option<ColumnUse> {
         Some(match operator {
             "=" if self.is_assignment(index) => ColumnUse::Assigned,
@@ -215,7 +214,6 @@ impl<'a> Roles<'a> {
         clause == Some("set") || (clause == Some("update") && self.verb == "insert")
     }
 
-    /// The operator that ends at a position, and the position before it.
     fn operator_before(&self, end: Option<usize>) -> (String, Option<usize>) {
         let (mut operator, mut position) = (String::new(), end);
         while let Some(index) = position
@@ -253,7 +251,6 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// The column whose name ends at this position.
     fn column_ending(&self, end: usize) -> Option<ColumnName> {
         // `column::text`
         if self.word(end.checked_sub(1)) == ":" && self.word(end.checked_sub(2)) == ":" {
@@ -271,7 +268,6 @@ impl<'a> Roles<'a> {
         })
     }
 
-    /// The column whose name begins at this position.
     fn column_at(&self, start: usize) -> Option<ColumnName> {
         match self.word(Some(start + 1)) {
             "." => self.column_ending(start + 2),

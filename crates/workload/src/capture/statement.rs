@@ -17,7 +17,6 @@ const COLLAPSED_LIST_VALUES: usize = 10;
 /// The most rows of an INSERT.
 const INSERTED_ROWS_MAX: usize = 100;
 
-/// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Column(ColumnName, ColumnUse),
@@ -31,13 +30,11 @@ pub(super) enum Role {
     Unknown,
 }
 
-/// How a placeholder relates to its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnUse {
     Equal,
     /// One of several values in a list.
     In,
-    /// The array of `= ANY (...)`.
     Array,
     Low,
     High,
@@ -47,7 +44,6 @@ pub(super) enum ColumnUse {
     Operand,
 }
 
-/// A column as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnName {
     /// The table or its alias, in lower case if it is not quoted.
@@ -56,16 +52,13 @@ pub(super) struct ColumnName {
     pub name: String,
 }
 
-/// A table as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableName {
     /// The text in the statement, with the schema and quotes.
     pub text: String,
-    /// The name by which columns refer to it.
     pub alias: String,
 }
 
-/// A statement that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     /// `select`, `insert` and the like.

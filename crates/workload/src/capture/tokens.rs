@@ -9,7 +9,6 @@ use std::ops::Range;
 pub(crate) enum TokenKind {
     /// A word or a quoted name.
     Name,
-    /// A literal.
     Literal,
     Placeholder,
     Symbol,

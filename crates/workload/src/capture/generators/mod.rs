@@ -23,7 +23,6 @@ const AGGREGATED_ROWS: u64 = 100;
 /// The most rows in a range, an array or a limit.
 const ROWS_A_CALL_MAX: u64 = 10_000;
 
-/// A statement as a transaction.
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
     /// Backslash commands, then the statement.
@@ -286,7 +285,6 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// A variable that an expression sets.
     fn set(&mut self, name: &str, value: &str, why: &str) -> String {
         let variable = self.new_variable(name);
         self.commands.push(format!("\\set {variable} {value}\n"));
@@ -321,7 +319,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A variable with a name of its own.
     fn new_variable(&mut self, name: &str) -> String {
         let name = word(name);
         let name = if name.starts_with(|c: char| c.is_ascii_digit()) {

@@ -7,7 +7,6 @@ use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
 use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 
-/// Rows of a sample.
 const SAMPLE_ROWS: u64 = 10_000;
 /// A table of up to this many rows is read whole to choose the rows of a sample.
 const WHOLE_ROWS_MAX: u64 = 10 * SAMPLE_ROWS;

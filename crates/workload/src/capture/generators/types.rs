@@ -2,7 +2,6 @@
 
 use prony_document::SqlDialect;
 
-/// A constant of a type.
 pub(in crate::capture) fn literal(data_type: &str, dialect: SqlDialect) -> &'static str {
     match data_type {
         "boolean" => "true",

@@ -10,7 +10,6 @@ use prony_server::control::Error as ControlError;
 use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 
 impl Builder<'_, '_> {
-    /// A new value for a key of a new row.
     pub(super) fn new_key(
         &mut self,
         table: &TableName,
