@@ -85,6 +85,15 @@ pub struct IndustryMetric {
 /// than calls.
 pub const ROWS_OF_CALLS: &str = "calls";
 
+/// The base of entries that count the microseconds which the calls of one statement of a transaction took, of those of all its
+/// statements.
+pub const TIME_OF_CALLS: &str = "time of calls";
+
+/// The name of the entries of a transaction's statement; the first has number 1.
+pub fn name_of_statement(transaction: &str, number: usize) -> String {
+    format!("{transaction}, statement {number}")
+}
+
 /// How often users performed an action, and how often the workload expects it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedShare {

@@ -207,6 +207,19 @@ fn transactions_schema() -> Value {
                     "properties": {
                         "time": {"type": "number", "minimum": 0, "maximum": 1, "description": "Its share of the time of all transactions of the plan."},
                         "rows": {"type": "number", "minimum": 0, "description": "Rows a call."},
+                        "statements": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "time": {"type": "number", "minimum": 0, "maximum": 1},
+                                    "rows": {"type": "number", "minimum": 0},
+                                },
+                                "required": ["time", "rows"],
+                                "additionalProperties": false,
+                            },
+                            "description": "The same of each statement, if it has several.",
+                        },
                     },
                     "required": ["time", "rows"],
                     "additionalProperties": false,

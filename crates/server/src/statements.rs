@@ -10,10 +10,12 @@ use prony_plan::{ErrorParts, UserError};
 use std::collections::{BTreeMap, HashMap};
 
 /// A statement with what the server has counted since its statistics began.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementTotals {
     /// The text without literals, as the server normalised it.
     pub text: String,
+    /// Whether the text is that of a prepared statement instead, with its literals.
+    pub has_literals: bool,
     pub calls: u64,
     /// Time in the server, in microseconds.
     pub time_us: f64,
@@ -26,6 +28,9 @@ pub struct StatementStatistics {
     pub totals: HashMap<String, StatementTotals>,
     /// How often the server had no space for a statement: it forgot others, or did not tell this one from others.
     pub overflows: u64,
+    /// Executions of prepared statements that the server counts apart from others, and those of statements that were closed, of
+    /// which it has forgotten the texts.
+    pub prepared: [u64; 2],
     /// What the rights of this user or the server's settings hide, as a sentence.
     pub hidden: Option<&'static str>,
     /// The view that they come from, for users.
@@ -106,9 +111,8 @@ impl StatementStatistics {
                 .entry(statement)
                 .or_insert_with(|| StatementTotals {
                     text: totals.text.clone(),
-                    calls: 0,
-                    time_us: 0.0,
-                    rows: 0,
+                    has_literals: totals.has_literals,
+                    ..StatementTotals::default()
                 });
             same.calls += totals.calls;
             same.time_us += totals.time_us;
@@ -131,6 +135,14 @@ impl StatementStatistics {
         before: &StatementStatistics,
         dialect: SqlDialect,
     ) -> Option<&'static str> {
+        let [executed, closed] =
+            [0, 1].map(|index| self.prepared[index].saturating_sub(before.prepared[index]));
+        if closed > executed / 10 {
+            return Some(
+                "the server forgets a prepared statement when it is closed, and more than a tenth of their executions were of closed \
+                 ones: capture a log instead",
+            );
+        }
         (self.overflows > before.overflows).then_some(match dialect {
             SqlDialect::MySql => {
                 "the table of digests is full, so that statements were counted without their texts: raise performance_schema_digests_size"
@@ -153,6 +165,7 @@ impl StatementStatistics {
             let number = |text: Option<String>| text?.parse::<f64>().ok();
             let totals = StatementTotals {
                 text: without_declarations(&text).to_owned(),
+                has_literals: false,
                 calls: number(calls)? as u64,
                 time_us: number(time_us)?,
                 rows: number(rows)? as u64,
@@ -162,6 +175,7 @@ impl StatementStatistics {
         StatementStatistics {
             totals: totals.collect(),
             overflows: 0,
+            prepared: [0, 0],
             hidden: None,
             view,
         }
@@ -258,7 +272,50 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
     let query = "SELECT sum(count_star) FROM performance_schema.events_statements_summary_by_digest \
          WHERE digest IS NULL";
     statistics.overflows = number(control.query_value(query)?);
+    read_prepared(control, &mut statistics)?;
     Ok(statistics)
+}
+
+/// Adds the prepared statements of the protocol, which have no digest. The server counts them until they are closed.
+fn read_prepared(
+    control: &mut Control,
+    statistics: &mut StatementStatistics,
+) -> Result<(), ControlError> {
+    let rows = control.query(
+        "SELECT concat('prepared-', sha1(p.sql_text)), p.sql_text, sum(p.count_execute), sum(p.sum_timer_execute) / 1000000, \
+           sum(p.sum_rows_affected + p.sum_rows_sent) \
+         FROM performance_schema.prepared_statements_instances p \
+         JOIN performance_schema.threads t ON t.thread_id = p.owner_thread_id \
+         WHERE t.processlist_db = database() AND t.processlist_id <> connection_id() GROUP BY p.sql_text",
+    );
+    let rows = match rows {
+        // MySQL before 5.7 and MariaDB before 10.5 have no such table.
+        Err(error) if error.server_error().is_some() => return Ok(()),
+        rows => rows?,
+    };
+    let prepared = StatementStatistics::of_rows(rows, MYSQL_VIEW).totals;
+    statistics
+        .totals
+        .extend(prepared.into_iter().map(|(key, totals)| {
+            let has_literals = true;
+            (
+                key,
+                StatementTotals {
+                    has_literals,
+                    ..totals
+                },
+            )
+        }));
+    let executed = control.query_value(
+        "SELECT count_star FROM performance_schema.events_statements_summary_global_by_event_name \
+         WHERE event_name = 'statement/com/Execute'",
+    )?;
+    let open = control.query_value(
+        "SELECT sum(count_execute) FROM performance_schema.prepared_statements_instances",
+    )?;
+    let (executed, open) = (number(executed), number(open));
+    statistics.prepared = [executed, executed.saturating_sub(open)];
+    Ok(())
 }
 
 /// The transactions among the last statements of each session of MySQL; none where the user may not read them, on MariaDB,
@@ -535,5 +592,20 @@ mod tests {
         assert!(sentence(SqlDialect::MySql).contains("performance_schema_digests_size"));
         assert!(sentence(SqlDialect::PostgreSql).contains("pg_stat_statements.max"));
         assert_eq!(of(3).incomplete_since(&of(3), SqlDialect::MySql), None);
+        // Of 100 executions of prepared statements, the server has forgotten the texts of 11.
+        let prepared = |executed, closed| StatementStatistics {
+            prepared: [executed, closed],
+            ..of(0)
+        };
+        let since = |closed| {
+            let after = prepared(150, closed);
+            after.incomplete_since(&prepared(50, 20), SqlDialect::MySql)
+        };
+        assert!(
+            since(31)
+                .unwrap_or_default()
+                .contains("capture a log instead")
+        );
+        assert_eq!(since(30), None);
     }
 }

@@ -23,7 +23,8 @@ Examples:
   prony capture --url postgres://bench@db1/bench --for 10m --out mix.toml
   prony capture --url mysql://bench@db2/bench --for 0s --out mix.toml
   prony run mix.toml --url postgres://bench@copy/bench --clients 16
-  prony capture --log postgresql.csv --keep-literals --out monday.rec")]
+  prony capture --log postgresql.csv --keep-literals --out monday.rec
+  zcat slow.log.1.gz | prony capture --log - --keep-literals --out monday.rec")]
 pub struct CaptureArgs {
     #[command(flatten)]
     pub flags: PlanFlags<ServerFlags>,
@@ -39,7 +40,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub share: u8,
 
-    /// Record the sessions of these logs of one server
+    /// Record the sessions of these logs of one server; -: the standard input
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["url", "time", "share"])]
     pub log: Vec<PathBuf>,
 

@@ -83,7 +83,10 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
 }
 
 fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
-    file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
+    // Also one of another version, whose name the same command line has.
+    file::check_replaceable(&args.out, "a recording", |prefix| {
+        prefix.starts_with(&MAGIC[..MAGIC.len() - 1])
+    })?;
     let mut outcome = None;
     let written = file::write_confidential(&args.out, "recording", |out| {
         let recorded = record_logs(&args.log, args.keep_literals, out);
@@ -114,34 +117,7 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
         recorded.writes,
         recorded.length_us as f64 / 1e6,
     ));
-    let LeftOut {
-        client_data,
-        without_values,
-        unreadable_records,
-        of_routines,
-    } = recorded.left_out;
-    if unreadable_records > 0 {
-        let records = count_with_noun(unreadable_records, "record", "records");
-        output::notice(&format!(
-            "prony: left out {records} of the log without a time, or cut off"
-        ));
-    }
-    for (count, why) in [
-        (
-            client_data,
-            "they take data from the client, such as COPY FROM STDIN",
-        ),
-        (without_values, "the log does not have their parameters"),
-        (
-            of_routines,
-            "triggers and functions executed them, as they do in a replay",
-        ),
-    ] {
-        if count > 0 {
-            let statements = count_with_noun(count, "statement", "statements");
-            output::notice(&format!("prony: left out {statements}: {why}"));
-        }
-    }
+    report_left_out(&recorded.left_out);
     output::notice(&if args.keep_literals {
         let writes = if recorded.writes > 0 { " --writes" } else { "" };
         format!("prony: next, on a copy of the server: prony replay {path} --url URL{writes}")
@@ -150,6 +126,54 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
          record with --keep-literals where the data may be kept"
             .to_owned()
     });
+}
+
+fn report_left_out(left_out: &LeftOut) {
+    let LeftOut {
+        client_data,
+        without_values,
+        unreadable_records,
+        too_long,
+        not_utf8,
+        of_drivers,
+        of_routines,
+    } = *left_out;
+    let record = ["record", "records"];
+    let statement = ["statement", "statements"];
+    for (count, [one, many], why) in [
+        (unreadable_records, record, "without a time, or cut off"),
+        (too_long, record, "of more than 64 MiB"),
+        (
+            client_data,
+            statement,
+            "that take data from the client, such as COPY FROM STDIN",
+        ),
+        (
+            without_values,
+            statement,
+            "whose parameters the log does not have",
+        ),
+        (
+            not_utf8,
+            statement,
+            "whose text is not UTF-8, as of a database in another encoding",
+        ),
+        (
+            of_drivers,
+            statement,
+            "that drop a prepared statement of a driver, which has another name in a replay",
+        ),
+        (
+            of_routines,
+            statement,
+            "that triggers and functions executed, as they do in a replay",
+        ),
+    ] {
+        if count > 0 {
+            let what = count_with_noun(count, one, many);
+            output::notice(&format!("prony: left out {what} {why}"));
+        }
+    }
 }
 
 /// A failure of the server, unless a signal ended the wait for it.

@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::text::counts::{KINDS, kind_table};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash};
-use prony_store::{ObservedShare, ROWS_OF_CALLS, Run};
+use prony_store::{ObservedShare, ROWS_OF_CALLS, Run, TIME_OF_CALLS};
 use std::io;
 
 pub fn write_kinds(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -50,8 +50,8 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     // Counts are more informative if the shares are exact, or if none are expected.
     let is_count = |share: &&ObservedShare| share.exact || share.expected_share.is_none();
-    // Rows stand beside the captured ones.
-    let is_share = |share: &&ObservedShare| share.base != ROWS_OF_CALLS;
+    // Rows and times stand beside the captured ones.
+    let is_share = |share: &&ObservedShare| ![ROWS_OF_CALLS, TIME_OF_CALLS].contains(&&*share.base);
     let (counts, drawn): (Vec<&ObservedShare>, Vec<&ObservedShare>) =
         run.shares.iter().filter(is_share).partition(is_count);
     write_share_counts(out, run, &counts)?;

@@ -5,11 +5,14 @@
 use crate::table::Table;
 use crate::text::{TableSection, plain};
 use crate::units::{count, or_dash, percent_with_tenths};
-use prony_store::{KindFigures, ROWS_OF_CALLS, Run};
+use prony_store::{KindFigures, ROWS_OF_CALLS, Run, TIME_OF_CALLS, name_of_statement};
+use serde_json::Value;
 
 /// The captured share of a transaction in the time of all, and that of the run; both up to 1.
-struct TimeShare<'a> {
-    name: &'a str,
+struct TimeShare {
+    name: String,
+    /// Whether it is of one statement of the transaction before it.
+    is_statement: bool,
     captured: f64,
     here: f64,
     /// Rows a call, captured and here, if both are known.
@@ -17,7 +20,7 @@ struct TimeShare<'a> {
 }
 
 /// The shares of the transactions; empty if the plan was not captured, or nothing was measured.
-fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
+fn time_shares(run: &Run) -> Vec<TimeShare> {
     let kinds = run.measured.kinds.iter().filter(|kind| kind.kind.is_some());
     let kinds: Vec<&KindFigures> = kinds.collect();
     // What the server took is nearest to what the server counted.
@@ -30,41 +33,54 @@ fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
         kind.committed as f64 * mean_ns
     };
     let all_ns: f64 = kinds.iter().map(|kind| time_ns(kind)).sum();
+    let observed = |name: &str, base: &str| {
+        let mut shares = run.shares.iter();
+        let share =
+            shares.find(|share| share.base == base && share.name == name && share.total > 0);
+        share.map(|share| share.count as f64 / share.total as f64)
+    };
+    let with_rows = |name: String, facts: &Value, here: f64, is_statement| {
+        let rows = facts["rows"].as_f64().zip(observed(&name, ROWS_OF_CALLS));
+        Some(TimeShare {
+            captured: facts["time"].as_f64()?,
+            rows: rows.map(<[f64; 2]>::from),
+            name,
+            here,
+            is_statement,
+        })
+    };
     let transactions = run.plan["workload"]["transactions"].as_array();
-    let captured = transactions
-        .into_iter()
-        .flatten()
-        .filter_map(|transaction| {
-            let name = transaction["name"].as_str()?;
-            let captured = transaction["captured"]["time"].as_f64()?;
-            let kind = kinds.iter().find(|kind| kind.kind.as_deref() == Some(name));
-            let rows = run
-                .shares
-                .iter()
-                .find(|share| share.base == ROWS_OF_CALLS && share.name == name && share.total > 0);
-            let rows = rows.map(|share| share.count as f64 / share.total as f64);
-            Some(TimeShare {
-                name,
-                captured,
-                here: kind.map_or(0.0, |kind| time_ns(kind)) / all_ns,
-                rows: transaction["captured"]["rows"]
-                    .as_f64()
-                    .zip(rows)
-                    .map(<[f64; 2]>::from),
-            })
-        });
-    captured.filter(|share| share.here.is_finite()).collect()
+    let mut shares = Vec::new();
+    for transaction in transactions.into_iter().flatten() {
+        let Some(name) = transaction["name"].as_str() else {
+            continue;
+        };
+        let facts = &transaction["captured"];
+        let kind = kinds.iter().find(|kind| kind.kind.as_deref() == Some(name));
+        let here = kind.map_or(0.0, |kind| time_ns(kind)) / all_ns;
+        shares.extend(with_rows(name.to_owned(), facts, here, false));
+        let statements = facts["statements"].as_array().into_iter().flatten();
+        for (facts, number) in statements.zip(1..) {
+            let name = name_of_statement(name, number);
+            // Of the transaction's time as much as of its round trips.
+            let part = observed(&name, TIME_OF_CALLS).unwrap_or(0.0);
+            shares.extend(with_rows(name, facts, here * part, true));
+        }
+    }
+    shares.retain(|share| share.here.is_finite());
+    shares
 }
 
 pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     let shares = time_shares(run);
-    let difference = |share: &TimeShare<'_>| (share.here - share.captured).abs();
+    let difference = |share: &TimeShare| (share.here - share.captured).abs();
     let largest = shares
         .iter()
+        .filter(|share| !share.is_statement)
         .max_by(|a, b| difference(a).total_cmp(&difference(b)))?;
     let mut text = format!(
         "{} took {} of the time, {} when captured; no other transaction differs more",
-        plain(largest.name),
+        plain(&largest.name),
         percent_with_tenths(largest.here),
         percent_with_tenths(largest.captured)
     );
@@ -72,7 +88,7 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     let factor = |[captured, here]: [f64; 2]| ((here + 1.0) / (captured + 1.0)).ln().abs();
     let rows = shares
         .iter()
-        .filter_map(|share| Some((share.name, share.rows?)));
+        .filter_map(|share| Some((&*share.name, share.rows?)));
     let other_rows = rows.max_by(|a, b| factor(a.1).total_cmp(&factor(b.1)));
     if let Some((name, rows)) = other_rows.filter(|(_, rows)| factor(*rows) > ROWS_FACTOR.ln()) {
         let [captured, here] = rows.map(rows_text);
@@ -109,7 +125,7 @@ pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
     ]);
     for share in shares {
         table.row([
-            plain(share.name),
+            plain(&share.name),
             percent_with_tenths(share.captured),
             percent_with_tenths(share.here),
             or_dash(share.rows, |[captured, _]| rows_text(captured)),
@@ -149,11 +165,10 @@ mod tests {
         };
         let transaction =
             |name: &str, time: f64| json!({"name": name, "captured": {"time": time, "rows": 1.0}});
-        let transactions = [
-            transaction("look", 0.5),
-            transaction("pay", 0.3),
-            transaction("log", 0.2),
-        ];
+        let mut pay = transaction("pay", 0.3);
+        pay["captured"]["statements"] =
+            json!([{"time": 0.2, "rows": 1.0}, {"time": 0.1, "rows": 0.0}]);
+        let transactions = [transaction("look", 0.5), pay, transaction("log", 0.2)];
         let rows = |name: &str, count, base: &str| ObservedShare {
             name: name.to_owned(),
             base: base.to_owned(),
@@ -166,6 +181,8 @@ mod tests {
                 rows("look", 90, ROWS_OF_CALLS),
                 rows("pay", 33, ROWS_OF_CALLS),
                 rows("log", 99, "queries"),
+                rows("pay, statement 1", 33, ROWS_OF_CALLS),
+                rows("pay, statement 1", 20, TIME_OF_CALLS),
             ],
             plan: json!({"workload": {"transactions": transactions}}),
             measured: Figures {
@@ -190,7 +207,8 @@ mod tests {
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ");
         text.assert_contains(
-            "look 50.0 % 75.0 % 1.00 3.00 pay 30.0 % 25.0 % 1.00 1.10 log 20.0 % 0.0 %",
+            "look 50.0 % 75.0 % 1.00 3.00 pay 30.0 % 25.0 % 1.00 1.10 pay, statement 1 20.0 % 16.7 % 1.00 1.10 \
+             pay, statement 2 10.0 % 0.0 %",
         );
     }
 }

@@ -75,14 +75,17 @@ fn join(parts: &[&Entry]) -> Entry {
         ..Transaction::default()
     };
     let mut totals = StatementTotals {
-        text: String::new(),
         calls: u64::MAX,
-        time_us: 0.0,
-        rows: 0,
+        ..StatementTotals::default()
     };
+    let mut statements = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let is_same = |other: &&&Entry| other.totals.text == part.totals.text;
         let times = parts.iter().filter(is_same).count() as u64;
+        statements.push(StatementTotals {
+            time_us: part.totals.time_us / times as f64,
+            ..part.totals.clone()
+        });
         transaction.script += &part.transaction.script;
         totals.calls = totals.calls.min(part.totals.calls / times);
         if parts[..index].iter().any(|other| is_same(&other)) {
@@ -102,6 +105,7 @@ fn join(parts: &[&Entry]) -> Entry {
         name: format!("{} and {} more", parts[0].name, parts.len() - 1),
         totals,
         transaction,
+        statements,
     }
 }
 
@@ -117,11 +121,13 @@ mod tests {
                 calls,
                 time_us: 10.0,
                 rows: calls,
+                ..StatementTotals::default()
             },
             transaction: Transaction {
                 script: format!("{text};\n"),
                 ..Transaction::default()
             },
+            statements: Vec::new(),
         }
     }
 
@@ -156,6 +162,11 @@ mod tests {
                 ("select b".to_owned(), 90, "select b;\n".to_owned()),
             ]
         );
+        // What was counted of each statement; one of two executions of the same has half of its time.
+        let sequences = vec![whole.iter().map(|text| (*text).to_owned()).collect(); 5];
+        let joined = grouped(entries.to_vec(), &sequences);
+        let times = joined[0].statements.iter().map(|totals| totals.time_us);
+        assert_eq!(times.collect::<Vec<_>>(), [10.0, 5.0, 5.0]);
         // Seen too rarely, apart as well, in another order, or with a statement that the plan does not have.
         let reversed: &[&str] = &["update a", "update a", "insert c"];
         let apart: &[&str] = &["insert c"];

@@ -38,6 +38,7 @@ pub fn plan_of_keys(control: &mut Control) -> Result<Option<String>, ControlErro
             calls: 1,
             time_us: 1.0,
             rows: 1,
+            ..StatementTotals::default()
         };
         let transaction = transaction_of(&mut catalog, &totals, &options)?;
         if let Ok((statement, mut transaction)) = transaction.and_then(writable) {
@@ -46,6 +47,7 @@ pub fn plan_of_keys(control: &mut Control) -> Result<Option<String>, ControlErro
                 name: name_of(&statement, &entries),
                 totals,
                 transaction,
+                statements: Vec::new(),
             });
         }
     }

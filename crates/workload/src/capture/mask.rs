@@ -1,12 +1,13 @@
 //! Takes literals and comments, which may name people, out of a statement's text.
 
-use super::statement::{Token, TokenKind, tokens};
+use super::tokens::{Token, TokenKind, tokens};
 use prony_document::SqlDialect;
+use std::borrow::Cow;
 
 /// The text without its comments, which may name people; hints stay.
 pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
     let (mut clean, mut start) = (String::new(), 0);
-    let ranges = tokens(text, dialect).into_iter().map(|token| token.range);
+    let ranges = tokens(text, dialect).map(|token| token.range);
     for range in ranges.chain(std::iter::once(text.len()..text.len())) {
         let gap = &text[start..range.start];
         let hint = gap.find("/*+").and_then(|hint| {
@@ -27,42 +28,46 @@ pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
 /// The text without its comments and with a question mark in place of each literal.
 pub(crate) fn masked(text: &str, dialect: SqlDialect) -> String {
     let (mut masked, mut end) = (String::new(), 0);
-    let tokens = tokens(text, dialect);
-    let is_number = |token: &Token| {
-        token.kind == TokenKind::Literal && token.text.starts_with(|c: char| c.is_ascii_digit())
-    };
-    for (index, token) in tokens.iter().enumerate() {
+    let mut tokens = tokens(text, dialect).peekable();
+    let mut previous: Option<Token<'_>> = None;
+    while let Some(token) = tokens.next() {
         if token.range.start > end {
             masked.push(' ');
         }
         end = token.range.end;
         // A sign is part of its number: statements with numbers above and below zero are the same.
-        if tokens.get(index + 1).is_some_and(is_number) && is_sign(&tokens, index) {
-            continue;
+        let is_of_number =
+            tokens.peek().is_some_and(is_number) && is_sign(previous.as_ref(), &token);
+        if !is_of_number {
+            let is_literal = token.kind == TokenKind::Literal || may_be_text(&token, text, dialect);
+            masked.push_str(if is_literal {
+                "?"
+            } else {
+                &text[token.range.clone()]
+            });
         }
-        let is_literal = token.kind == TokenKind::Literal || may_be_text(token, text, dialect);
-        masked.push_str(if is_literal {
-            "?"
-        } else {
-            &text[token.range.clone()]
-        });
+        previous = Some(token);
     }
     masked
 }
 
+fn is_number(token: &Token<'_>) -> bool {
+    token.kind == TokenKind::Literal && token.text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Whether double quotes are around it, which SQL Server takes for those of a text under QUOTED_IDENTIFIER OFF.
-pub(super) fn may_be_text(token: &Token, text: &str, dialect: SqlDialect) -> bool {
+pub(super) fn may_be_text(token: &Token<'_>, text: &str, dialect: SqlDialect) -> bool {
     dialect == SqlDialect::TransactSql && text[token.range.clone()].starts_with('"')
 }
 
 /// Makes placeholders of the literals that the statistics left in: of texts, and on SQL Server, which normalises no
 /// text, of numbers.
-pub(super) fn mask_literals(tokens: &mut Vec<Token>, dialect: SqlDialect) {
+pub(super) fn mask_literals(tokens: &mut Vec<Token<'_>>, dialect: SqlDialect) {
     for index in (0..tokens.len()).rev() {
         if tokens[index].kind != TokenKind::Literal {
             continue;
         }
-        let is_number = tokens[index].text.starts_with(|c: char| c.is_ascii_digit());
+        let is_number = is_number(&tokens[index]);
         let is_kept = match dialect {
             _ if !is_number => false,
             SqlDialect::TransactSql => is_structure(tokens, index),
@@ -72,25 +77,29 @@ pub(super) fn mask_literals(tokens: &mut Vec<Token>, dialect: SqlDialect) {
             continue;
         }
         let sign = index.checked_sub(1).filter(|_| is_number);
+        let sign = sign.filter(|sign| is_sign(before(tokens, *sign), &tokens[*sign]));
         // Each is a placeholder of its own.
         let kind = if is_number { "number" } else { "literal" };
         tokens[index].kind = TokenKind::Placeholder;
-        tokens[index].text = format!("{kind} {index}");
-        if let Some(sign) = sign.filter(|sign| is_sign(tokens, *sign)) {
+        tokens[index].text = Cow::Owned(format!("{kind} {index}"));
+        if let Some(sign) = sign {
             tokens[index].range.start = tokens[sign].range.start;
             tokens.remove(sign);
         }
     }
 }
 
+fn before<'t, 'a>(tokens: &'t [Token<'a>], index: usize) -> Option<&'t Token<'a>> {
+    index.checked_sub(1).map(|index| &tokens[index])
+}
+
 /// Whether a plus or minus belongs to the number after it and is no operator between two operands.
-fn is_sign(tokens: &[Token], index: usize) -> bool {
+fn is_sign(previous: Option<&Token<'_>>, token: &Token<'_>) -> bool {
     const WORDS: [&str; 14] = [
         "and", "or", "between", "then", "else", "when", "select", "in", "like", "return", "set",
         "values", "case", "offset",
     ];
-    let previous = index.checked_sub(1).map(|index| &tokens[index]);
-    matches!(&*tokens[index].text, "-" | "+")
+    matches!(&*token.text, "-" | "+")
         && previous.is_none_or(|token| match token.kind {
             TokenKind::Symbol => !matches!(&*token.text, ")" | "]"),
             TokenKind::Name => !token.is_quoted && WORDS.contains(&&*token.text),
@@ -98,9 +107,8 @@ fn is_sign(tokens: &[Token], index: usize) -> bool {
         })
 }
 
-fn is_compared(tokens: &[Token], index: usize) -> bool {
-    let previous = index.checked_sub(1).map(|index| &*tokens[index].text);
-    match previous {
+fn is_compared(tokens: &[Token<'_>], index: usize) -> bool {
+    match before(tokens, index).map(|token| &*token.text) {
         Some("=" | "<" | ">" | "between" | "and" | "limit" | "offset") => true,
         Some("(" | ",") => tokens[..index]
             .iter()
@@ -111,7 +119,7 @@ fn is_compared(tokens: &[Token], index: usize) -> bool {
 
 /// Whether a number is one where the grammar of SQL Server takes no variable: a column's position, a type's length, a
 /// hint.
-fn is_structure(tokens: &[Token], index: usize) -> bool {
+fn is_structure(tokens: &[Token<'_>], index: usize) -> bool {
     const BEFORE_LIST: [&str; 16] = [
         "varchar",
         "nvarchar",

@@ -10,10 +10,13 @@ mod grouping;
 mod keys;
 mod mask;
 mod plan_text;
+mod roles;
 mod statement;
+mod tables;
+mod tokens;
 
 pub(crate) use mask::masked as without_literals;
-pub(crate) use statement::{Token, TokenKind, tokens};
+pub(crate) use tokens::{Token, TokenKind, tokens};
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +65,8 @@ struct Entry {
     name: String,
     totals: StatementTotals,
     transaction: Transaction,
+    /// The totals of each statement of a transaction with several, in their order.
+    statements: Vec<StatementTotals>,
 }
 
 /// Writes the plan. `totals`: the longest first.
@@ -91,6 +96,7 @@ pub fn capture(
                     name: name_of(&statement, &entries),
                     totals,
                     transaction,
+                    statements: Vec::new(),
                 });
             }
             Err(reason) => {
@@ -192,7 +198,9 @@ fn transaction_of(
     options: &CaptureOptions,
 ) -> Result<Result<(Statement, Transaction), String>, ControlError> {
     let rows = totals.rows as f64 / totals.calls.max(1) as f64;
-    let text = statement::with_rows(&totals.text, rows);
+    let own = totals.has_literals && !options.keeps_literals;
+    let normalised = own.then(|| without_literals(&totals.text, catalog.dialect));
+    let text = statement::with_rows(normalised.as_ref().unwrap_or(&totals.text), rows);
     let statement = match statement::read(&text, catalog.dialect, !options.keeps_literals) {
         Ok(statement) => statement,
         Err(reason) => return Ok(Err(reason.to_owned())),

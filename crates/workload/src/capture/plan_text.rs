@@ -55,17 +55,28 @@ pub(super) fn workload(entries: &[Entry], is_counted: bool) -> Vec<String> {
         name,
         totals,
         transaction,
+        statements,
     } in entries
     {
         let weight = totals.calls as f64 * (WEIGHT_MAX / most).min(1.0);
         let weight = weight.round().max(1.0);
-        let time = totals.time_us / kept_us.max(f64::MIN_POSITIVE);
-        let rows = totals.rows as f64 / totals.calls.max(1) as f64;
+        let facts = |totals: &StatementTotals| {
+            let time = totals.time_us / kept_us.max(f64::MIN_POSITIVE);
+            let rows = totals.rows as f64 / totals.calls.max(1) as f64;
+            format!("time = {time:.4}, rows = {rows:.4}")
+        };
+        let mut captured = facts(totals);
+        if !statements.is_empty() {
+            let statements = statements
+                .iter()
+                .map(|totals| format!("{{ {} }}", facts(totals)));
+            let statements: Vec<String> = statements.collect();
+            captured += &format!(", statements = [{}]", statements.join(", "));
+        }
         lines.push(format!(
             "\n[[workload.transactions]]\nname = \"{name}\"\nweight = {weight}"
         ));
-        let captured = format!("captured = {{ time = {time:.4}, rows = {rows:.4} }}");
-        lines.extend(is_counted.then_some(captured));
+        lines.extend(is_counted.then(|| format!("captured = {{ {captured} }}")));
         let guesses = transaction.guesses.iter();
         lines.extend(guesses.map(|guess| format!("# guess: {}", on_one_line(guess))));
         lines.push(format!("sql = '''\n{}'''", transaction.script));
@@ -80,13 +91,21 @@ fn header(
     options: &CaptureOptions,
 ) -> Vec<String> {
     let calls: u64 = entries.iter().map(|entry| entry.totals.calls).sum();
-    let (view, count) = (options.view, entries.len());
+    let view = options.view;
+    let statements: usize = entries
+        .iter()
+        .map(|entry| entry.statements.len().max(1))
+        .sum();
+    let what = match entries.len() {
+        transactions if transactions == statements => format!("{statements} statements"),
+        transactions => format!("{transactions} transactions of {statements} statements"),
+    };
     let time = match options.time {
         time if time.is_zero() => "since the statistics began".to_owned(),
         time => format!("in {} s", time.as_secs_f64()),
     };
     let mut lines = vec![
-        format!("# Captured by prony capture from {view} {time}: {count} statements, {calls} calls,"),
+        format!("# Captured by prony capture from {view} {time}: {what}, {calls} calls,"),
         format!("# {:.1} % of the time of all statements of this database.", captured.share * 100.0),
         match options.sequences.len() {
             0 => "# Each statement is a transaction of its own: the server does not say which statements were one transaction.".to_owned(),

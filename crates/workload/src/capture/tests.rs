@@ -334,6 +334,13 @@ fn tables_have_their_aliases() {
             "t t",
         ),
         ("DELETE FROM t WHERE a = $1", "t t"),
+        // Neither the arguments of a function nor a query of the statement is a table.
+        (
+            "WITH old AS (SELECT a FROM t WHERE extract(year FROM at) < $1), b AS MATERIALIZED (SELECT 1) \
+             SELECT substring(trim(both FROM a) FROM 1) FROM old, b, c AS d",
+            "t t, c d",
+        ),
+        ("SELECT 1 FROM a, old AS b WHERE a.as = $1", "a a, old b"),
     ] {
         assert_eq!(tables(text), expected, "{text}");
     }
@@ -350,6 +357,15 @@ fn statements_about_the_server_itself_are_none_of_an_application() {
         ("SELECT 1 FROM pgbench_accounts", false),
         ("SELECT $1, pg_backend_pid()", true),
         ("SELECT charge_order($1)", false),
+        // As Prony and monitoring ask.
+        (
+            "select pg_wal_lsn_diff(redo_lsn, $1), extract($2 from checkpoint_time) from pg_control_checkpoint()",
+            true,
+        ),
+        (
+            "with recursive up as (select i.inhparent from pg_inherits i join up u on true) select 1 from pg_class, up",
+            true,
+        ),
     ] {
         assert_eq!(reads_only_catalog(text, PostgreSql), expected, "{text}");
     }

@@ -1,16 +1,16 @@
 //! The compact file of recorded sessions.
 //!
-//! A magic word, compressed chunks of transactions of one session each, and a compressed index: what was recorded, the
-//! statements, and the chunks of each session. The last 16 bytes say where the index begins. A reader keeps the index and
-//! one chunk for each session that it replays.
+//! A magic word, compressed chunks of transactions of one session each and of sessions, and a compressed index: what was
+//! recorded, the statements, and the chunks of sessions. The last 16 bytes say where the index begins. A session that the log
+//! does not end may be in several parts. A reader keeps the index, all sessions and one chunk for each that it replays.
 
 use super::encoding::{Cursor, put_bytes, put_number};
 use super::statements::RecordedStatement;
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError, system_error};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The first bytes of a recording; the last is the version of the format.
-pub const MAGIC: &[u8; 8] = b"PRONYRP\x02";
+pub const MAGIC: &[u8; 8] = b"PRONYRP\x03";
 /// The most bytes that a chunk or the index may have when it is decompressed: a damaged file must not fill the memory.
 const DECOMPRESSED_MAX: u64 = 1 << 30;
 
@@ -75,6 +75,104 @@ pub(super) struct RecordedSession {
     pub chunks: Vec<(u64, u32)>,
 }
 
+/// Which other parts a session has in the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SessionPart {
+    /// The number of its session, if there are or may be other parts.
+    pub key: Option<u64>,
+    /// Whether there is a part before it.
+    pub is_later: bool,
+    /// Whether there may be one after it.
+    pub may_continue: bool,
+}
+
+impl RecordedSession {
+    fn write(&self, part: SessionPart, out: &mut Vec<u8>) {
+        let flags = [part.key.is_some(), part.is_later, part.may_continue];
+        let flags = flags.iter().enumerate();
+        put_number(flags.map(|(bit, flag)| u64::from(*flag) << bit).sum(), out);
+        part.key.into_iter().for_each(|key| put_number(key, out));
+        for number in [
+            self.start_us,
+            self.end_us - self.start_us,
+            self.transactions,
+            self.chunks.len() as u64,
+        ] {
+            put_number(number, out);
+        }
+        let mut previous = 0;
+        for (offset, length) in &self.chunks {
+            put_number(offset - previous, out);
+            put_number(u64::from(*length), out);
+            previous = *offset;
+        }
+    }
+
+    fn read(cursor: &mut Cursor<'_>) -> Option<(RecordedSession, SessionPart)> {
+        let flags = cursor.number()?;
+        let part = SessionPart {
+            key: match flags & 1 {
+                0 => None,
+                _ => Some(cursor.number()?),
+            },
+            is_later: flags & 2 != 0,
+            may_continue: flags & 4 != 0,
+        };
+        let [start_us, length_us, transactions] =
+            [cursor.number()?, cursor.number()?, cursor.number()?];
+        let mut offset = 0_u64;
+        let mut chunks = read_list(cursor, |cursor| {
+            offset = offset.checked_add(cursor.number()?)?;
+            Some((offset, u32::try_from(cursor.number()?).ok()?))
+        })?;
+        chunks.shrink_to_fit();
+        let session = RecordedSession {
+            start_us,
+            end_us: start_us.checked_add(length_us)?,
+            transactions,
+            chunks,
+        };
+        Some((session, part))
+    }
+
+    /// Appends a later part of the session.
+    fn append(&mut self, later: RecordedSession) {
+        self.end_us = self.end_us.max(later.end_us);
+        self.transactions = self.transactions.saturating_add(later.transactions);
+        self.chunks.extend(later.chunks);
+    }
+}
+
+/// Reads the sessions of all chunks of them, in the order in which they begin.
+fn read_sessions(file: &File, chunks: &[(u64, u32)]) -> Option<Vec<RecordedSession>> {
+    let mut sessions: Vec<RecordedSession> = Vec::new();
+    let mut parted: HashMap<u64, usize> = HashMap::new();
+    let mut bytes = Vec::new();
+    for (offset, length) in chunks {
+        read_chunk(file, *offset, u64::from(*length), &mut bytes).ok()?;
+        let mut cursor = Cursor::new(&bytes);
+        while cursor.at < bytes.len() {
+            let (session, part) = RecordedSession::read(&mut cursor)?;
+            let before = part.key.filter(|_| part.is_later);
+            let index = before.and_then(|key| parted.remove(&key));
+            let index = match index {
+                Some(index) => {
+                    sessions[index].append(session);
+                    index
+                }
+                None => {
+                    sessions.push(session);
+                    sessions.len() - 1
+                }
+            };
+            let after = part.key.filter(|_| part.may_continue);
+            parted.extend(after.map(|key| (key, index)));
+        }
+    }
+    sessions.sort_by_key(|session| session.start_us);
+    Some(sessions)
+}
+
 /// What a recording has beside its sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Index {
@@ -94,6 +192,7 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// Without its sessions.
     fn write(&self) -> Vec<u8> {
         // Logs of SQL Server are not read.
         let is_mysql = self.dialect == SqlDialect::MySql;
@@ -109,28 +208,11 @@ impl Index {
         self.kinds
             .iter()
             .for_each(|kind| put_bytes(kind.as_bytes(), &mut out));
-        put_number(self.sessions.len() as u64, &mut out);
-        for session in &self.sessions {
-            for number in [
-                session.start_us,
-                session.end_us - session.start_us,
-                session.transactions,
-                session.chunks.len() as u64,
-            ] {
-                put_number(number, &mut out);
-            }
-            let mut previous = 0;
-            for (offset, length) in &session.chunks {
-                put_number(offset - previous, &mut out);
-                put_number(u64::from(*length), &mut out);
-                previous = *offset;
-            }
-        }
         out
     }
 
-    fn read(bytes: &[u8]) -> Option<Index> {
-        let mut cursor = Cursor::new(bytes);
+    /// Without its sessions.
+    fn read(cursor: &mut Cursor<'_>) -> Option<Index> {
         let dialect = match cursor.byte()? {
             0 => SqlDialect::PostgreSql,
             1 => SqlDialect::MySql,
@@ -138,33 +220,18 @@ impl Index {
         };
         let is_masked = cursor.byte()? != 0;
         let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
-        let statements = read_list(&mut cursor, RecordedStatement::read)?;
+        let statements = read_list(cursor, RecordedStatement::read)?;
         // What is added up and numbered later, in 64 and 16 bits.
         let mut calls = statements.iter().map(|statement| statement.calls);
         calls.try_fold(0, u64::checked_add)?;
-        let kinds = read_list(&mut cursor, Cursor::text)?;
+        let kinds = read_list(cursor, Cursor::text)?;
         u16::try_from(kinds.len()).ok()?;
-        let sessions = read_list(&mut cursor, |cursor| {
-            let [start_us, length_us, transactions] =
-                [cursor.number()?, cursor.number()?, cursor.number()?];
-            let mut offset = 0_u64;
-            let chunks = read_list(cursor, |cursor| {
-                offset = offset.checked_add(cursor.number()?)?;
-                Some((offset, u32::try_from(cursor.number()?).ok()?))
-            })?;
-            Some(RecordedSession {
-                start_us,
-                end_us: start_us.checked_add(length_us)?,
-                transactions,
-                chunks,
-            })
-        })?;
         Some(Index {
             dialect,
             is_masked,
             statements,
             kinds,
-            sessions,
+            sessions: Vec::new(),
             errors,
             unnamed,
             named,
@@ -181,10 +248,19 @@ fn read_list<'a, T>(
     (0..length).map(|_| read(cursor)).collect()
 }
 
+/// Sessions are written when they have this many bytes.
+const SESSIONS_BYTES: usize = 256 << 10;
+
 /// Writes a recording: chunks in any order, then the index.
 pub(super) struct SessionWriter<W> {
     out: W,
     offset: u64,
+    /// Its 300 kB are allocated once: with small allocations between them, glibc would take new memory for each chunk.
+    deflate: Compress,
+    compressed: Vec<u8>,
+    /// The sessions that are not written yet, and the chunks of the others.
+    sessions: Vec<u8>,
+    session_chunks: Vec<(u64, u32)>,
 }
 
 impl<W: Write> SessionWriter<W> {
@@ -193,23 +269,67 @@ impl<W: Write> SessionWriter<W> {
     pub fn new(mut out: W) -> io::Result<SessionWriter<W>> {
         out.write_all(MAGIC)?;
         let offset = MAGIC.len() as u64;
-        Ok(SessionWriter { out, offset })
+        Ok(SessionWriter {
+            out,
+            offset,
+            deflate: Compress::new(Compression::default(), false),
+            compressed: Vec::new(),
+            sessions: Vec::new(),
+            session_chunks: Vec::new(),
+        })
     }
 
     /// Writes a chunk; returns where it is.
     pub fn chunk(&mut self, bytes: &[u8]) -> io::Result<(u64, u32)> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(bytes)?;
-        let compressed = encoder.finish()?;
-        let length = u32::try_from(compressed.len()).map_err(io::Error::other)?;
-        self.out.write_all(&compressed)?;
+        self.deflate.reset();
+        self.compressed.clear();
+        loop {
+            self.compressed.reserve(bytes.len() / 2 + 64);
+            let rest = &bytes[self.deflate.total_in() as usize..];
+            let finish = FlushCompress::Finish;
+            let status = self
+                .deflate
+                .compress_vec(rest, &mut self.compressed, finish);
+            if status.map_err(io::Error::other)? == Status::StreamEnd {
+                break;
+            }
+        }
+        let length = u32::try_from(self.compressed.len()).map_err(io::Error::other)?;
+        self.out.write_all(&self.compressed)?;
         let offset = self.offset;
         self.offset += u64::from(length);
         Ok((offset, length))
     }
 
+    /// Adds a session, or a part of one, whose chunks are written.
+    pub fn session(&mut self, session: &RecordedSession, part: SessionPart) -> io::Result<()> {
+        session.write(part, &mut self.sessions);
+        if self.sessions.len() < SESSIONS_BYTES {
+            return Ok(());
+        }
+        self.write_sessions()
+    }
+
+    fn write_sessions(&mut self) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.sessions);
+        let chunk = self.chunk(&bytes)?;
+        self.session_chunks.push(chunk);
+        Ok(())
+    }
+
     pub fn finish(mut self, index: &Index) -> io::Result<()> {
-        let (offset, _) = self.chunk(&index.write())?;
+        for session in &index.sessions {
+            self.session(session, SessionPart::default())?;
+        }
+        self.write_sessions()?;
+        let mut bytes = Vec::new();
+        put_number(self.session_chunks.len() as u64, &mut bytes);
+        for (offset, length) in &self.session_chunks {
+            put_number(*offset, &mut bytes);
+            put_number(u64::from(*length), &mut bytes);
+        }
+        bytes.extend(index.write());
+        let (offset, _) = self.chunk(&bytes)?;
         self.out.write_all(&offset.to_le_bytes())?;
         self.out.write_all(MAGIC)?;
         self.out.flush()
@@ -256,8 +376,15 @@ impl SessionRecording {
         }
         let mut bytes = Vec::new();
         read_chunk(&file, offset, index_length, &mut bytes).map_err(|_| damaged())?;
+        let mut cursor = Cursor::new(&bytes);
+        let chunks = read_list(&mut cursor, |cursor| {
+            Some((cursor.number()?, u32::try_from(cursor.number()?).ok()?))
+        });
+        let mut index = Index::read(&mut cursor).ok_or_else(damaged)?;
+        let sessions = chunks.and_then(|chunks| read_sessions(&file, &chunks));
+        index.sessions = sessions.ok_or_else(damaged)?;
         Ok(SessionRecording {
-            index: Index::read(&bytes).ok_or_else(damaged)?,
+            index,
             path: path.to_owned(),
             file,
         })
@@ -324,6 +451,13 @@ pub(super) struct Execution {
     pub has_failed: bool,
 }
 
+/// Appends what stands before the executions of a transaction. `is_reset`: whether its session was reset before it;
+/// `continues`: whether its block is still open at its end.
+pub(super) fn put_header(kind: usize, is_reset: bool, continues: bool, out: &mut Vec<u8>) {
+    let flags = u64::from(is_reset) << 1 | u64::from(continues);
+    put_number((kind as u64) << 2 | flags, out);
+}
+
 /// Appends an execution to those of a transaction. `since_us`: when the previous one of the session began.
 pub(super) fn put_execution(
     since_us: u64,
@@ -371,6 +505,8 @@ pub(super) struct SessionReader {
     pub kind: usize,
     /// Whether its block is still open at its end: it is a part, and the next one belongs to it.
     pub continues: bool,
+    /// Whether the session was reset before it.
+    pub is_reset: bool,
     /// Its executions.
     pub executions: Vec<Execution>,
     values: Vec<Option<Range<usize>>>,
@@ -379,7 +515,7 @@ pub(super) struct SessionReader {
 impl SessionReader {
     pub fn new(recording: Arc<SessionRecording>, session: usize) -> SessionReader {
         SessionReader {
-            at_us: recording.index.sessions[session].start_us,
+            at_us: 0,
             recording,
             session,
             next_chunk: 0,
@@ -387,6 +523,7 @@ impl SessionReader {
             at: 0,
             kind: 0,
             continues: false,
+            is_reset: false,
             executions: Vec::new(),
             values: Vec::new(),
         }
@@ -406,7 +543,9 @@ impl SessionReader {
             read_chunk(file, *offset, length, &mut self.chunk)
                 .map_err(|error| self.problem(&system_error(&error)))?;
             self.next_chunk += 1;
-            self.at = 0;
+            let mut cursor = Cursor::new(&self.chunk);
+            let before_us = cursor.number();
+            (self.at, self.at_us) = (cursor.at, before_us.unwrap_or_default());
         }
         match self.read_transaction() {
             Some(()) => Ok(true),
@@ -427,7 +566,8 @@ impl SessionReader {
         self.executions.clear();
         self.values.clear();
         let kind = cursor.number()?;
-        (self.kind, self.continues) = (usize::try_from(kind >> 1).ok()?, kind & 1 != 0);
+        self.kind = usize::try_from(kind >> 2).ok()?;
+        (self.is_reset, self.continues) = (kind & 2 != 0, kind & 1 != 0);
         let count = cursor.number()?;
         for _ in 0..count {
             self.at_us = self.at_us.checked_add(cursor.number()?)?;

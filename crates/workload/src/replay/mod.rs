@@ -9,6 +9,7 @@ pub mod recorder;
 
 mod encoding;
 mod program;
+mod raw_bytes;
 mod statements;
 mod times;
 mod timetable;

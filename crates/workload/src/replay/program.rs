@@ -227,16 +227,16 @@ impl ReplayUser<'_> {
         if !reader.next().map_err(UserExit::Failed)? {
             return Ok(());
         }
-        if let Some(due_ns) = self.due_ns(&reader.executions[0], appearance) {
-            self.db.sleep_until(due_ns - CONNECT_LEAD_NS).await;
-        }
-        if self.db.is_load_over() {
-            return Err(UserExit::Stopped);
-        }
-        let mut opened = self.open().await;
+        let mut opened = self.open_before(&reader, appearance).await?;
         // The opening of the connection whose block the next part of a transaction belongs to.
         let mut block = None;
         'transactions: loop {
+            if reader.is_reset {
+                // The driver's command is none of the load's protocols. A new connection is as a session after it.
+                self.db.close_connection().await;
+                opened = self.open_before(&reader, appearance).await?;
+                block = None;
+            }
             let first = &reader.executions[0];
             match self.due_ns(first, appearance) {
                 Some(due_ns) => self.db.start_at(reader.kind as _, due_ns).await?,
@@ -283,9 +283,22 @@ impl ReplayUser<'_> {
         self.forbid_writes().await
     }
 
-    async fn open(&mut self) -> Result<(), DbError> {
-        self.db.open_connection().await?;
-        self.forbid_writes().await
+    /// Opens a connection in time for a transaction.
+    async fn open_before(
+        &mut self,
+        reader: &SessionReader,
+        appearance: Appearance,
+    ) -> Result<Result<(), DbError>, UserExit> {
+        if let Some(due_ns) = self.due_ns(&reader.executions[0], appearance) {
+            self.db.sleep_until(due_ns - CONNECT_LEAD_NS).await;
+        }
+        if self.db.is_load_over() {
+            return Err(UserExit::Stopped);
+        }
+        Ok(match self.db.open_connection().await {
+            Ok(()) => self.forbid_writes().await,
+            Err(error) => Err(error),
+        })
     }
 
     /// Makes the session read-only, unless writes are allowed or it is.

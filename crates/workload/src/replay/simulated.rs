@@ -54,7 +54,8 @@ impl SimServer for Server {
     }
 }
 
-/// Records statements: the session, when it began in µs, its text, and whether it failed.
+/// Records statements: the session, when it began in µs, its text, and whether it failed. The text RESET stands for the
+/// command of a pool.
 fn record(
     name: &str,
     statements: impl Iterator<Item = (usize, i64, &'static str, bool)>,
@@ -63,7 +64,9 @@ fn record(
     let file = std::fs::File::create(&path).expect("a file");
     let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true).expect("writable");
     for (session, at_us, text, has_failed) in statements {
-        let event = if has_failed {
+        let event = if text == "RESET" {
+            LogEvent::Reset
+        } else if has_failed {
             LogEvent::Failed {
                 at_us,
                 text: Some(text),
@@ -220,6 +223,24 @@ fn a_session_that_a_pool_resets_is_read_only_again() {
     // The guard comes once more, directly after DISCARD ALL.
     assert_eq!(arrivals.len(), 5);
     assert_eq!(arrivals[3] - arrivals[2], 1_000);
+}
+
+#[test]
+fn a_session_that_a_driver_resets_has_a_new_connection() {
+    let texts = [
+        (0, 0, "SELECT 1", false),
+        (0, 1_000_000, "BEGIN", false),
+        (0, 1_000_000, "RESET", false),
+        (0, 5_000_000, "SELECT 1", false),
+    ];
+    let recording = record("driver", texts.into_iter());
+    let (driven, arrivals, _) = replay_guarded(recording, Some(1.0), 1, 1_000, "SET guard");
+    assert_eq!(driven.collected.measured.all_kinds().failed, 0);
+    // The connection is opened before its next statement, which is in time, and is read-only again.
+    assert_eq!(arrivals.len(), 5);
+    let second = 1_000_000_000;
+    assert!(arrivals[4] - arrivals[3] > second / 2, "{arrivals:?}");
+    assert_eq!(arrivals[4] - arrivals[1], 5 * second);
 }
 
 #[test]

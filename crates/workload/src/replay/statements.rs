@@ -2,7 +2,7 @@
 
 use super::encoding::{Cursor, put_bytes, put_number};
 use super::times::LoggedTimes;
-use crate::capture::{Token, TokenKind, tokens};
+use crate::capture::{Token, TokenKind, tokens, without_literals};
 use prony_document::SqlDialect;
 
 /// What a statement does, as far as a replay has to know it.
@@ -94,23 +94,79 @@ pub(super) fn executes_comment(text: &str, dialect: SqlDialect) -> bool {
     dialect == SqlDialect::MySql && (text.contains("/*!") || text.contains("/*M!"))
 }
 
-fn is_end(token: &Token) -> bool {
+/// A longer text is mostly a list of values.
+const LONG_TEXT_BYTES: usize = 64 << 10;
+
+/// The tokens of a text; of a long one without its lists of values, which would take a hundred times its memory.
+fn tokens_that_matter(text: &str, dialect: SqlDialect) -> Vec<Token<'_>> {
+    let mut kept: Vec<Token<'_>> = Vec::new();
+    for token in tokens(text, dialect) {
+        let last = kept.last().map_or("", |last| &*last.text);
+        let matters = match (&*token.text, token.kind) {
+            _ if text.len() <= LONG_TEXT_BYTES => true,
+            ("(", _) => last == "name_const",
+            ("," | ")", _) | (_, TokenKind::Literal | TokenKind::Placeholder) => false,
+            (word, TokenKind::Name) => word != last,
+            (_, TokenKind::Symbol) => true,
+        };
+        if matters {
+            kept.push(token);
+        }
+    }
+    kept
+}
+
+fn is_end(token: &Token<'_>) -> bool {
     token.kind == TokenKind::Symbol && token.text == ";"
 }
 
-fn has_one_statement(tokens: &[Token]) -> bool {
+fn has_one_statement(tokens: &[Token<'_>]) -> bool {
     let statements = tokens.split(is_end);
     statements.filter(|tokens| !tokens.is_empty()).count() == 1
 }
 
 /// Whether a text has one statement.
 pub(super) fn is_alone(text: &str, dialect: SqlDialect) -> bool {
-    has_one_statement(&tokens(text, dialect))
+    has_one_statement(&tokens_that_matter(text, dialect))
+}
+
+/// Verbs before the name of a savepoint, cursor or prepared statement.
+const NAMING_VERBS: [&str; 9] = [
+    "savepoint",
+    "release",
+    "rollback",
+    "declare",
+    "fetch",
+    "move",
+    "close",
+    "deallocate",
+    "prepare",
+];
+
+/// The text that tells a statement from others: without literals, and without the numbers in names that drivers make, such as
+/// those of savepoints.
+pub(super) fn key_of(text: &str, dialect: SqlDialect) -> String {
+    let key = without_literals(text, dialect);
+    let mut head = tokens(&key, dialect).take(6).peekable();
+    if !head
+        .peek()
+        .is_some_and(|verb| NAMING_VERBS.contains(&&*verb.text))
+    {
+        return key;
+    }
+    let is_over = |token: &Token<'_>| matches!(&*token.text, "for" | "as" | "cursor" | ";");
+    let numbered = head.take_while(|token| !is_over(token)).find(|token| {
+        token.kind == TokenKind::Name && token.text.contains(|c: char| c.is_ascii_digit())
+    });
+    match numbered.map(|token| token.range) {
+        Some(range) => format!("{}?{}", &key[..range.start], &key[range.end..]),
+        None => key,
+    }
 }
 
 /// What the statements of a text do.
 pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
-    let tokens = tokens(text, dialect);
+    let tokens = tokens_that_matter(text, dialect);
     let mut effect = StatementEffect {
         writes: executes_comment(text, dialect),
         ..StatementEffect::default()
@@ -192,8 +248,8 @@ fn resets_session(words: &[&str], dialect: SqlDialect) -> bool {
 }
 
 /// Whether a statement of MySQL has a variable of a function or the row of a trigger: no client can execute it.
-fn is_of_routine(verb: &str, statement: &[Token]) -> bool {
-    let is_name = |token: &Token| token.kind == TokenKind::Name && !token.is_quoted;
+fn is_of_routine(verb: &str, statement: &[Token<'_>]) -> bool {
+    let is_name = |token: &Token<'_>| token.kind == TokenKind::Name && !token.is_quoted;
     let is_alias = |name: &str| {
         let mut uses = (0..statement.len()).filter(|at| statement[*at].text == name);
         uses.any(|at| statement.get(at + 1).is_none_or(|next| next.text != "."))
@@ -215,18 +271,20 @@ fn is_of_routine(verb: &str, statement: &[Token]) -> bool {
 }
 
 /// The value that a SET of MySQL gives to `autocommit`.
-fn autocommit(statement: &[Token]) -> Option<bool> {
-    let is_setting = |token: &Token| token.text.rsplit(['.', '@']).next() == Some("autocommit");
+fn autocommit(statement: &[Token<'_>]) -> Option<bool> {
+    let is_setting = |token: &Token<'_>| token.text.rsplit(['.', '@']).next() == Some("autocommit");
     let at = statement.iter().position(is_setting)?;
     let value = statement[at + 1..]
         .iter()
         .find(|token| token.kind != TokenKind::Symbol)?;
-    Some(!matches!(&*value.text, "0" | "off" | "false"))
+    let value = value.text.trim_matches('\'');
+    let off = ["0", "off", "false"];
+    Some(!off.iter().any(|off| value.eq_ignore_ascii_case(off)))
 }
 
 /// Whether a statement may let a session write that was made read-only, changes the server's settings, or ends a
 /// prepared transaction.
-fn may_end_read_only(statement: &[Token], words: &[&str], dialect: SqlDialect) -> bool {
+fn may_end_read_only(statement: &[Token<'_>], words: &[&str], dialect: SqlDialect) -> bool {
     let has = |word: &str| words.contains(&word);
     // A setting's name may be quoted, or have a prefix such as `@@session.`.
     let names = |name: &str| {
@@ -271,9 +329,7 @@ pub(super) fn placeholders(text: &str, dialect: SqlDialect) -> usize {
     if dialect != SqlDialect::PostgreSql {
         return 0;
     }
-    let tokens = tokens(text, dialect);
-    let numbers = tokens
-        .iter()
+    let numbers = tokens(text, dialect)
         .filter(|token| token.kind == TokenKind::Placeholder)
         .filter_map(|token| text[token.range.clone()].get(1..)?.parse().ok());
     numbers.max().unwrap_or(0)
@@ -302,20 +358,23 @@ pub(super) fn with_values(text: &str, values: &[Option<String>]) -> String {
 
 /// A short name: the first word and the first table.
 pub(super) fn short_name(text: &str, dialect: SqlDialect) -> String {
-    let tokens = tokens(text, dialect);
-    let is_name = |token: &&Token| token.kind == TokenKind::Name;
-    let Some(verb) = tokens.iter().find(is_name) else {
+    let mut tokens = tokens(text, dialect).skip_while(|token| token.kind != TokenKind::Name);
+    let Some(verb) = tokens.next() else {
         return "statement".to_owned();
     };
-    let before_table = |token: &Token| {
-        !token.is_quoted && matches!(&*token.text, "from" | "into" | "update" | "table" | "join")
-    };
-    let table = tokens
-        .windows(2)
-        .find(|pair| before_table(&pair[0]) && pair[1].kind == TokenKind::Name)
-        .map(|pair| format!(" {}", pair[1].text));
+    let mut is_table = false;
+    let verb_text = verb.text.clone();
+    let table = std::iter::once(verb).chain(tokens).find(|token| {
+        let was_table = std::mem::replace(
+            &mut is_table,
+            !token.is_quoted
+                && matches!(&*token.text, "from" | "into" | "update" | "table" | "join"),
+        );
+        was_table && token.kind == TokenKind::Name
+    });
+    let table = table.map(|token| format!(" {}", token.text));
+    let name = format!("{verb_text}{}", table.unwrap_or_default());
     // A kilobyte of a name is possible.
-    let name = format!("{}{}", verb.text, table.unwrap_or_default());
     name.chars().take(48).collect()
 }
 
@@ -355,7 +414,6 @@ impl RecordedStatement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::without_literals;
 
     #[test]
     fn reads_and_writes_are_told_apart() {
@@ -529,6 +587,42 @@ mod tests {
             ("SELECT a-5", "SELECT a", false),
         ] {
             assert_eq!(normalised(text) == normalised(other), is_same, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_drivers_number_are_the_same() {
+        for (text, key) in [
+            ("SAVEPOINT \"s140_x1\"", "SAVEPOINT ?"),
+            ("ROLLBACK TO SAVEPOINT s140_x2", "ROLLBACK TO SAVEPOINT ?"),
+            (
+                "FETCH FORWARD 100 FROM _psycopg_cursor_17",
+                "FETCH FORWARD ? FROM ?",
+            ),
+            (
+                "DECLARE c1 CURSOR FOR SELECT a1 FROM t",
+                "DECLARE ? CURSOR FOR SELECT a1 FROM t",
+            ),
+            (
+                "PREPARE p AS SELECT a1 FROM t",
+                "PREPARE p AS SELECT a1 FROM t",
+            ),
+            ("SELECT a1 FROM t", "SELECT a1 FROM t"),
+        ] {
+            assert_eq!(key_of(text, SqlDialect::PostgreSql), key);
+        }
+    }
+
+    #[test]
+    fn lists_of_values_take_no_memory() {
+        let text = format!(
+            "INSERT INTO t VALUES {} ; DELETE FROM t",
+            "(1, 'a', NULL), ".repeat(50_000)
+        );
+        for dialect in [SqlDialect::PostgreSql, SqlDialect::MySql] {
+            assert!(tokens_that_matter(&text, dialect).len() < 20);
+            assert!(!is_alone(&text, dialect));
+            assert!(effect(&format!("SELECT a FROM t WHERE b IN ({text}"), dialect).writes);
         }
     }
 

@@ -32,6 +32,7 @@
 
 mod ast;
 mod builtin;
+mod captured;
 mod choice;
 mod client;
 mod command_context;

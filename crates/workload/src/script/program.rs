@@ -2,6 +2,7 @@
 //! generators are those of pgbench: one per client for values, one per thread for the choice of scripts.
 
 use super::ast::{Command, CommandKind, Script, SqlCommand};
+use super::captured::captured_shares;
 use super::choice::ScriptChooser;
 use super::eval::Evaluator;
 use super::options::{ScriptSet, protocol_problem};
@@ -12,7 +13,7 @@ use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
-use prony_document::{ObservedShare, ROWS_OF_CALLS};
+use prony_document::ObservedShare;
 use prony_session::{Db, Program, StatementTable, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -150,24 +151,16 @@ impl Program for ScriptProgram {
         self.settings.clone()
     }
 
-    /// Of a captured mix the rows of each transaction, which are compared with the captured ones.
+    /// Of a captured mix the rows of each transaction, and of each statement of one with several, which are compared with the
+    /// captured ones.
     fn action_shares(&self) -> Vec<ObservedShare> {
+        if self.shared.policy.dialect.is_none() {
+            return Vec::new();
+        }
         let scripts = self.shared.scripts.iter().zip(self.command_stats());
-        let shares = scripts.map(|(script, commands)| {
-            let is_sql = |command: &Command| matches!(command.kind, CommandKind::Sql(_));
-            let commands = script.commands.iter().zip(commands);
-            let queries = commands.filter(|(command, _)| is_sql(command));
-            let queries: Vec<CommandStats> = queries.map(|(_, stats)| stats).collect();
-            ObservedShare {
-                name: script.name.clone(),
-                base: ROWS_OF_CALLS.to_owned(),
-                count: queries.iter().map(|stats| stats.rows).sum(),
-                total: queries.first().map_or(0, |stats| stats.count),
-                ..ObservedShare::default()
-            }
-        });
-        let is_own_sql = self.shared.policy.dialect.is_some();
-        shares.filter(|_| is_own_sql).collect()
+        scripts
+            .flat_map(|(script, commands)| captured_shares(script, &commands))
+            .collect()
     }
 
     fn commits_once(&self) -> bool {

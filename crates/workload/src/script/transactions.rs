@@ -81,6 +81,22 @@ struct TransactionText {
     sql: String,
 }
 
+/// Whether a table has what `prony capture` writes of a transaction.
+fn is_captured_facts(facts: &toml::Value) -> bool {
+    let has_numbers = |facts: &toml::Value| {
+        ["time", "rows"].iter().all(|key| {
+            let number = facts.get(*key);
+            number.is_some_and(|number| number.is_float() || number.is_integer())
+        })
+    };
+    let statements = facts.get("statements");
+    let are_valid = statements.is_none_or(|statements| {
+        let statements = statements.as_array();
+        statements.is_some_and(|statements| statements.iter().all(has_numbers))
+    });
+    has_numbers(facts) && are_valid
+}
+
 /// Whether `prony capture` wrote a transaction of the plan.
 fn is_captured(plan: &WorkloadPlan) -> bool {
     let transactions = plan.options.get("transactions");
@@ -252,11 +268,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                         return Err(option_error(&problem, "reads = true if it only reads"));
                     }
                 };
-                let is_number = |key: &&str| {
-                    let number = get("captured").and_then(|facts| facts.get(*key));
-                    number.is_some_and(|number| number.is_float() || number.is_integer())
-                };
-                if get("captured").is_some() && !["time", "rows"].iter().all(is_number) {
+                if get("captured").is_some_and(|facts| !is_captured_facts(facts)) {
                     let problem = format!("captured of transaction \"{name}\" is not valid");
                     let hint = "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
                     return Err(option_error(&problem, hint));

@@ -6,16 +6,15 @@
 mod clock;
 mod mysql;
 mod postgres;
+mod records;
 
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use prony_document::SqlDialect;
 use prony_plan::{ErrorParts, UserError, system_error};
+use records::Records;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-
-/// The most bytes of one record. The server truncates none, but a text of 1 GB is no statement of a load.
-const RECORD_BYTES_MAX: usize = 64 << 20;
 
 /// A longer duration is no duration: 30 years.
 const DURATION_US_MAX: f64 = 1e15;
@@ -31,10 +30,16 @@ fn duration_us(us: f64) -> Option<u64> {
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub enum LogError {
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        path: PathBuf,
+        source: io::Error,
+    },
     Write(io::Error),
     UnknownFormat(PathBuf),
     MixedFormats(PathBuf),
+    Compressed(PathBuf),
+    /// No log has more than the header of a new log.
+    Empty,
     NoStatements(LogFormat),
 }
 
@@ -57,6 +62,12 @@ impl UserError for LogError {
                 ErrorParts::new(format!("{} has another format than the first log", path.display()))
                     .with_hint("record the logs of one server, in one format")
             }
+            LogError::Compressed(path) => {
+                let hint = format!("zcat {} | prony capture --log -", path.display());
+                ErrorParts::new(format!("{} is compressed", path.display())).with_hint(hint)
+            }
+            LogError::Empty => ErrorParts::new("the log is empty")
+                .with_hint("log while the application works"),
             LogError::NoStatements(format) => {
                 ErrorParts::new("the log has no statement").with_hint(format.how_to_log())
             }
@@ -74,22 +85,21 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// The format of a log that begins so.
-    fn of(start: &[u8]) -> Option<LogFormat> {
-        let text = String::from_utf8_lossy(start);
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let line = lines.find(|line| !mysql::is_header(line.as_bytes()))?;
-        if line.starts_with('{') {
-            Some(LogFormat::PostgresJson)
-        } else if line.starts_with("# ") {
-            Some(LogFormat::MysqlSlow)
-        } else if is_csv(line) {
-            Some(LogFormat::PostgresCsv)
-        } else if mysql::is_general(line) {
-            Some(LogFormat::MysqlGeneral)
-        } else {
-            None
-        }
+    /// The format of a log that begins so. Its first line may be the rest of a record.
+    fn of(start: &str) -> Option<LogFormat> {
+        start.lines().find_map(|line| {
+            if line.starts_with('{') {
+                Some(LogFormat::PostgresJson)
+            } else if line.starts_with("# Time: ") || line.starts_with("# User@Host: ") {
+                Some(LogFormat::MysqlSlow)
+            } else if is_csv(line) {
+                Some(LogFormat::PostgresCsv)
+            } else if mysql::is_general(line) {
+                Some(LogFormat::MysqlGeneral)
+            } else {
+                None
+            }
+        })
     }
 
     fn dialect(self) -> SqlDialect {
@@ -121,77 +131,6 @@ fn is_csv(line: &str) -> bool {
     has_time && fields.count() > postgres::COLUMNS_BEFORE_MESSAGE
 }
 
-/// A reader of a log's records that keeps only the current one.
-pub(super) struct Records<R> {
-    input: R,
-    /// The bytes of the current record.
-    pub record: Vec<u8>,
-    /// Whether a line was read that belongs to the next record.
-    has_next: bool,
-    next: Vec<u8>,
-}
-
-impl<R: BufRead> Records<R> {
-    pub fn new(input: R) -> Records<R> {
-        Records {
-            input,
-            record: Vec::new(),
-            has_next: false,
-            next: Vec::new(),
-        }
-    }
-
-    /// Appends the next line to the record; returns whether there was one.
-    fn append_line(&mut self) -> io::Result<bool> {
-        if self.record.len() > RECORD_BYTES_MAX {
-            let message = format!("a record has more than {} MiB", RECORD_BYTES_MAX >> 20);
-            return Err(io::Error::other(message));
-        }
-        // A line without an end must not fill the memory.
-        let mut input = self.input.by_ref().take(RECORD_BYTES_MAX as u64 + 1);
-        Ok(input.read_until(b'\n', &mut self.record)? > 0)
-    }
-
-    /// Reads a record that ends with the line in which its double quotes are balanced, as in CSV.
-    pub fn next_quoted(&mut self) -> io::Result<bool> {
-        self.record.clear();
-        let mut checked = 0;
-        let mut quotes = 0;
-        while self.append_line()? {
-            let new = &self.record[checked..];
-            quotes += new.iter().filter(|byte| **byte == b'"').count();
-            checked = self.record.len();
-            if quotes % 2 == 0 {
-                return Ok(true);
-            }
-        }
-        Ok(!self.record.is_empty())
-    }
-
-    /// Reads a record that ends before the next line that begins one.
-    pub fn next_until(&mut self, begins: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
-        self.record.clear();
-        if self.has_next {
-            self.record.append(&mut self.next);
-            self.has_next = false;
-        } else if !self.append_line()? {
-            return Ok(false);
-        }
-        loop {
-            let end = self.record.len();
-            if !self.append_line()? {
-                return Ok(true);
-            }
-            if begins(&self.record[end..]) {
-                self.next.extend_from_slice(&self.record[end..]);
-                self.record.truncate(end);
-                self.has_next = true;
-                return Ok(true);
-            }
-        }
-    }
-}
-
 /// Records logs, which are read in the order of their first times.
 ///
 /// # Errors
@@ -203,10 +142,10 @@ pub fn record_logs(
 ) -> Result<Recorded, LogError> {
     let mut logs = Vec::new();
     for path in paths {
-        logs.push((path, open(path)?));
+        logs.extend(open(path)?.map(|log| (path, log)));
     }
     let Some(format) = logs.first().map(|(_, log)| log.format) else {
-        return Ok(Recorded::default());
+        return Err(LogError::Empty);
     };
     if let Some((path, _)) = logs.iter().find(|(_, log)| log.format != format) {
         return Err(LogError::MixedFormats((*path).clone()));
@@ -225,11 +164,12 @@ pub fn record_logs(
                 stop
             })
         };
+        let mut records = Records::new(log.input);
         let read = match format {
-            LogFormat::PostgresCsv => postgres::read_csv(log.input, &mut take),
-            LogFormat::PostgresJson => postgres::read_json(log.input, &mut take),
-            LogFormat::MysqlGeneral => mysql::read_general(log.input, &mut take),
-            LogFormat::MysqlSlow => mysql::read_slow(log.input, &mut take),
+            LogFormat::PostgresCsv => postgres::read_csv(&mut records, &mut take),
+            LogFormat::PostgresJson => postgres::read_json(&mut records, &mut take),
+            LogFormat::MysqlGeneral => mysql::read_general(&mut records, &mut take),
+            LogFormat::MysqlSlow => mysql::read_slow(&mut records, &mut take),
         };
         match (read, write_error) {
             (_, Some(error)) => return Err(LogError::Write(error)),
@@ -241,9 +181,11 @@ pub fn record_logs(
             }
             (Ok(unreadable), None) => unreadable_records += unreadable,
         }
+        unreadable_records += records.cut_off;
+        recorder.left_out().too_long += records.too_long;
     }
-    let mut recorded = recorder.finish().map_err(LogError::Write)?;
-    recorded.left_out.unreadable_records = unreadable_records;
+    recorder.left_out().unreadable_records = unreadable_records;
+    let recorded = recorder.finish().map_err(LogError::Write)?;
     if recorded.statements == 0 {
         return Err(LogError::NoStatements(format));
     }
@@ -253,27 +195,45 @@ pub fn record_logs(
 /// What takes the events of a log.
 type TakeEvent<'a> = dyn FnMut(&str, LogEvent<'_>) -> io::Result<()> + 'a;
 
+/// How much of a log its format is told from. The header of MySQL's logs may have the path of a long configuration.
+const START_BYTES: u64 = 16 << 10;
+
 struct OpenLog {
     format: LogFormat,
     /// The time in its first lines; 0 if there is none.
     first_us: i64,
-    input: BufReader<File>,
+    input: BufReader<Box<dyn Read>>,
 }
 
-fn open(path: &Path) -> Result<OpenLog, LogError> {
+/// Opens a log; `-` is the standard input. `None` if it is empty, as one is that was just rotated.
+fn open(path: &Path) -> Result<Option<OpenLog>, LogError> {
     let failure = |source| LogError::Read {
         path: path.to_owned(),
         source,
     };
-    let file = File::open(path).map_err(failure)?;
-    let mut input = BufReader::with_capacity(1 << 20, file);
-    let start = input.fill_buf().map_err(failure)?;
-    let start = &start[..start.len().min(1 << 14)];
-    let format = LogFormat::of(start).ok_or_else(|| LogError::UnknownFormat(path.to_owned()))?;
-    let first_us = clock::first(&String::from_utf8_lossy(start)).unwrap_or(0);
-    Ok(OpenLog {
+    let mut input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(failure)?)
+    };
+    // A pipe may give a line at a time.
+    let mut start = Vec::new();
+    let mut head = input.by_ref().take(START_BYTES);
+    head.read_to_end(&mut start).map_err(failure)?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        return Err(LogError::Compressed(path.to_owned()));
+    }
+    let text = String::from_utf8_lossy(&start);
+    let mut lines = text.lines();
+    if lines.all(|line| line.trim().is_empty() || mysql::is_header(line.as_bytes())) {
+        return Ok(None);
+    }
+    let format = LogFormat::of(&text).ok_or_else(|| LogError::UnknownFormat(path.to_owned()))?;
+    let first_us = clock::first(&text).unwrap_or(0);
+    let whole: Box<dyn Read> = Box::new(Cursor::new(start).chain(input));
+    Ok(Some(OpenLog {
         format,
         first_us,
-        input,
-    })
+        input: BufReader::with_capacity(1 << 20, whole),
+    }))
 }

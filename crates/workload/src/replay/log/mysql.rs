@@ -3,6 +3,7 @@
 //! The general log has each statement when it begins, without its duration, and the values of prepared statements in
 //! their text. The slow query log with `long_query_time = 0` has each statement when it ends, with its duration.
 
+use super::super::raw_bytes::decode;
 use super::super::recorder::LogEvent;
 use super::{Records, TakeEvent, clock, duration_us};
 use std::collections::HashSet;
@@ -28,25 +29,55 @@ fn general_line(line: &str) -> Option<(Option<i64>, &str, &str, &str)> {
         Some(parts) => parts,
         None => (rest.trim_end(), ""),
     };
-    const COMMANDS: [&str; 14] = [
-        "Connect",
-        "Quit",
-        "Query",
-        "Execute",
-        "Prepare",
-        "Close stmt",
-        "Reset stmt",
-        "Init DB",
-        "Field List",
-        "Statistics",
-        "Ping",
-        "Reset connection",
-        "Change user",
-        "Long Data",
-    ];
-    let is_known = digits > 0 && COMMANDS.contains(&command.trim_end());
-    is_known.then(|| (time_us, session, command.trim_end(), argument))
+    let command = command.trim_end();
+    let is_command = |known: &&str| known.eq_ignore_ascii_case(command);
+    let is_known = digits > 0 && COMMANDS.iter().any(is_command);
+    is_known.then_some((time_us, session, command, argument))
 }
+
+/// The names of the commands of both servers; their versions write some of them with other letters.
+const COMMANDS: [&str; 40] = [
+    "Query",
+    "Execute",
+    "Prepare",
+    "Close stmt",
+    "Reset stmt",
+    "Long Data",
+    "Fetch",
+    "Bulk_execute",
+    "Bulk execute",
+    "Connect",
+    "Quit",
+    "Change user",
+    "Reset connection",
+    "Init DB",
+    "Ping",
+    "Statistics",
+    "Set option",
+    "Field List",
+    "Create DB",
+    "Drop DB",
+    "Refresh",
+    "Shutdown",
+    "Processlist",
+    "Kill",
+    "Debug",
+    "Sleep",
+    "Time",
+    "Delayed insert",
+    "Daemon",
+    "Error",
+    "Com_multi",
+    "clone",
+    "Connect Out",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Table Dump",
+    "Register Slave",
+    "Register Replica",
+    "Group Replication Data Stream subscription",
+    "Subscribe Group Replication Stream",
+];
 
 /// Whether it is one of the three lines that a server writes when it opens a log.
 pub(super) fn is_header(line: &[u8]) -> bool {
@@ -56,15 +87,40 @@ pub(super) fn is_header(line: &[u8]) -> bool {
         || (line.starts_with(b"Time") && has(b"Id Command"))
 }
 
+/// What a command says of its session, unless it is a statement.
+fn event_of_command(command: &str, at_us: i64) -> Option<LogEvent<'static>> {
+    Some(match &*command.to_ascii_lowercase() {
+        "connect" => LogEvent::Connected { at_us },
+        "quit" => LogEvent::Disconnected { at_us },
+        "change user" | "reset connection" => LogEvent::Reset,
+        _ => return None,
+    })
+}
+
+fn statement(at_us: i64, duration_us: Option<u64>, text: &str) -> LogEvent<'_> {
+    LogEvent::Statement {
+        at_us,
+        duration_us,
+        text,
+        values: None,
+        is_named: false,
+    }
+}
+
 /// Returns the number of records that are none of this format, such as the rest of one in a log before this one.
-pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
-    let mut records = Records::new(input);
+pub(super) fn read_general(
+    records: &mut Records<impl BufRead>,
+    take: &mut TakeEvent<'_>,
+) -> io::Result<u64> {
     let (mut last_us, mut unreadable) = (0, 0);
     // The sessions whose last statement was EXECUTE, which the server logs once more with its values.
     let mut executes: HashSet<String> = HashSet::new();
     let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
     while records.next_until(begins)? {
-        let text = String::from_utf8_lossy(&records.record);
+        if records.is_cut_off() {
+            continue;
+        }
+        let text = decode(&records.record);
         let Some((time_us, session, command, argument)) = general_line(&text) else {
             unreadable += u64::from(!is_header(&records.record));
             continue;
@@ -82,19 +138,12 @@ pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io:
                 executes.insert(session.to_owned());
             }
         }
-        let event = match command {
-            "Query" | "Execute" => LogEvent::Statement {
-                at_us,
-                duration_us: None,
-                text: argument.trim_end_matches('\n'),
-                values: None,
-                is_named: false,
-            },
-            "Connect" => LogEvent::Connected { at_us },
-            "Quit" => LogEvent::Disconnected { at_us },
-            _ => continue,
-        };
-        take(session, event)?;
+        if matches!(command, "Query" | "Execute") {
+            let text = argument.trim_end_matches(['\r', '\n']);
+            take(session, statement(at_us, None, text))?;
+        } else if let Some(event) = event_of_command(command, at_us) {
+            take(session, event)?;
+        }
     }
     Ok(unreadable)
 }
@@ -106,8 +155,10 @@ fn attribute<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Returns the number of statements without a time, a duration or a session.
-pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
-    let mut records = Records::new(input);
+pub(super) fn read_slow(
+    records: &mut Records<impl BufRead>,
+    take: &mut TakeEvent<'_>,
+) -> io::Result<u64> {
     let (mut last_us, mut unreadable) = (None, 0);
     // A record begins with its first line of attributes.
     let is_first = |line: &[u8]| {
@@ -115,7 +166,10 @@ pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Re
     };
     let mut attributes = String::new();
     while records.next_until(is_first)? {
-        let record = String::from_utf8_lossy(&records.record);
+        if records.is_cut_off() {
+            continue;
+        }
+        let record = decode(&records.record);
         if record.starts_with("# Time: ") && !record.contains("\n# ") {
             // The attributes follow in a record that begins with the user.
             attributes = record.into_owned();
@@ -123,44 +177,48 @@ pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Re
         }
         let whole = std::mem::take(&mut attributes) + &record;
         match slow_record(&whole, &mut last_us) {
-            Some((session, event)) => take(&session, event.as_event())?,
+            Some(SlowRecord {
+                session,
+                ended_us,
+                duration_us,
+                text,
+            }) => {
+                let event = match text.strip_prefix(ADMINISTRATOR_COMMAND) {
+                    Some(command) => event_of_command(command.trim(), ended_us),
+                    None => {
+                        let at_us = ended_us - duration_us as i64;
+                        Some(statement(at_us, Some(duration_us), text))
+                    }
+                };
+                event.map_or(Ok(()), |event| take(session, event))?;
+            }
             None => {
-                // Commands without a text, such as `Quit`, are a comment.
-                let has_statement = whole.contains("\n# Query_time: ")
-                    && !whole.contains("\n# administrator command");
-                unreadable += u64::from(has_statement);
+                let is_statement = !whole.contains(ADMINISTRATOR_COMMAND);
+                unreadable += u64::from(is_statement && whole.contains("\n# Query_time: "));
             }
         }
     }
     Ok(unreadable)
 }
 
-/// A statement of the slow query log.
-struct SlowStatement {
-    at_us: i64,
-    duration_us: u64,
-    text: String,
-}
+/// What stands before the name of a command without a text.
+const ADMINISTRATOR_COMMAND: &str = "# administrator command: ";
 
-impl SlowStatement {
-    fn as_event(&self) -> LogEvent<'_> {
-        LogEvent::Statement {
-            at_us: self.at_us,
-            duration_us: Some(self.duration_us),
-            text: &self.text,
-            values: None,
-            is_named: false,
-        }
-    }
+/// A record of the slow query log.
+struct SlowRecord<'a> {
+    session: &'a str,
+    ended_us: i64,
+    duration_us: u64,
+    text: &'a str,
 }
 
 /// The latest time that MySQL has, in the year 3001; beyond it a number is no time.
 const EPOCH_S_MAX: f64 = 32_536_771_199.0;
 
-/// The session and the statement of a record. `last_us`: when the record before it ended; MariaDB writes a time only when
-/// the second changes.
-fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowStatement)> {
-    let is_attribute = |line: &&str| line.starts_with("# ");
+/// `last_us`: when the record before it ended; MariaDB writes a time only when the second changes.
+fn slow_record<'a>(record: &'a str, last_us: &mut Option<i64>) -> Option<SlowRecord<'a>> {
+    let is_attribute =
+        |line: &&str| line.starts_with("# ") && !line.starts_with(ADMINISTRATOR_COMMAND);
     let end = record
         .split_inclusive('\n')
         .take_while(is_attribute)
@@ -173,19 +231,22 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
     let duration_s: f64 = attribute(lines, "Query_time: ")?.parse().ok()?;
     let duration_us = duration_us(duration_s * 1e6)?;
     let session = attribute(lines, "Thread_id: ").or_else(|| attribute(lines, " Id: "))?;
-    let mut statement = text;
-    let mut began_us = None;
+    let (mut statement, mut began_us) = (text, None);
     loop {
-        let line = statement.lines().next()?;
+        let line = statement.split_inclusive('\n').next()?;
         let lower = line.get(..14).unwrap_or(line).to_ascii_lowercase();
         if lower == "set timestamp=" {
-            let seconds = line[14..].trim_end_matches(';').parse::<f64>().ok();
+            let seconds = line[14..]
+                .trim_end()
+                .trim_end_matches(';')
+                .parse::<f64>()
+                .ok();
             let seconds = seconds.filter(|seconds| (0.0..=EPOCH_S_MAX).contains(seconds));
             began_us = seconds.map(|seconds| (seconds * 1e6) as i64);
-        } else if !(lower.starts_with("use ") && line.ends_with(';')) {
+        } else if !(lower.starts_with("use ") && line.trim_end().ends_with(';')) {
             break;
         }
-        statement = statement.get(line.len() + 1..)?;
+        statement = &statement[line.len()..];
     }
     let ended_us = match (*last_us, began_us) {
         (Some(ended_us), _) => ended_us,
@@ -193,15 +254,12 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
         (None, None) => return None,
     };
     let text = statement.trim_end().trim_end_matches(';');
-    if text.is_empty() || text.starts_with("# administrator command") {
-        return None;
-    }
-    let statement = SlowStatement {
-        at_us: ended_us - duration_us as i64,
+    (!text.is_empty()).then_some(SlowRecord {
+        session,
+        ended_us,
         duration_us,
-        text: text.to_owned(),
-    };
-    Some((session.to_owned(), statement))
+        text,
+    })
 }
 
 #[cfg(test)]
@@ -249,7 +307,8 @@ mod tests {
                 taken += 1;
                 Ok(())
             };
-            let unreadable = read_slow(log.as_bytes(), &mut take).expect("reads");
+            let unreadable =
+                read_slow(&mut Records::new(log.as_bytes()), &mut take).expect("reads");
             assert_eq!((taken, unreadable), expected, "{rest}");
         }
     }
@@ -266,7 +325,7 @@ mod tests {
             2026-11-29T22:57:41.000004Z\t    8 Execute\tselect 6\n\
             2026-11-29T22:57:41.000005Z\t    8 Quit\t\n";
         assert_eq!(
-            events(|take| read_general(mysql.as_bytes(), take)),
+            events(|take| read_general(&mut Records::new(mysql.as_bytes()), take)),
             [
                 "8 Connected",
                 "8 41000002 None select 1,\n2",
@@ -278,7 +337,7 @@ mod tests {
         let mariadb = "mariadbd, Version: 10.11.19 (x). started with:\nTime\t\t    Id Command\tArgument\n261129 22:57:41\t     8 Connect\troot@localhost on test using Socket\n\
             \t\t     8 Query\tselect 1\n261129 22:57:42\t     8 Quit\t\n";
         assert_eq!(
-            events(|take| read_general(mariadb.as_bytes(), take)),
+            events(|take| read_general(&mut Records::new(mariadb.as_bytes()), take)),
             ["8 Connected", "8 41000000 None select 1", "8 Disconnected"]
         );
     }
@@ -292,8 +351,8 @@ mod tests {
             # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n\
             SET timestamp=1796000000;\n# administrator command: Quit;\n";
         assert_eq!(
-            events(|take| read_slow(mysql.as_bytes(), take)),
-            ["12 41250000 Some(250000) select 1,\n2"]
+            events(|take| read_slow(&mut Records::new(mysql.as_bytes()), take)),
+            ["12 41250000 Some(250000) select 1,\n2", "12 Disconnected"]
         );
         let mariadb = "# Time: 261129 22:57:41\n# User@Host: root[root] @ localhost []\n\
             # Thread_id: 8  Schema: test  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.0  Rows_sent: 1\n\
@@ -301,7 +360,7 @@ mod tests {
             # User@Host: root[root] @ localhost []\n# Thread_id: 9  Schema:   QC_hit: No\n\
             # Query_time: 0.000300  Lock_time: 0.0  Rows_sent: 1\nSET timestamp=1796000000;\nselect 2;\n";
         assert_eq!(
-            events(|take| read_slow(mariadb.as_bytes(), take)),
+            events(|take| read_slow(&mut Records::new(mariadb.as_bytes()), take)),
             [
                 "8 40999900 Some(100) select 1",
                 "9 40999700 Some(300) select 2"

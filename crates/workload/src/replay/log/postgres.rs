@@ -4,6 +4,7 @@
 //! `log_statement = all` when it begins, and with `log_duration` its duration in a record of its own. In the extended
 //! protocol, parsing and binding have records of their own, and the parameters are in the detail.
 
+use super::super::raw_bytes::decode;
 use super::super::recorder::LogEvent;
 use super::{Records, TakeEvent, clock, duration_us};
 use serde::Deserialize;
@@ -41,11 +42,13 @@ struct Record<'a> {
 }
 
 /// Returns the number of records without a time, which are no records of this format.
-pub(super) fn read_csv(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
-    let mut records = Records::new(input);
+pub(super) fn read_csv(
+    records: &mut Records<impl BufRead>,
+    take: &mut TakeEvent<'_>,
+) -> io::Result<u64> {
     let mut unreadable = 0;
     while records.next_quoted()? {
-        let text = String::from_utf8_lossy(&records.record);
+        let text = decode(&records.record);
         let fields = split_csv(text.trim_end_matches(['\n', '\r']));
         let field = |index: usize| fields.get(index).cloned().unwrap_or_default();
         let record = Record {
@@ -63,11 +66,13 @@ pub(super) fn read_csv(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Res
 }
 
 /// Returns the number of lines that are no records, such as one that is cut off.
-pub(super) fn read_json(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<u64> {
-    let mut records = Records::new(input);
+pub(super) fn read_json(
+    records: &mut Records<impl BufRead>,
+    take: &mut TakeEvent<'_>,
+) -> io::Result<u64> {
     let mut unreadable = 0;
     while records.next_until(|_| true)? {
-        let text = String::from_utf8_lossy(&records.record);
+        let text = decode(&records.record);
         let is_readable = match serde_json::from_str::<Record<'_>>(&text) {
             Ok(record) => take_record(&record, take)?,
             Err(_) => false,

@@ -1,5 +1,7 @@
 //! SessionRecording logs and reading the recordings, without a server.
 
+mod logs;
+
 use super::file::{Execution, Index, SessionReader, SessionRecording, SessionWriter};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
@@ -443,7 +445,7 @@ fn peak_of(statements: usize, out: &Path) -> usize {
     let file = std::fs::File::create(out).expect("a file");
     let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true)
         .expect("writable")
-        .with_buffered_max(1 << 20);
+        .with_limits(1 << 20, 1000);
     let before = allocated_bytes();
     let mut peak = 0;
     let mut text = String::new();

@@ -4,16 +4,20 @@
 //! sentence for every guess. Must never: put a value of the server into the script; only the queries of the samples are
 //! written.
 
+mod queries;
+mod types;
+mod values;
+
+pub(super) use types::literal;
+
 use super::catalog::{Catalog, Column, Table};
 use super::first_free;
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
-use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
+use queries::sample_name;
+use types::is_number;
 
-const SAMPLE_ROWS: u64 = 10_000;
-/// A table of up to this many rows is read whole to choose the rows of a sample.
-const WHOLE_ROWS_MAX: u64 = 10 * SAMPLE_ROWS;
 /// Rows in a range whose statement returns an aggregate.
 const AGGREGATED_ROWS: u64 = 100;
 /// The most rows in a range, an array or a limit.
@@ -281,252 +285,6 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn new_key(&mut self, table: &TableName, column: &Column) -> Result<String, ControlError> {
-        let name = &column.name;
-        if !is_integer(&column.data_type) {
-            return Ok(match (&*column.data_type, self.catalog.dialect) {
-                ("uuid", SqlDialect::PostgreSql) => {
-                    self.guess(format!("{name} of a new row: a random uuid"));
-                    "gen_random_uuid()".to_owned()
-                }
-                ("uniqueidentifier", _) => {
-                    self.guess(format!("{name} of a new row: a random uuid"));
-                    "NEWID()".to_owned()
-                }
-                _ => self.set(
-                    &column.bare_name,
-                    "random(1, 9000000000000000)",
-                    "a random number for a new key",
-                ),
-            });
-        }
-        let greatest = format!(
-            "SELECT {OWN_STATEMENT} max({name}) AS {OWN_COLUMN} FROM {}",
-            table.text
-        );
-        let greatest = match self.catalog.control.query_value(&greatest) {
-            Err(ControlError::Statement(error)) if !error.is_fatal() => {
-                self.guess(format!(
-                    "the greatest {name} of {} could not be read, so new keys begin at 1 and may exist",
-                    table.text
-                ));
-                None
-            }
-            greatest => greatest?,
-        };
-        let greatest: i64 = greatest.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let limit = match &*column.data_type {
-            "bigint" => i64::MAX / 2,
-            "smallint" => i64::from(i16::MAX),
-            "tinyint" => i64::from(i8::MAX),
-            "mediumint" => (1 << 23) - 1,
-            _ => i64::from(i32::MAX),
-        };
-        let value = format!(
-            "random({}, {})",
-            greatest.saturating_add(1),
-            limit.max(greatest.saturating_add(1))
-        );
-        Ok(self.set(
-            &column.bare_name,
-            &value,
-            "a random number beyond the greatest, for a new key",
-        ))
-    }
-
-    /// An ordered pair of values, so far apart that the rows of a call lie between them.
-    fn range(
-        &mut self,
-        table: &TableName,
-        facts: &Table,
-        column: &Column,
-    ) -> Result<Option<String>, ControlError> {
-        let name = &column.name;
-        // Of the rows that the sample reads, so many lie in the range.
-        let read = self.share(facts);
-        let width = ((self.rows_a_call as f64 * read).round() as u64).max(1)
-            - u64::from(self.rows_a_call == 1);
-        // At least two rows of a small share are so far apart, unless they are neighbours on disk.
-        let expected = (width as f64 / read).round() as u64;
-        let is_wide = expected > self.rows_a_call + self.rows_a_call / 10;
-        let pairs = format!(
-            "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} {}",
-            table.text,
-            self.sampled(facts),
-            self.conditions(facts, vec![format!("{name} IS NOT NULL")])
-        );
-        let sql = self.limited(
-            "low, high",
-            &format!("({pairs}) pairs"),
-            "WHERE high IS NOT NULL",
-        );
-        if !self.has_rows(&sql)? {
-            return Ok(None);
-        }
-        let sample = sample_name(table, [&*column.bare_name, "range"].into_iter(), false);
-        let variable = self.new_variable(&column.bare_name);
-        self.variables.push(format!("{variable}_high"));
-        self.commands
-            .push(format!("\\sample {sample} {variable} {variable}_high\n"));
-        self.add_sample(Sample { name: sample, sql });
-        let rows = self.rows_a_call;
-        let of = if self.statement.is_aggregate {
-            "a guess, because a call returns an aggregate"
-        } else {
-            "those that a call returned"
-        };
-        let rows = if is_wide {
-            format!(
-                "about {expected} rows, or from {width} if their order on disk is that of {name}, because {:.2} % of the table are read, instead of {rows} rows",
-                100.0 * read
-            )
-        } else {
-            format!("about {rows} rows")
-        };
-        self.guess(format!(
-            "from :{variable} to :{variable}_high: {rows} of {}, {of}",
-            table.text
-        ));
-        Ok(Some(format!(":{variable}")))
-    }
-
-    /// Draws one column from a sample of its own. `None` if it has no rows. `kind`: what a row of the sample holds, if
-    /// not a value of the column.
-    fn draw(
-        &mut self,
-        table: &TableName,
-        column: &Column,
-        sql: String,
-        kind: &'static str,
-    ) -> Result<Option<String>, ControlError> {
-        if !self.has_rows(&sql)? {
-            return Ok(None);
-        }
-        let names = [&*column.bare_name, kind]
-            .into_iter()
-            .filter(|name| !name.is_empty());
-        let name = sample_name(table, names, false);
-        let variable = self.new_variable(&column.bare_name);
-        self.commands.push(format!("\\sample {name} {variable}\n"));
-        self.add_sample(Sample { name, sql });
-        let what = match kind {
-            "" => "a value".to_owned(),
-            _ => format!("{} values", self.rows_a_call),
-        };
-        self.guess(format!(
-            ":{variable}: {what} of {} in {}",
-            column.name, table.text
-        ));
-        Ok(Some(format!(":{variable}")))
-    }
-
-    fn row_query(
-        &self,
-        table: &TableName,
-        facts: &Table,
-        columns: &[Column],
-        may_be_null: bool,
-    ) -> String {
-        let mut names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-        let list = names.join(", ");
-        names.sort_unstable();
-        names.dedup();
-        let conditions = names.iter().map(|name| format!("{name} IS NOT NULL"));
-        let conditions = if may_be_null {
-            Vec::new()
-        } else {
-            conditions.collect()
-        };
-        let conditions = self.conditions(facts, conditions);
-        self.limited(
-            &list,
-            &format!("{}{}", table.text, self.sampled(facts)),
-            &conditions,
-        )
-    }
-
-    fn array_query(&self, table: &TableName, facts: &Table, column: &Column) -> String {
-        let (name, following) = (&column.name, self.rows_a_call - 1);
-        let arrays = format!(
-            "SELECT array_agg({name}) OVER (ROWS BETWEEN CURRENT ROW AND {following} FOLLOWING)::text AS list \
-             FROM (SELECT {name} FROM {}{} WHERE {name} IS NOT NULL ORDER BY random() LIMIT {SAMPLE_ROWS}) drawn",
-            table.text,
-            self.sampled(facts)
-        );
-        self.limited("list", &format!("({arrays}) arrays"), "")
-    }
-
-    /// The query for random rows.
-    fn limited(&self, columns: &str, from: &str, conditions: &str) -> String {
-        match self.catalog.dialect {
-            SqlDialect::PostgreSql => format!(
-                "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY random() LIMIT {SAMPLE_ROWS}"
-            ),
-            SqlDialect::MySql => format!(
-                "SELECT {OWN_STATEMENT} {columns}, 1 AS {OWN_COLUMN} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
-            ),
-            SqlDialect::TransactSql => format!(
-                "SELECT {OWN_STATEMENT} TOP {SAMPLE_ROWS} {columns} FROM {from} {conditions} ORDER BY NEWID()"
-            ),
-        }
-    }
-
-    /// A WHERE clause, which on MySQL takes a part of a large table, so that only this part is sorted.
-    fn conditions(&self, facts: &Table, mut conditions: Vec<String>) -> String {
-        let share = self.share(facts);
-        if self.catalog.dialect == SqlDialect::MySql && share < 1.0 {
-            conditions.push(format!("rand() < {share:.8}"));
-        }
-        if conditions.is_empty() {
-            String::new()
-        } else {
-            format!("WHERE {}", conditions.join(" AND "))
-        }
-    }
-
-    /// What lets the server read a part of a large table.
-    fn sampled(&self, facts: &Table) -> String {
-        let percent = 100.0 * self.share(facts);
-        match self.catalog.dialect {
-            _ if percent >= 100.0 => String::new(),
-            SqlDialect::PostgreSql => format!(" TABLESAMPLE SYSTEM ({percent:.6})"),
-            SqlDialect::TransactSql => format!(" TABLESAMPLE ({percent:.6} PERCENT)"),
-            SqlDialect::MySql => String::new(),
-        }
-    }
-
-    /// The share of a table's rows that a sample reads.
-    fn share(&self, facts: &Table) -> f64 {
-        if facts.can_sample && facts.rows > WHOLE_ROWS_MAX {
-            WHOLE_ROWS_MAX as f64 / facts.rows as f64
-        } else {
-            1.0
-        }
-    }
-
-    fn add_sample(&mut self, sample: Sample) {
-        if !self.transaction.samples.contains(&sample) {
-            self.transaction.samples.push(sample);
-        }
-    }
-
-    fn has_rows(&mut self, sql: &str) -> Result<bool, ControlError> {
-        if self
-            .transaction
-            .samples
-            .iter()
-            .any(|sample| sample.sql == sql)
-        {
-            return Ok(true);
-        }
-        match self.catalog.control.query(sql) {
-            Ok(rows) => Ok(!rows.is_empty()),
-            // A right is missing, or the name is not of a table.
-            Err(ControlError::Statement(error)) if !error.is_fatal() => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
     fn set(&mut self, name: &str, value: &str, why: &str) -> String {
         let variable = self.new_variable(name);
         self.commands.push(format!("\\set {variable} {value}\n"));
@@ -575,38 +333,6 @@ impl Builder<'_, '_> {
     }
 }
 
-pub(super) fn literal(data_type: &str, dialect: SqlDialect) -> &'static str {
-    match data_type {
-        "boolean" => "true",
-        // `INTERVAL 1 DAY`
-        "interval" if dialect == SqlDialect::MySql => "1",
-        "interval" => "'1 day'",
-        "extract" => "'epoch'",
-        "time" | "time without time zone" => "'12:00:00'",
-        "uuid" => "'00000000-0000-0000-0000-000000000000'",
-        "json" | "jsonb" => "'{}'",
-        kind if kind.starts_with("timestamp") || kind.starts_with("date") => "'2000-01-01'",
-        kind if kind.ends_with("[]") => "'{}'",
-        _ => "''",
-    }
-}
-
-fn sample_name<'a>(
-    table: &TableName,
-    columns: impl Iterator<Item = &'a str>,
-    is_written: bool,
-) -> String {
-    let mut name = word(&table.text).trim_matches('_').to_owned();
-    for column in columns {
-        name = format!("{name}_{}", word(column));
-    }
-    if is_written {
-        format!("{name}_written")
-    } else {
-        name
-    }
-}
-
 /// A name of letters, digits and underscores.
 fn word(name: &str) -> String {
     let letters = name.chars().map(|letter| match letter {
@@ -614,19 +340,4 @@ fn word(name: &str) -> String {
         _ => '_',
     });
     letters.collect()
-}
-
-fn is_integer(data_type: &str) -> bool {
-    matches!(
-        data_type,
-        "integer" | "int" | "bigint" | "smallint" | "tinyint" | "mediumint"
-    )
-}
-
-fn is_number(data_type: &str) -> bool {
-    is_integer(data_type)
-        || matches!(
-            data_type,
-            "numeric" | "decimal" | "double precision" | "double" | "real" | "float" | "money"
-        )
 }

@@ -1,0 +1,167 @@
+//! A session while its log is read.
+
+use super::super::file::RecordedSession;
+use super::super::statements::{StatementEffect, effect, is_alone};
+use prony_document::SqlDialect;
+use std::collections::HashSet;
+
+/// A statement that waits for its duration.
+pub(super) struct Waiting {
+    pub at_us: i64,
+    pub text: String,
+    pub values: Option<Vec<Option<String>>>,
+    pub is_named: bool,
+}
+
+/// A session while the log is read.
+#[derive(Default)]
+pub(super) struct OpenSession {
+    pub recorded: RecordedSession,
+    /// Whether the file has a part of it already.
+    pub is_later_part: bool,
+    /// When the last statement that was written began.
+    pub previous_us: u64,
+    pub waiting: Option<Box<Waiting>>,
+    /// When the first step of the next statement began, and what the steps took.
+    pub steps: Option<(i64, u64)>,
+    /// Whole transactions that are not in the file.
+    pub chunk: Vec<u8>,
+    /// The statements of the transaction that has not ended.
+    pub transaction: Vec<u8>,
+    /// When the statement before that transaction began.
+    pub before_us: u64,
+    pub executions: u64,
+    /// The statements of the transaction, by which it is of a kind.
+    pub shape: Vec<usize>,
+    /// Whether the session was reset before the transaction.
+    pub is_reset: bool,
+    pub is_in_block: bool,
+    /// Whether a statement of the block failed, so that PostgreSQL rolls it back at its end.
+    pub has_failed_block: bool,
+    /// Whether statements begin transactions by themselves: MySQL's autocommit is off.
+    pub is_manual: bool,
+    /// What it has prepared by texts.
+    pub prepared: HashSet<Box<str>>,
+}
+
+impl OpenSession {
+    /// Whether nothing is lost if its next statements are recorded as another part of it.
+    pub fn can_be_parted(&self) -> bool {
+        let is_between = self.executions == 0 && !self.is_in_block && !self.is_reset;
+        let waits = self.waiting.is_some() || self.steps.is_some();
+        is_between && !waits && !self.is_manual && self.prepared.is_empty()
+    }
+
+    /// Makes it as a new session is.
+    pub fn reset(&mut self) {
+        self.is_reset = self.recorded.transactions > 0;
+        self.steps = None;
+        self.has_failed_block = false;
+        self.is_manual = false;
+        self.prepared.clear();
+    }
+
+    pub fn add_step(&mut self, at_us: i64, duration_us: u64) {
+        let (_, sum_us) = self.steps.get_or_insert((at_us, 0));
+        *sum_us = sum_us.saturating_add(duration_us);
+    }
+
+    /// Notes that a statement failed, which ends what a block of PostgreSQL can commit.
+    pub fn note_failure(&mut self, dialect: SqlDialect) {
+        self.has_failed_block |= self.is_in_block && dialect == SqlDialect::PostgreSql;
+    }
+
+    /// Notes what a statement makes of the session's transaction block.
+    pub fn follow_block(
+        &mut self,
+        known: StatementEffect,
+        text: &str,
+        has_failed: bool,
+        dialect: SqlDialect,
+    ) {
+        if has_failed {
+            // A COMMIT that fails rolls back.
+            let has_ended = known.leaves_block == Some(false) && is_alone(text, dialect);
+            self.is_in_block &= !has_ended;
+            self.note_failure(dialect);
+        } else if let Some(is_in_block) = known.leaves_block {
+            self.is_in_block = is_in_block;
+        } else if known.sets_autocommit.is_some() {
+            // Texts that differ in a literal share what is known of them.
+            let own = effect(text, dialect);
+            self.is_manual = own.sets_autocommit == Some(false);
+            self.is_in_block &= self.is_manual;
+        } else {
+            self.is_in_block |= self.is_manual;
+            self.has_failed_block &= !known.restores_savepoint;
+        }
+        self.has_failed_block &= self.is_in_block && (has_failed || known.leaves_block.is_none());
+    }
+
+    /// Whether a statement of PostgreSQL drops a prepared statement that the session has not prepared by a text: a driver
+    /// prepared it by the protocol, under a name that a replay does not give it. Notes what is prepared by texts.
+    pub fn drops_statement_of_driver(&mut self, text: &str) -> bool {
+        let mut words = text.trim_start().split_whitespace();
+        let verb = words.next().unwrap_or_default();
+        if verb.eq_ignore_ascii_case("prepare") {
+            if let Some(name) = words.next() {
+                self.prepared.insert(statement_name(name));
+            }
+            return false;
+        }
+        if !verb.eq_ignore_ascii_case("deallocate") {
+            if verb.eq_ignore_ascii_case("discard") {
+                self.prepared.clear();
+            }
+            return false;
+        }
+        let is_noise = |word: &&str| word.eq_ignore_ascii_case("prepare");
+        let Some(name) = words.find(|word| !is_noise(word)) else {
+            return false;
+        };
+        if name.trim_end_matches(';').eq_ignore_ascii_case("all") {
+            self.prepared.clear();
+            return false;
+        }
+        // More after it is another statement.
+        words.next().is_none() && !self.prepared.remove(&statement_name(name))
+    }
+}
+
+/// The name of a prepared statement as the server keeps it.
+fn statement_name(word: &str) -> Box<str> {
+    let word = word.split(['(', ';']).next().unwrap_or_default();
+    match word.strip_prefix('"') {
+        Some(quoted) => quoted.trim_end_matches('"').into(),
+        None => word.to_lowercase().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_text_has_prepared_is_dropped_by_a_text() {
+        let mut session = OpenSession::default();
+        for (text, is_of_driver) in [
+            ("DEALLOCATE \"S_1\"", true),
+            ("deallocate pdo_stmt_00000001;", true),
+            ("PREPARE Q(int) AS SELECT $1", false),
+            ("DEALLOCATE PREPARE q", false),
+            // Dropped already: the server refused it.
+            ("DEALLOCATE q", true),
+            ("PREPARE \"Q r\" AS SELECT 1", false),
+            ("DEALLOCATE ALL", false),
+            ("SELECT 'deallocate a'", false),
+            ("DEALLOCATE a; DELETE FROM t", false),
+        ] {
+            assert_eq!(
+                session.drops_statement_of_driver(text),
+                is_of_driver,
+                "{text}"
+            );
+        }
+        assert!(session.prepared.is_empty());
+    }
+}
