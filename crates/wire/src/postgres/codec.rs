@@ -121,7 +121,7 @@ impl Codec {
         out.extend_from_slice(SYNC);
     }
 
-    /// How many results the request has at least, unless it fails: one for each execution, or for a text.
+    /// How many results the request has at least, unless it fails: one, if anything is executed.
     pub fn results(&self) -> u32 {
         self.results
     }
@@ -170,7 +170,7 @@ impl Codec {
             put_parse(out, name, statement);
             self.unanswered_parses.extend(name);
         }
-        self.results += 1;
+        self.results = 1;
         self.put_bind(
             name,
             values,
