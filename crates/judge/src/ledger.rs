@@ -47,7 +47,8 @@ pub fn lost_by_ledger(run: &Run) -> Option<u64> {
 }
 
 /// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
-/// recovery point objective (RPO) allows to lose. Between machines, their clocks may differ. `None` if nothing was lost before an outage, or its time is not known.
+/// recovery point objective (RPO) allows to lose. Between machines, their clocks may differ. `None` if nothing was lost
+/// before an outage, or its time is not known.
 pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     let account = run.ledger.as_ref()?;
     let first = account.first_lost.first()?;
@@ -69,7 +70,6 @@ pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     (most_s > 0.0).then_some([(soonest_s - first.by_s? - clock_bound_s).max(0.0), most_s])
 }
 
-/// A lost commit and its time.
 fn lost_commit(commit: &LostCommit) -> String {
     let time = commit.after_s.zip(commit.by_s);
     let time = time.map_or(String::new(), |(after_s, by_s)| {

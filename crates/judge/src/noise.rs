@@ -80,7 +80,6 @@ pub fn is_invalid_by_others_only(run: &Run) -> bool {
         && invalid.all(|check| is_of_others(&check.id) || VARIATION.contains(&&*check.id))
 }
 
-/// Whether a check finds work of others.
 pub(crate) fn is_of_others(check: &str) -> bool {
     OTHERS.contains(&check)
 }
@@ -102,8 +101,8 @@ pub(crate) fn client_cpu_ns(run: &Run) -> Option<f64> {
     (us > 0.0).then_some(us * 1e3)
 }
 
-/// Replaces the readings of the server by one for the whole window, with what comparisons of CPU time and noise read, and the most
-/// connections.
+/// Replaces the readings of the server by one for the whole window, with what comparisons of CPU time and noise read, and
+/// the most connections.
 pub fn condense_readings(run: &mut Run) {
     if observed(run).is_none() {
         return;

@@ -1,17 +1,16 @@
-//! A Run with its JSON text, and the label and note that its store keeps beside it. Must never: contain a Run that differs from the text, except in checks.
+//! A Run with its JSON text, and the label and note that its store keeps beside it. Must never: contain a Run that differs
+//! from the text, except in checks.
 
 use super::embedded::EmbeddedText;
 use prony_store::{Annotation, DocumentError, Run, parse_document};
 use std::io;
 
-/// A document of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The Run parsed from the text; checks are added if it has none.
     pub run: Run,
     /// The JSON text, as the store writes it.
     pub json: EmbeddedText,
-    /// Its label and note.
     pub annotation: Annotation,
 }
 

@@ -72,7 +72,6 @@ fn done(run: &Run) -> String {
     }
 }
 
-/// What the server showed by itself.
 fn server_events(run: &Run) -> String {
     let observed = run.observed.iter().flat_map(|observed| &observed.events);
     let changes =
@@ -227,7 +226,6 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     text
 }
 
-/// The server and its position in the log.
 fn position_text(position: &BTreeMap<String, String>) -> String {
     let first = ["server", "role"];
     let leading = first.iter().filter_map(|name| position.get(*name).cloned());

@@ -1,7 +1,7 @@
 //! What the steps of a search say together.
 //!
-//! In: steps with a rate and a verdict. Out: the highest rate that passes and the lowest that fails, where between them the answer
-//! is, and whether they contradict each other. Must never: let one disturbed step decide against the others.
+//! In: steps with a rate and a verdict. Out: the highest rate that passes and the lowest that fails, where between them
+//! the answer is, and whether they contradict each other. Must never: let one disturbed step decide against the others.
 
 use super::estimate::{Ceiling, MAX_EXCESS, crossing};
 use super::{Capacity, CapacityState, NextStep, RateVerdict, is_narrow};
@@ -10,7 +10,6 @@ use prony_store::AnswerVerdict;
 /// Steps at one rate after which it is not measured again.
 pub const MAX_STEPS_AT_RATE: usize = 3;
 
-/// The steps at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     pub rate: f64,
@@ -34,7 +33,6 @@ impl Level {
     }
 }
 
-/// The bounds that the levels give.
 pub struct Bounds<'a> {
     pub steps: &'a [RateVerdict],
     pub levels: Vec<Level>,

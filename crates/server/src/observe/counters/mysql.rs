@@ -64,10 +64,11 @@ const MYSQL_PROGRAMS: &str = " LEFT JOIN (SELECT PROCESSLIST_ID, MAX(ATTR_VALUE)
 const OWN_PROGRAM: &str = "COALESCE((SELECT MAX(ATTR_VALUE) FROM performance_schema.session_connect_attrs \
      WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = CONNECTION_ID()), '')";
 
-/// A query for client threads by who they are, from a table whose columns have this prefix. `program` and `own_program` are
-/// those of the thread and of this session; MariaDB does not show them. `between_statements` is the condition of idle threads that count as busy, because they had a statement in the last 20 ms: clients with short
-/// statements are idle in most readings, because the server works for them only for a part of each round trip. Threads of
-/// replication and of the server itself are no clients.
+/// A query for client threads by who they are, from a table whose columns have this prefix. `program` and `own_program`
+/// are those of the thread and of this session; MariaDB does not show them. `between_statements` is the condition of idle
+/// threads that count as busy, because they had a statement in the last 20 ms: clients with short statements are idle in
+/// most readings, because the server works for them only for a part of each round trip. Threads of replication and of the
+/// server itself are no clients.
 fn session_groups_query(
     table: &str,
     prefix: &str,
@@ -103,9 +104,6 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
 const SECONDS_BEHIND_COLUMN: usize = 32;
 
 /// The counter queries. Adds the values that this user may not see, or that the server does not record, to the missing ones.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let product = reader.control.product();
     let no_program = ("''", "''");
