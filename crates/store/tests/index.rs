@@ -74,7 +74,7 @@ fn an_index_of_another_form_is_replaced() {
 /// A listing opens no document that the index knows: what somebody wrote into the index would be shown.
 #[test]
 fn rows_that_somebody_edited_are_read_again_from_their_documents() {
-    let folder = Folder::new("forged-index");
+    let folder = Folder::new();
     let store = folder.store();
     stored(&store, |run| run.workload.name = "honest".into());
     let index = folder.path().join("index.jsonl");
