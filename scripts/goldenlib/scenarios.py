@@ -13,7 +13,7 @@ from versuslib.session import print_progress
 from .cases import Case
 
 SCALE = 2
-SECONDS = 3
+SECONDS = 2
 DATABASE = "pgbench"
 # The options that are changed in a guide's command line.
 DURATION = re.compile(r"(?P<name>--time=|-T )\d+")
@@ -199,10 +199,10 @@ def run_all(server, tool):
 def test():
     """Only large numbers change, and each check detects its error."""
     assert scaled_down("-n -T 120 -c 240 -j 240 -D scale=50000 -D range=100000000", "h") == (
-        *"-n -T 3 -c 30 -j 30 -D scale=2 -D range=4000".split(),
+        *f"-n -T {SECONDS} -c 30 -j 30 -D scale=2 -D range=4000".split(),
     )
-    arguments = ("-n", "-P", "1", "-c", "4", "-T", "3")
-    out = "number of clients: 4\nduration: 3 s\nnumber of transactions actually processed: 9\ntps = 3.1 (x)\n"
+    arguments = ("-n", "-P", "1", "-c", "4", "-T", str(SECONDS))
+    out = f"number of clients: 4\nduration: {SECONDS} s\nnumber of transactions actually processed: 9\ntps = 3.1 (x)\n"
     result = {"status": 0, "stdout": out, "stderr": "progress: 1.0 s, 3.0 tps, lat 1.0 ms stddev 0\n"}
     assert problems(arguments, result, 1, 10) == []
     assert problems(arguments, result, 1, 9) == ["8 rows of history for 9 transactions"]

@@ -154,7 +154,7 @@ def measured(args, measure, chosen, *options):
 
     with tempfile.TemporaryDirectory() as folder:
         raw = pathlib.Path(folder, "raw.json")
-        words = "--pairs 1 --seconds 2 --scale 1 --shared-buffers 32MB --memory-clients 3 --warehouses 1 --memory-warehouses 1,2".split()
+        words = "--pairs 1 --seconds 1 --scale 1 --shared-buffers 32MB --memory-clients 3 --warehouses 1 --memory-warehouses 1,2".split()
         words += ["--jobs-warehouses", "1", "--jobs-rows", "100", "--raw", str(raw), "--cases", ",".join(chosen)]
         words += ["--prony", args.prony, "--canned", args.canned, *options]
         with mock.patch("tempfile.mkdtemp", recorded_folder), contextlib.redirect_stdout(out):

@@ -1,8 +1,8 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
 use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
-    total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
+    stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A NATS server of this user.
 pub struct NatsServer {
@@ -227,11 +227,17 @@ fn two_agents_of_one_name_are_refused() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let name = server.agent("vm1");
     let _agents = start_agents(&bench, &[&name, &name], &[]);
-    // Both must be there when the call comes.
-    std::thread::sleep(Duration::from_secs(2));
-    let output = execute(&bench, command(&bench, &[name], SHORT_RUN));
-    assert!(!output.status.success());
-    stderr_text(&output).assert_contains("two agents have its name");
+    let started = Instant::now();
+    loop {
+        let agents = std::slice::from_ref(&name);
+        let output = execute(&bench, command(&bench, agents, SHORT_RUN));
+        if !output.status.success() {
+            stderr_text(&output).assert_contains("two agents have its name");
+            return;
+        }
+        // Only one of them was there when the call came.
+        assert!(started.elapsed() < WAIT_TIMEOUT);
+    }
 }
 
 /// The example of NATS's documentation.

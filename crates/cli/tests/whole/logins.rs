@@ -63,10 +63,7 @@ impl TlsServer {
         ok_stdout(&bench.prony("load tpcb --scale 1"));
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().run(grant);
-        let file = |name: &str, text: String| {
-            let path = bench.home.write(name, text);
-            path
-        };
+        let file = |name: &str, text: String| bench.home.write(name, text);
         TlsServer {
             ca: file("ca.pem", ca),
             same_name_ca: file("same-name-ca.pem", same_name_ca),

@@ -318,7 +318,7 @@ fn a_ledger_accounts_for_each_commit() {
     }
     let of_postgres = postgres.home.write("postgres.toml", OWN_SQL_POSTGRES);
     let of_postgres = of_postgres.display().to_string();
-    const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
+    const RUN: &str = "--clients 4 --warmup 200ms --duration 500ms --grace 30s --ledger --json";
     let on_postgres = [
         "tpcb",
         "tpcb --protocol simple",

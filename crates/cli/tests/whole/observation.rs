@@ -281,7 +281,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
     // The exporter ends after four requests, and the run continues.
     let (port, exporter) = start_exporter(4);
     let arguments = format!(
-        "run select-only --clients 2 --duration 5m --warmup 0s --server-metrics http://127.0.0.1:{port}"
+        "run select-only --clients 2 --rate 50 --duration 5m --warmup 0s --server-metrics http://127.0.0.1:{port}"
     );
     let last_busy_share = |run: &Run| {
         observation_of(run)
@@ -339,7 +339,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         &format!("postgres:{}@", bench.password),
         "watched_poor:let-me-in@",
     );
-    let arguments = "run select-only --clients 2 --duration 3s --full";
+    let arguments = "run select-only --clients 2 --rate 50 --duration 3s --full";
     let output = bench.command(arguments).args(["--url", &url]).output();
     let text = ok_stdout(&bench.assert_no_password(output.expect("it starts")));
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");

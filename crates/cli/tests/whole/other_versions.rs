@@ -64,7 +64,7 @@ fn run_oltp(bench: &TestBench, engine: &str, protocols: &[&str]) {
     for protocol in protocols {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
-        let run = run_counted(&bench, &arguments, 100);
+        let run = run_counted(bench, &arguments, 100);
         let actual = run.server.product.map(|product| product.id);
         assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
@@ -82,7 +82,7 @@ fn set_and_put_back(root: &mut Control, bench: &TestBench) {
     let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size, @@performance_schema";
     let before = root.query(sql).unwrap();
     let settings = "--setting innodb_flush_log_at_trx_commit=2 --setting sort_buffer_size=3M";
-    let found = run_counted(&bench, &format!("{run} {settings}"), 5)
+    let found = run_counted(bench, &format!("{run} {settings}"), 5)
         .server
         .settings;
     let value = |name: &str| serde_json::to_value(&found[name]).unwrap();
@@ -147,7 +147,7 @@ fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
-        let run = run_counted(&bench, &arguments, 40);
+        let run = run_counted(bench, &arguments, 40);
         assert_eq!(run.workload.setting("history_key"), history_key);
     }
     ok_stdout(&bench.prony("check tpcc"));
@@ -161,7 +161,7 @@ fn run_ycsb(bench: &TestBench) {
             let arguments = format!(
                 "ycsb -o workload={letter} --clients 2 --transactions 20 --protocol {protocol}"
             );
-            let run = run_counted(&bench, &arguments, 40);
+            let run = run_counted(bench, &arguments, 40);
             let share = run.shares.last().expect("a share");
             assert_eq!(share.count, share.total, "{arguments}");
         }
@@ -233,10 +233,11 @@ fn run_beside_others(root: &mut Control, bench: &TestBench, name: &str) {
     for bench in [bench, &rival] {
         ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
     }
-    let mut command = rival.command("run oltp_point_select --clients 4 --duration 5m --warmup 0s");
+    let arguments = "run oltp_point_select --clients 4 --rate 400";
+    let mut command = rival.command(&format!("{arguments} --duration 5m --warmup 0s"));
     command.args(["--url", &rival.url]);
     let (load, _) = start_run(command);
-    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
+    let run = parse_run(&bench.prony(&format!("{arguments} --duration 8s --json")));
     send_signal(&load, "-INT");
     load.wait_with_output().expect("it ends");
     let series = &run.observed.as_ref().expect("an observation").series;

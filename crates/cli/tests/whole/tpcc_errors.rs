@@ -159,7 +159,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
     for mode in ["procedures", "statements"] {
         let before = query_number(&mut bench.control(), orders_sql);
         let arguments = format!(
-            "run tpcc --clients 4 --home all --duration 25s --warmup 0s --mode {mode} --json"
+            "run tpcc --clients 4 --rate 50 --home all --duration 25s --warmup 0s --mode {mode} --json"
         );
         let mut command = bench.command(&arguments);
         command.args(["--url", &bench.socket_url]);

@@ -77,7 +77,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
         .ok_stdout();
-    let arguments = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
+    let arguments = "--table-size=100 --threads=3 --rate=100 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
     let mut child = spawn_piped(bench.command(arguments));
     // When the first second is reported, the connections that check and prepare the data are closed.
