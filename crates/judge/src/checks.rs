@@ -154,7 +154,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "unsteady": steady::check_unsteady {
         [Invalid] "ten equal parts of the window differ by more than 30 % of their mean"
-        [Caveat] "by more than 10 %; by more than 30 % if the plan expects an outage"
+        [Caveat] "by more than 11 %; by more than 30 % if the plan expects an outage"
     }
     "warm-up": steady::check_warm_up {
         [Invalid, Caveat, Note] "the first seconds are more than 5 % slower, which chance does not explain; by the effect on the result. Steadiness (`unsteady`, `warm-up`, `drift`, `burst`, `latency-drift`) is judged for windows of 20 s or more"

@@ -69,8 +69,9 @@ mod tests {
     use crate::sample::{observed_mut, observed_run};
     use crate::{judge_if_unjudged, judge_run, worst};
     use prony_store::{
-        GrowthReading, IndustryMetric, KindFigures, Latency, MetricName, RunState, Second,
-        SecondPhase,
+        CommitGap, EndpointFigures, ErrorCount, Event, GrowthReading, InFlight, IndustryMetric,
+        KindFigures, Latency, LedgerAccount, LostCommit, MetricName, QueryCounts, RunState, Second,
+        SecondPhase, StatementLatency,
     };
 
     /// The healthy run of ten minutes with a finding, metrics, a row over time and a count of what it added.
@@ -115,7 +116,7 @@ mod tests {
             length_s: run.measured.length_s,
             committed: all.committed,
             mean_ns: all.response.mean_ns,
-            p99_ns: Some(all.response.max_ns),
+            p99_ns: all.response.p99_ns,
             max_ns: all.response.max_ns,
             ..Second::default()
         }];
@@ -139,7 +140,6 @@ mod tests {
 
     #[test]
     fn what_somebody_edited_is_named() {
-        type Edit = fn(&mut Run);
         let edits: [(Edit, &str); 15] = [
             (
                 |run| run.checks.clear(),
@@ -216,6 +216,218 @@ mod tests {
             .checks
             .retain(|check| check.severity < Severity::Invalid);
         assert_eq!(read(&invalid).checks[1..], found);
+    }
+
+    /// Five seconds, of which one has no commit, with what a run of clients that retry, a rate and a drill have besides.
+    fn with_details() -> Run {
+        let mut run = judged();
+        run.series[0].p99_ns = Some(20_000_000);
+        run.measured.kinds[0].response.p99_ns = Some(20_000_000);
+        let row = run.series[0].clone();
+        let shares = [0.2, 0.0, 0.3, 0.3, 0.2];
+        let committed = row.committed;
+        run.series = (0..5)
+            .map(|at| Second {
+                at_s: row.at_s + 120.0 * f64::from(at),
+                length_s: 120.0,
+                committed: (committed as f64 * shares[at as usize]) as u64,
+                queries: Some(QueryCounts {
+                    reads: 10,
+                    writes: 20,
+                    others: 30,
+                    ..QueryCounts::default()
+                }),
+                server_mean_ns: Some(3.7e6),
+                ..row.clone()
+            })
+            .collect();
+        let figures = &mut run.measured;
+        figures.unfinished = 3;
+        figures.in_flight = Some(InFlight {
+            committed: 2,
+            cut_off: 1,
+            ..InFlight::default()
+        });
+        figures.queries = Some(QueryCounts {
+            reads: 50,
+            writes: 100,
+            others: 150,
+            ..QueryCounts::default()
+        });
+        let all = &mut figures.kinds[0];
+        (all.retries, all.retried, all.over_latency_limit) = (9, 5, 7);
+        run.statements = Some(vec![StatementLatency {
+            service_time_share: Some(0.9),
+            latency: all.response.clone(),
+            ..StatementLatency::default()
+        }]);
+        run.endpoints = [0.25, 0.75]
+            .map(|share| EndpointFigures {
+                tps: share * all.tps,
+                ..EndpointFigures::default()
+            })
+            .to_vec();
+        run.commit_gap = Some(CommitGap {
+            from_s: 129.0,
+            until_s: Some(250.5),
+            ..CommitGap::default()
+        });
+        run.ledger = Some(LedgerAccount {
+            acknowledged: committed,
+            ambiguous: 4,
+            ambiguous_found: 2,
+            ..LedgerAccount::default()
+        });
+        judge_run(&mut run);
+        run
+    }
+
+    fn all(run: &mut Run) -> &mut KindFigures {
+        &mut run.measured.kinds[0]
+    }
+
+    type Edit = fn(&mut Run);
+
+    /// Each edit of the run with details is named by this sentence.
+    fn assert_named(edits: &[(Edit, &str)]) {
+        let honest = with_details();
+        assert_eq!(contradiction(&honest), None);
+        for (at, (edit, expected)) in edits.iter().enumerate() {
+            let mut run = honest.clone();
+            edit(&mut run);
+            let finding = &read(&run).checks[0];
+            assert_eq!(finding.id, CONTRADICTION, "{at}");
+            assert!(finding.finding.contains(expected), "{at}: {finding:?}");
+        }
+    }
+
+    #[test]
+    fn counts_that_somebody_edited_are_named() {
+        assert_named(&[
+            (
+                |run| run.machine_mut().health.cpu_per_transaction_us = Some(0.01),
+                "cpu_per_transaction_us is 0.01, computed ",
+            ),
+            (
+                |run| {
+                    run.events.push(Event {
+                        at_s: 5.0,
+                        until_s: Some(3.0),
+                        ..Event::default()
+                    });
+                },
+                "an event is from 5 s to 3 s",
+            ),
+            (
+                |run| all(run).retried = 99,
+                "retried of all in the window is 99, of 9 that retries",
+            ),
+            (
+                |run| all(run).over_latency_limit = u64::MAX,
+                "over_latency_limit of all",
+            ),
+            (
+                |run| run.measured.unfinished = 300,
+                "unfinished in the window, by their outcomes, is 300, computed 3",
+            ),
+            (
+                |run| {
+                    run.measured.errors = vec![ErrorCount {
+                        count: 4,
+                        ..ErrorCount::default()
+                    }]
+                },
+                "failed in the window, by its errors, is 0, computed 4",
+            ),
+            (
+                |run| {
+                    let twin = run.measured.kinds[0].clone();
+                    run.measured.kinds.push(twin);
+                },
+                "all is twice in the window",
+            ),
+            (
+                |run| run.measured.queries.as_mut().unwrap().reads = 500,
+                "reads of the queries in the window, by its seconds, is 500, computed 50",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn times_that_somebody_edited_are_named() {
+        assert_named(&[
+            (
+                |run| all(run).response.p99_ns = Some(5_000_000),
+                "p99_ns of the window is 5000000, outside of what",
+            ),
+            (
+                |run| all(run).parts.as_mut().unwrap().server.mean_ns = 2e6,
+                "mean of the server time of the window is 2000000, outside",
+            ),
+            (
+                |run| all(run).response.max_ns *= 2,
+                "the longest response time of the window is in none of its seconds",
+            ),
+            (
+                |run| run.series.swap(0, 2),
+                "begins before the end of the one before it",
+            ),
+            (
+                |run| run.series[3].at_s = 1.0,
+                "the second at 1 s begins before",
+            ),
+            (
+                |run| run.commit_gap.as_mut().unwrap().until_s = Some(130.0),
+                "the longest time without a commit is 1.000 s, but seconds without one follow each other for 120.000 s",
+            ),
+            (
+                |run| run.commit_gap.as_mut().unwrap().until_s = Some(1.0),
+                "the longest time without a commit is impossible",
+            ),
+            (
+                |run| run.commit_gap.as_mut().unwrap().clients.min_s = 7.0,
+                "the longest time without a commit is impossible",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn parts_that_somebody_edited_are_named() {
+        assert_named(&[
+            (
+                |run| run.ledger.as_mut().unwrap().lost = u64::MAX,
+                "lost of the ledger is 18446744073709551615, of",
+            ),
+            (
+                |run| run.ledger.as_mut().unwrap().ambiguous_found = 5,
+                "ambiguous_found of the ledger is 5, of 4",
+            ),
+            (
+                |run| run.ledger.as_mut().unwrap().first_lost = vec![LostCommit::default()],
+                "lost by name of the ledger is 1, of 0",
+            ),
+            (
+                |run| run.statements.as_mut().unwrap()[0].service_time_share = Some(7.0),
+                "is 7 of the service time",
+            ),
+            (
+                |run| run.statements.as_mut().unwrap()[0].latency.mean_ns = 1e12,
+                "of the time of the statement",
+            ),
+            (
+                |run| run.endpoints[0].tps *= 3.0,
+                "tps, by the sum of its servers, is 16000",
+            ),
+            (
+                |run| {
+                    all(run).lag = Some(Latency {
+                        mean_ns: 9e9,
+                        ..all(run).response.clone()
+                    });
+                },
+                "percentile of the lag of all in the window is impossible",
+            ),
+        ]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
     for reading in &run.growth {
         match (reading.before, reading.after) {
             (Some(before), Some(after)) => {
-                lost += (before + reading.committed).saturating_sub(after);
+                lost += (before.saturating_add(reading.committed)).saturating_sub(after);
             }
             _ => is_complete = false,
         }

@@ -76,7 +76,7 @@ pub use steady::WarmingUp;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
-pub const RULES_VERSION: u32 = 6;
+pub const RULES_VERSION: u32 = 7;
 
 /// Judges one run. Returns its findings, the worst first and doubt before scope; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {

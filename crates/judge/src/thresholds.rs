@@ -155,8 +155,9 @@ thresholds! {
     pub const LATENCY_SECONDS_MIN_SHARE: f64 = 0.9;
     /// Coefficient of variation of the window's parts above which a result is invalid.
     pub const UNSTEADY_INVALID_CV: f64 = 0.30;
-    /// Coefficient of variation of the window's parts above which there is a caveat.
-    pub const UNSTEADY_CAVEAT_CV: f64 = 0.10;
+    /// Coefficient of variation of the window's parts above which there is a caveat: of simulated runs that only wander by
+    /// 8 %, at most 2 of 100 exceed it (`tests/simulated`).
+    pub const UNSTEADY_CAVEAT_CV: f64 = 0.11;
     /// Share of one CPU up to which the busiest thread leaves room for twice the load.
     pub const BUSY_THREAD_NOTE_SHARE: f64 = 0.50;
     /// Largest busy share of the client machine's CPUs.

@@ -6,6 +6,9 @@
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
 
+mod counts;
+mod series;
+
 use crate::run::{Figures, KindFigures, Latency, PartLatencies, Run, Second};
 use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
 use serde_json::Value;
@@ -40,16 +43,20 @@ pub fn contradictions(run: &Run) -> Vec<String> {
     ] {
         let Some(figures) = figures else { continue };
         check_phase(&mut found, name, figures);
+        counts::check_counts(&mut found, name, figures);
         // A run that was cut off may lack rows.
-        if run.state == RunState::Complete {
-            check_sums(
-                &mut found,
-                name,
-                figures,
-                run.series.iter().filter(|row| row.phase == phase),
-            );
+        let rows = run.series.iter().filter(|row| row.phase == phase);
+        if run.state == RunState::Complete && rows.clone().next().is_some() {
+            check_sums(&mut found, name, figures, rows.clone());
+            counts::check_queries(&mut found, name, figures, rows.clone());
+            series::check_bounds(&mut found, name, figures, rows);
         }
     }
+    series::check_order(&mut found, run);
+    series::check_commit_gap(&mut found, run);
+    counts::check_ledger(&mut found, run);
+    check_parts_of_load(&mut found, run);
+    check_costs_and_events(&mut found, run);
     check_metrics(&mut found, run);
     check_machines(&mut found, run);
     check_load(&mut found, run);
@@ -187,6 +194,31 @@ fn check_machines(found: &mut Contradictions, run: &Run) {
     }
 }
 
+/// The client's CPU time per transaction, and when events were.
+fn check_costs_and_events(found: &mut Contradictions, run: &Run) {
+    let committed = run.measured.all_kinds().map_or(0, |all| all.committed);
+    if let [machine] = &run.machines[..]
+        && let (Some(user_s), Some(system_s), Some(stated)) = (
+            machine.health.cpu_user_s,
+            machine.health.cpu_system_s,
+            machine.health.cpu_per_transaction_us,
+        )
+        && committed > 0
+    {
+        let computed = (user_s + system_s) * 1e6 / committed as f64;
+        found.near("cpu_per_transaction_us", stated, computed, ROUNDING);
+    }
+    let observed = run.observed.iter().flat_map(|observed| &observed.events);
+    for event in run.events.iter().chain(observed) {
+        let until_s = event.until_s.unwrap_or(event.at_s);
+        let is_possible =
+            (-MAX_S..=MAX_S).contains(&event.at_s) && (event.at_s..=MAX_S).contains(&until_s);
+        found.require(is_possible, || {
+            format!("an event is from {} s to {until_s} s", event.at_s)
+        });
+    }
+}
+
 /// The figures of a phase: sums over the kinds, rates, and times.
 fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     let Some(all) = figures.all_kinds() else {
@@ -224,6 +256,8 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
                 Some(kind.failed),
             ),
             ("time of attempts", kind.attempts.as_ref(), None),
+            ("lag", kind.lag.as_ref(), None),
+            ("time to connect", kind.connect.as_ref(), None),
             part("send wait", |parts| &parts.send_wait),
             part("server time", |parts| &parts.server),
             part("client wait", |parts| &parts.client_wait),
@@ -276,6 +310,28 @@ fn check_same(found: &mut Contradictions, of_kind: &str, only: &KindFigures, all
         let name = |figure: &str| format!("{figure} of the {time} {of_kind}");
         found.near(&name("mean_ns"), only.mean_ns, all.mean_ns, ROUNDING);
         found.equal(&name("max_ns"), only.max_ns, all.max_ns);
+    }
+}
+
+/// The figures of statements and of servers.
+fn check_parts_of_load(found: &mut Contradictions, run: &Run) {
+    for statement in run.statements.iter().flatten() {
+        let name = format!("time of the statement {}", statement.name);
+        check_latency(found, &name, &statement.latency);
+        let share = statement.service_time_share.unwrap_or_default();
+        found.require((0.0..=SHARE_MAX).contains(&share), || {
+            format!("the {name} is {share} of the service time")
+        });
+    }
+    for endpoint in &run.endpoints {
+        let name = format!("response time of {}", endpoint.address);
+        check_latency(found, &name, &endpoint.response);
+    }
+    let all = run.measured.all_kinds();
+    if let Some(all) = all.filter(|_| run.state == RunState::Complete && !run.endpoints.is_empty())
+    {
+        let sum = run.endpoints.iter().map(|endpoint| endpoint.tps).sum();
+        found.near("tps, by the sum of its servers,", all.tps, sum, BUCKET);
     }
 }
 
@@ -341,10 +397,7 @@ fn check_sums<'a>(
     figures: &Figures,
     rows: impl Iterator<Item = &'a Second> + Clone,
 ) {
-    let Some(all) = figures
-        .all_kinds()
-        .filter(|_| rows.clone().next().is_some())
-    else {
+    let Some(all) = figures.all_kinds() else {
         return;
     };
     type Count = fn(&Second) -> u64;

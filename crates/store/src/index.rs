@@ -1,8 +1,11 @@
 //! The index of stored runs, so that a listing need not read every document.
 //!
 //! In: the main figures of documents, and the size and time of their files. Out: a file with one JSON object a line. It
-//! has no information of its own: a row that is lost, broken or of another form is read again from its document.
+//! has no information of its own: a row that is lost, broken, edited or of another form is read again from its document.
 //! Processes therefore need not wait for each other; the last one to replace the file wins.
+//!
+//! A line is the digest of a row and the row. The digest shows edits, as a listing believes what a row says of a document that is not
+//! opened. It needs no secret: who computes it could as well write the document.
 
 use crate::MetricName;
 use crate::annotation::Annotation;
@@ -13,13 +16,17 @@ use crate::run::{Experiment, Run};
 use prony_document::{AnswerVerdict, RunState, Severity};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":6}";
+const FIRST_LINE: &str = "{\"prony_index\":7}";
+
+/// A larger file is not used: one that is foreign may not fit into memory. Rows have less than a kilobyte.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,14 +188,29 @@ pub(crate) fn read(path: &Path) -> HashMap<String, IndexRow> {
 
 /// The rows of an index; none if it cannot be used.
 fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
-    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
-    let file = is_file.then(|| fs::File::open(path).ok()).flatten();
+    let is_index = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+    let file = is_index.then(|| fs::File::open(path).ok()).flatten();
     let lines = file.into_iter().flat_map(|file| {
         let mut lines = BufReader::new(file).lines().map_while(Result::ok);
         let is_usable = lines.next().as_deref() == Some(FIRST_LINE);
         is_usable.then_some(lines).into_iter().flatten()
     });
-    lines.filter_map(|line| serde_json::from_str(&line).ok())
+    lines.filter_map(|line| {
+        let (stated, row) = line.split_once(' ')?;
+        let is_unchanged = digest(row.as_bytes()) == stated;
+        is_unchanged.then(|| serde_json::from_str(row).ok())?
+    })
+}
+
+/// The digest of a row, in hexadecimal.
+fn digest(row: &[u8]) -> String {
+    let digest = Sha256::new_with_prefix(FIRST_LINE)
+        .chain_update(row)
+        .finalize();
+    digest[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Replaces an index, at once for its readers.
@@ -208,8 +230,8 @@ fn write_rows<'a>(path: &Path, rows: impl IntoIterator<Item = &'a IndexRow>) -> 
     let mut out = BufWriter::new(files::create_replacing(path)?);
     writeln!(out, "{FIRST_LINE}")?;
     for row in rows {
-        serde_json::to_writer(&mut out, row)?;
-        out.write_all(b"\n")?;
+        let row = serde_json::to_string(row)?;
+        writeln!(out, "{} {row}", digest(row.as_bytes()))?;
     }
     out.flush()
 }

@@ -71,6 +71,30 @@ fn an_index_of_another_form_is_replaced() {
     assert_eq!(std::fs::read_to_string(&index).unwrap(), text);
 }
 
+/// A listing opens no document that the index knows: what somebody wrote into the index would be shown.
+#[test]
+fn rows_that_somebody_edited_are_read_again_from_their_documents() {
+    let folder = Folder::new();
+    let store = folder.store();
+    stored(&store, |run| run.workload.name = "honest".into());
+    let index = folder.path().join("index.jsonl");
+    let listed = store.list(&RunFilter::default()).unwrap();
+    let text = std::fs::read_to_string(&index).unwrap();
+    for (from, to) in [
+        ("\"honest\"", "\"forged\""),
+        ("\"is_judged\":true", "\"is_judged\":false"),
+        ("\"is_verified\":false", "\"is_verified\":true"),
+        ("\"tps\":null", "\"tps\":9.5"),
+        ("\"worst_doubt\":null", "\"worst_doubt\":\"invalid\""),
+    ] {
+        let forged = text.replacen(from, to, 1);
+        assert_ne!(forged, text, "{from}");
+        std::fs::write(&index, forged).unwrap();
+        assert_eq!(store.list(&RunFilter::default()).unwrap(), listed, "{from}");
+        assert_eq!(std::fs::read_to_string(&index).unwrap(), text, "{from}");
+    }
+}
+
 /// Findings that limit the scope do not count.
 #[test]
 fn verdicts_count_doubts() {

@@ -156,7 +156,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.request(batch, &mut self.out);
-                reply.expect(1);
+                reply.expect(1, codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.request(batch),
             ProtocolState::Tds(tds) => tds.request(batch),
@@ -194,7 +194,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.prepare(statement, &mut self.out);
-                reply.expect(1);
+                reply.expect(1, codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.prepare(statement),
             ProtocolState::Tds(tds) => tds.prepare(statement),
@@ -233,7 +233,7 @@ impl Exchange {
                     self.out.clear();
                 }
                 codec.sync(&mut self.out);
-                reply.expect(1);
+                reply.expect(1, codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.sync(is_empty),
             ProtocolState::Tds(tds) => tds.sync(is_empty),
@@ -260,7 +260,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.query(sql, &mut self.out);
-                reply.expect(1);
+                reply.expect(1, codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.query(sql),
             ProtocolState::Tds(tds) => tds.query(sql),

@@ -44,6 +44,8 @@ pub struct Codec {
     prepared: Vec<bool>,
     /// Statements whose Parse is in the request that is not yet answered, in order.
     unanswered_parses: Vec<u32>,
+    /// How many results the request has at least, unless it fails.
+    results: u32,
     /// Boxed, because few programs close statements, and there are many connections.
     pending_closes: Option<Box<PendingCloses>>,
 }
@@ -64,6 +66,7 @@ impl Codec {
             describe,
             prepared: Vec::new(),
             unanswered_parses: Vec::new(),
+            results: 0,
             pending_closes: None,
         }
     }
@@ -85,6 +88,7 @@ impl Codec {
     ) {
         self.begin();
         if self.mode == QueryMode::Simple {
+            self.results = 1;
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
                     if index > 0 {
@@ -113,9 +117,15 @@ impl Codec {
         out.extend_from_slice(SYNC);
     }
 
+    /// How many results the request has at least, unless it fails: one, if anything is executed.
+    pub fn results(&self) -> u32 {
+        self.results
+    }
+
     /// Begins a request: discards one that was begun and not sent.
     pub fn begin(&mut self) {
         self.unanswered_parses.clear();
+        self.results = 0;
         if let Some(pending_closes) = &mut self.pending_closes {
             pending_closes.sent = 0;
         }
@@ -156,6 +166,7 @@ impl Codec {
             put_parse(out, name, statement);
             self.unanswered_parses.extend(name);
         }
+        self.results = 1;
         self.put_bind(
             name,
             values,
@@ -191,6 +202,7 @@ impl Codec {
     /// Appends a simple query. The server answers with one `ReadyForQuery`.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.begin();
+        self.results = 1;
         message(out, b'Q', |out| {
             out.extend_from_slice(sql);
             out.push(0);

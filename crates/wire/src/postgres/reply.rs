@@ -26,6 +26,8 @@ pub struct Reply {
     parses_accepted: u32,
     /// Number of results so far, including those without rows.
     result_count: u32,
+    /// Number of results without which the reply is none, if it has no error.
+    min_results: u32,
     /// The last RowDescription: the number of its result, and its number of columns.
     described: Option<(u32, u16)>,
     /// Body of the first error.
@@ -65,8 +67,9 @@ impl Reply {
         self.allows_copy = true;
     }
 
-    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages.
-    pub fn expect(&mut self, ready: u32) {
+    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages, and with an error or at least so
+    /// many results.
+    pub fn expect(&mut self, ready: u32, min_results: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();
         self.setting_bytes = 0;
@@ -75,6 +78,7 @@ impl Reply {
         self.pending_ready = ready;
         self.parses_accepted = 0;
         self.result_count = 0;
+        self.min_results = min_results;
         self.described = None;
         self.notice_count = 0;
         self.error = None;
@@ -166,16 +170,22 @@ impl Reply {
                 }
             }
             b'Z' => {
-                self.block = match self.bytes[body].first() {
-                    Some(b'T') => BlockState::Open,
-                    Some(b'E') => BlockState::Failed,
-                    _ => BlockState::Idle,
-                };
-                self.copy = None;
                 self.pending_ready = match self.pending_ready.checked_sub(1) {
                     Some(remaining) => remaining,
                     None => return Err(Violation::Unexpected(kind)),
                 };
+                self.block = match &self.bytes[body] {
+                    b"I" => BlockState::Idle,
+                    b"T" => BlockState::Open,
+                    b"E" => BlockState::Failed,
+                    _ => return Err(Violation::Malformed("the session is in an unknown state")),
+                };
+                self.copy = None;
+                if self.error.is_none() && self.result_count < self.min_results {
+                    return Err(Violation::Malformed(
+                        "a statement ends with neither a result nor an error",
+                    ));
+                }
                 return Ok(());
             }
             // The end of the session may be announced directly after a successful reply.

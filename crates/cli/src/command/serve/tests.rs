@@ -4,6 +4,7 @@ use prony_assertions::{TestFolder, TextAssertions};
 use prony_report::html::{PageContents, write_contents};
 use prony_runner::host::this_build;
 use prony_store::{Annotation, Run, RunState, RunStore};
+use sha2::{Digest, Sha256};
 use std::fs;
 
 const BAD: &str = "<script>alert(1)</script>";
@@ -184,8 +185,19 @@ fn a_listing_reads_no_document_and_shows_a_page_of_runs() {
     // What is read again would be of tpcb.
     let index = server.folder.join("index.jsonl");
     let rows = fs::read_to_string(&index).unwrap();
-    let of_other = rows.replace("\"workload\":\"tpcb\"", "\"workload\":\"other\"");
-    fs::write(&index, of_other).unwrap();
+    let (first_line, rows) = rows.split_once('\n').unwrap();
+    let of_other = rows.lines().map(|line| {
+        let (_, row) = line.split_once(' ').unwrap();
+        let row = row.replace("\"workload\":\"tpcb\"", "\"workload\":\"other\"");
+        let digest = Sha256::digest([first_line, &row].concat());
+        let digest: String = digest[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{digest} {row}\n")
+    });
+    let of_other: String = of_other.collect();
+    fs::write(&index, format!("{first_line}\n{of_other}")).unwrap();
     let page = server.get("/?server=&label=");
     page.assert_contains("600 runs");
     assert_eq!(page.matches("type=\"checkbox\"").count(), 500);

@@ -29,7 +29,7 @@ fn a_reply_may_be_split_at_any_byte() {
     let bytes = select();
     for cut in 0..=bytes.len() {
         let mut reply = Reply::default();
-        reply.expect(1);
+        reply.expect(1, 0);
         let first = reply.feed(&bytes[..cut]).unwrap();
         assert_eq!(first, cut == bytes.len());
         if !first {
@@ -51,12 +51,12 @@ fn a_reply_may_be_split_at_any_byte() {
 #[test]
 fn bytes_after_the_reply_belong_to_the_next_one() {
     let mut reply = Reply::default();
-    reply.expect(1);
+    reply.expect(1, 0);
     let mut bytes = select();
     bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
     assert!(reply.feed(&bytes).unwrap());
     assert!(reply.has_surplus_bytes());
-    reply.expect(1);
+    reply.expect(1, 0);
     assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
     assert!(reply.feed(&message(b'Z', b"I")).unwrap());
     assert!(!reply.has_surplus_bytes());
@@ -69,7 +69,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
     // However the bytes are split, the first reply has no error and the second request has one.
     for cut in 0..=reply_and_error.len() {
         let mut reply = Reply::default();
-        reply.expect(1);
+        reply.expect(1, 0);
         let mut complete = reply.feed(&reply_and_error[..cut]).unwrap();
         let after_reply = if complete { cut } else { reply_and_error.len() };
         if !complete {
@@ -78,7 +78,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
         assert!(complete, "{cut}");
         assert_eq!(reply.error(), None, "{cut}");
         assert_eq!(reply.affected_rows(), 1);
-        reply.expect(1);
+        reply.expect(1, 0);
         assert!(!reply.feed(&reply_and_error[after_reply..]).unwrap());
         assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
     }
@@ -87,7 +87,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
 #[test]
 fn the_first_error_counts_and_results_are_numbered() {
     let mut reply = Reply::default();
-    reply.expect(1);
+    reply.expect(1, 0);
     let bytes = [
         message(b'D', b"\0\x01\0\0\0\x011"),
         message(b'C', b"SELECT 1\0"),
@@ -104,11 +104,39 @@ fn the_first_error_counts_and_results_are_numbered() {
     assert_eq!(rows, [(0, Some(1)), (1, Some(2))]);
 }
 
+/// A server that answers without having executed would count as the fastest of all.
+#[test]
+fn a_statement_without_a_result_or_an_error_is_a_violation() {
+    let ready = message(b'Z', b"I");
+    let result = message(b'C', b"SELECT 1\0");
+    let error = message(b'E', b"C40001\0Mx\0\0");
+    let fed = |min_results, parts: &[&[u8]]| {
+        let mut reply = Reply::default();
+        reply.expect(1, min_results);
+        reply.feed(&parts.concat())
+    };
+    let violation = Err(Violation::Malformed(
+        "a statement ends with neither a result nor an error",
+    ));
+    assert_eq!(fed(1, &[&ready]), violation);
+    assert_eq!(fed(1, &[&message(b's', b""), &ready]), violation);
+    assert_eq!(fed(2, &[&result, &ready]), violation);
+    assert_eq!(fed(2, &[&result, &result, &ready]), Ok(true));
+    assert_eq!(fed(2, &[&result, &error, &ready]), Ok(true));
+    assert_eq!(fed(1, &[&message(b'I', b""), &ready]), Ok(true));
+    // Only preparing, or nothing, has no result.
+    assert_eq!(fed(0, &[&message(b'1', b""), &ready]), Ok(true));
+    let violation = Err(Violation::Malformed("the session is in an unknown state"));
+    for body in [&b""[..], b"X", b"II"] {
+        assert_eq!(fed(0, &[&message(b'Z', body)]), violation);
+    }
+}
+
 #[test]
 fn protocol_violations_are_errors() {
     let fails = |bytes: &[u8], ready| {
         let mut reply = Reply::default();
-        reply.expect(ready);
+        reply.expect(ready, 0);
         reply.feed(bytes).unwrap_err()
     };
     assert_eq!(fails(&message(b'Z', b"I"), 0), Violation::Unexpected(b'Z'));
@@ -133,14 +161,14 @@ fn protocol_violations_are_errors() {
     assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
     // A server announces its shutdown between requests too: such an error is no violation.
     let mut reply = Reply::default();
-    reply.expect(0);
+    reply.expect(0, 0);
     assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
 }
 
 #[test]
 fn a_fatal_error_after_a_successful_reply_leaves_it_valid() {
     let mut reply = Reply::default();
-    reply.expect(1);
+    reply.expect(1, 0);
     let bytes = [
         message(b'C', b"COMMIT\0"),
         message(b'Z', b"I"),
@@ -148,7 +176,7 @@ fn a_fatal_error_after_a_successful_reply_leaves_it_valid() {
     ];
     assert!(reply.feed(&bytes.concat()).unwrap());
     assert_eq!(reply.error(), None);
-    reply.expect(1);
+    reply.expect(1, 0);
     assert_eq!(reply.final_error(), Some(&b"C57P01\0\0"[..]));
     reply.reset();
     assert_eq!(reply.final_error(), None);
@@ -176,7 +204,7 @@ fn affected_rows_are_the_number_at_the_end_of_the_tag() {
         ("", 0),
     ] {
         let mut reply = Reply::default();
-        reply.expect(1);
+        reply.expect(1, 0);
         let tag_message = message(b'C', format!("{tag}\0").as_bytes());
         let bytes = [tag_message, message(b'Z', b"I")].concat();
         assert!(reply.feed(&bytes).unwrap());
@@ -200,7 +228,7 @@ fn each_result_has_its_own_number_of_columns() {
     };
     let done = || message(b'C', b"SELECT 0\0");
     let mut reply = Reply::default();
-    reply.expect(1);
+    reply.expect(1, 0);
     let bytes = [
         description(&["a", "b"]),
         done(),
@@ -215,7 +243,7 @@ fn each_result_has_its_own_number_of_columns() {
     let widths = [0, 1, 2, 3, 4].map(|result| reply.column_count(result));
     assert_eq!(widths, [2, 0, 1, 0, 0]);
     // The next reply begins without results.
-    reply.expect(1);
+    reply.expect(1, 0);
     assert_eq!((reply.result_count(), reply.column_count(2)), (0, 0));
 }
 
@@ -242,7 +270,7 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
         reply.rows_kept.limit(fitting);
         // The limit applies to each reply.
         for _ in 0..2 {
-            reply.expect(1);
+            reply.expect(1, 0);
             assert!(!reply.feed(&bytes[..cut]).unwrap());
             assert!(reply.feed(&bytes[cut..]).unwrap());
             assert!(reply.rows_kept.has_dropped());
@@ -264,7 +292,7 @@ fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
     ] {
         let mut reply = Reply::default();
         reply.rows_kept.limit(10_000);
-        reply.expect(1);
+        reply.expect(1, 0);
         assert!(!reply.feed(&begin).unwrap());
         for _ in 0..1000 {
             assert!(!reply.feed(&piece).unwrap());
@@ -279,7 +307,7 @@ fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
     ] {
         let mut reply = Reply::default();
         reply.rows_kept.limit(max_bytes);
-        reply.expect(1);
+        reply.expect(1, 0);
         let others = other.repeat(100_000);
         let fed = (0..100).try_for_each(|_| reply.feed(&others).map(drop));
         assert!(matches!(fed, Err(Violation::TooLong { .. })), "{fed:?}");
@@ -298,7 +326,7 @@ fn a_row_with_wrong_lengths_is_a_violation() {
         b"\0\x02\0\0\0\x01a",
     ] {
         let mut reply = Reply::default();
-        reply.expect(1);
+        reply.expect(1, 0);
         let fed = reply.feed(&message(b'D', body));
         assert!(matches!(fed, Err(Violation::Malformed(_))), "{body:?}");
     }
