@@ -20,6 +20,8 @@ pub enum Error {
     ExporterSilent { problem: String, origin: String },
     /// The transactions of this workload cannot write their numbers.
     NoLedger(String),
+    /// The transactions of this workload are procedures that commit by themselves.
+    NoLedgerOfProcedures(String),
     /// No transaction of this workload is known to only read, so that a server for reads has nothing to do.
     NoReads(String),
     /// The run must be stored but cannot be.
@@ -54,6 +56,14 @@ impl UserError for Error {
             ))
             .with_hint(
                 "leave out --read-from, or use a workload that reads, such as tpcc, select-only, oltp_read_only, ycsb, or own SQL with reads = true",
+            ),
+            Error::NoLedgerOfProcedures(workload) => ErrorParts::new(format!(
+                "no ledger: all transactions of {workload} are procedures, which commit by themselves before they could write their \
+                 numbers"
+            ))
+            .with_hint(
+                "execute the statements themselves (tpcc: -o mode=statements), call the procedures in a block of your own SQL, or \
+                 leave out --ledger",
             ),
             Error::NoLedger(workload) => ErrorParts::new(format!(
                 "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
