@@ -62,7 +62,7 @@ impl Routes {
 
     /// The endpoints that are tried after the first, in this order: around the end of the list. In a random order of hosts,
     /// the addresses of a host stay together, after those of the first host.
-    fn others(&self, first: FirstEndpoint) -> impl Iterator<Item = u16> {
+    fn others(&self, first: FirstEndpoint) -> impl DoubleEndedIterator<Item = u16> {
         let count = self.by_endpoint.len();
         let start = usize::from(first.endpoint);
         let following = (1..=usize::from(first.others)).map(move |step| (start + step) % count);
@@ -221,11 +221,11 @@ impl Link {
         let winner = routes.race.as_ref().map(|race| race.first_index(count));
         self.endpoint_index = winner.map_or(endpoints.endpoint, |winner| winner as u16);
         self.endpoints_left.clear();
-        self.endpoints_left.extend(routes.others(FirstEndpoint {
+        let others = routes.others(FirstEndpoint {
             endpoint: self.endpoint_index,
             ..endpoints
-        }));
-        self.endpoints_left.reverse();
+        });
+        self.endpoints_left.extend(others.rev());
         self.route_index = 0;
         self.failures.clear();
         self.redirected = None;

@@ -83,6 +83,14 @@ pub struct ToolFleet<'a> {
     pub tool: &'a dyn ToolCoordinator,
 }
 
+impl<'a> ToolFleet<'a> {
+    /// A fleet, if there is one, with the tool's side of it.
+    pub fn of<T: ToolCoordinator>(fleet: Option<Fleet>, tool: Option<&'a T>) -> Option<Self> {
+        let (fleet, tool) = fleet.zip(tool)?;
+        Some(ToolFleet { fleet, tool })
+    }
+}
+
 /// For which reasons a tool warns at the start that the run cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartWarning {

@@ -7,9 +7,7 @@ use crate::link::Link;
 use prony_document::SqlDialect;
 use prony_drive::SampleListener;
 use prony_plan::{DrivePlan, ErrorParts, Plan, WorkloadPlan};
-use prony_server::{
-    Control, Environment, Error, Target, resolve_mysql, resolve_sql_server, resolve_with_options,
-};
+use prony_server::{Control, Environment, Error, Target, resolve_client_options};
 use prony_workload::ReadyWorkload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,13 +67,9 @@ impl ToolServer {
         let options = self.options.iter();
         let options: Vec<(&str, &str)> = options.map(|(name, value)| (&**name, &**value)).collect();
         let origin = "the coordinator's options";
-        let mut target = match self.dialect {
-            SqlDialect::PostgreSql => {
-                resolve_with_options(&options, origin, &self.database, environment)
-            }
-            SqlDialect::MySql => resolve_mysql(&options, origin, environment),
-            SqlDialect::TransactSql => resolve_sql_server(&options, environment),
-        }?;
+        let database = self.database.as_str();
+        let mut target =
+            resolve_client_options(self.dialect, &options, origin, database, environment)?;
         if let Some(timeout) = self.connect_timeout {
             target.connect_timeout.get_or_insert(timeout);
         }

@@ -47,7 +47,8 @@ pub fn lost_by_ledger(run: &Run) -> Option<u64> {
 }
 
 /// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
-/// recovery point objective (RPO) allows to lose. Between machines, their clocks may differ. `None` if nothing was lost before an outage, or its time is not known.
+/// recovery point objective (RPO) allows to lose. Between machines, their clocks may differ. `None` if nothing was lost
+/// before an outage, or its time is not known.
 pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     let account = run.ledger.as_ref()?;
     let first = account.first_lost.first()?;

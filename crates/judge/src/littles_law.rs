@@ -2,14 +2,13 @@
 //! times of all transactions add up to clients x seconds. If they do not, the client measured times or counts
 //! wrongly.
 //!
-//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse
-//! a gap that changes the figure: waits for a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
+//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse a gap that
+//! changes the figure: waits for a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
 //!
-//! A transaction that began before the window counts in full, and one that ends after it does not count: on
-//! average these effects cancel, and each is at most one transaction per client. The first adds at most the
-//! longest transactions, one for each client; the document says how much the second lacks (`in_flight_s`). A user whose worker has no
-//! CPU after a transaction starts the next one only when the worker has a CPU again; until then it is in no
-//! transaction.
+//! A transaction that began before the window counts in full, and one that ends after it does not count: on average these
+//! effects cancel, and each is at most one transaction per client. The first adds at most the longest transactions, one
+//! for each client; the document says how much the second lacks (`in_flight_s`). A user whose worker has no CPU after a
+//! transaction starts the next one only when the worker has a CPU again; until then it is in no transaction.
 
 use crate::checks::{Finding, new_finding};
 use crate::client::run_queue_share;
@@ -194,8 +193,8 @@ fn excused_severity(gap: f64) -> Severity {
     }
 }
 
-/// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU; `None` if
-/// threads have several users, whose times overlap.
+/// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU;
+/// `None` if threads have several users, whose times overlap.
 fn own_work_share(run: &Run) -> Option<f64> {
     let busy = run.client_health().busiest_thread_share?;
     let has_own_thread = run.drive.clients <= run.drive.threads;

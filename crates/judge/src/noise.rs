@@ -102,8 +102,8 @@ pub(crate) fn client_cpu_ns(run: &Run) -> Option<f64> {
     (us > 0.0).then_some(us * 1e3)
 }
 
-/// Replaces the readings of the server by one for the whole window, with what comparisons of CPU time and noise read, and the most
-/// connections.
+/// Replaces the readings of the server by one for the whole window, with what comparisons of CPU time and noise read, and
+/// the most connections.
 pub fn condense_readings(run: &mut Run) {
     if observed(run).is_none() {
         return;

@@ -458,14 +458,12 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
     if is_fact(&requirement.figure) || results.len() == 1 {
         return worst.clone();
     }
+    let all_fail = (results.iter()).all(|result| result.verdict == AnswerVerdict::Fail);
     if values.len() < results.len() {
         // One of several may miss a limit by chance, however certain it is by itself.
-        let is_split = worst.verdict == AnswerVerdict::Fail
-            && results.iter().any(|result| result.verdict != worst.verdict);
-        let verdict = if is_split {
-            AnswerVerdict::Undecided
-        } else {
-            worst.verdict
+        let verdict = match worst.verdict {
+            AnswerVerdict::Fail if !all_fail => AnswerVerdict::Undecided,
+            verdict => verdict,
         };
         return RequirementResult {
             verdict,
@@ -486,12 +484,7 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
     };
     let Some(interval) = interval else {
         // Each of them is certain by itself.
-        if values.len() < MIN_REPEATS
-            && worst.verdict == AnswerVerdict::Fail
-            && results
-                .iter()
-                .all(|result| result.verdict == AnswerVerdict::Fail)
-        {
+        if values.len() < MIN_REPEATS && all_fail {
             return worst.clone();
         }
         let reason = format!(

@@ -71,8 +71,6 @@ fn read_variants(
 ) {
     let variants = find_table(source, root, VARIANTS, level);
     let mut tables = variants.unread_keys();
-    // Variants keep the order of the file, which a parsed table does not preserve.
-    tables.sort_by_key(|(_, offset, _)| *offset);
     // `check` reports the first one beyond the limit; reading all others would take long for nothing.
     tables.truncate(MAX_VARIANTS + 1);
     input.file.has_experiment |= variants.table.is_some();
@@ -130,9 +128,7 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         match name {
             "workload" => read_options(&section, &mut input, level),
             _ => {
-                let mut keys = section.unread_keys();
-                keys.sort_by_key(|(_, offset, _)| *offset);
-                for (index, (key, offset, _)) in keys.into_iter().enumerate() {
+                for (index, (key, offset, _)) in section.unread_keys().into_iter().enumerate() {
                     let location = source.location(offset, format!("{}.{key}", section.path));
                     report_unknown_key(&mut input, location, (name, key), level, index);
                 }

@@ -164,13 +164,16 @@ impl<'a, 'i> Section<'a, 'i> {
         ))
     }
 
-    /// The keys in the file that the program has not asked for, with offset and value.
+    /// The keys in the file that the program has not asked for, with offset and value, in the order of the file, which a
+    /// parsed table does not preserve.
     pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        entries
-            .map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value))
-            .filter(|(key, _, _)| !self.valid_keys.contains(key))
-            .collect()
+        let entries =
+            entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
+        let unread = entries.filter(|(key, _, _)| !self.valid_keys.contains(key));
+        let mut unread: Vec<_> = unread.collect();
+        unread.sort_by_key(|(_, offset, _)| *offset);
+        unread
     }
 
     /// Adds a problem with the value of a key.
@@ -357,8 +360,8 @@ impl<'a, 'i> Section<'a, 'i> {
         settings
     }
 
-    /// Gives each entry of a table to `set`, as text, except those of other keys; a problem rejects `key`. Settings may also be decimal numbers,
-    /// booleans and tables.
+    /// Gives each entry of a table to `set`, as text, except those of other keys; a problem rejects `key`. Settings may
+    /// also be decimal numbers, booleans and tables.
     fn read_entries(
         &mut self,
         key: &str,

@@ -35,4 +35,4 @@ pub use target::{
 pub use txn_counts::{
     CounterStart, TxnCount, begun_per_minute, read_counter_start, read_txn_counts, txns_per_minute,
 };
-pub use url::{redact, resolve};
+pub use url::{redact, resolve, resolve_client_options};

@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::postgres::{self, Environment};
 use crate::{Target, mysql, sqlserver};
+use prony_document::SqlDialect;
 
 /// Resolves a URL, with the environment that the engine's own clients read: `mysql://` and
 /// `mariadb://` URLs as MySQL's client, connection strings of SQL Server as its clients, all others as libpq.
@@ -24,6 +25,25 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
             ..mysql::resolve(rest, env)?
         }),
         None => postgres::resolve(url, env),
+    }
+}
+
+/// The target of options of a protocol's client library. `origin`: where they were set. `database`: libpq's name of the
+/// database, which may be a connection string; other libraries have an option for it.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_client_options(
+    dialect: SqlDialect,
+    options: &[(&str, &str)],
+    origin: &'static str,
+    database: &str,
+    env: &Environment,
+) -> Result<Target, Error> {
+    match dialect {
+        SqlDialect::PostgreSql => postgres::resolve_with_options(options, origin, database, env),
+        SqlDialect::MySql => mysql::resolve_mysql(options, origin, env),
+        SqlDialect::TransactSql => sqlserver::resolve_sql_server(options, env),
     }
 }
 

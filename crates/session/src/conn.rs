@@ -193,10 +193,11 @@ impl Conn {
 
     /// With which message the server refused to work, so that its user gives the connection up.
     pub fn refusal(&self) -> Option<String> {
+        if !self.is_given_up() {
+            return None;
+        }
         let error = self.exchange.borrow().error();
-        error
-            .filter(|_| self.is_given_up())
-            .map(|error| error.message)
+        error.map(|error| error.message)
     }
 
     pub(crate) fn give_up(&self) {

@@ -7,12 +7,17 @@
 //! A client numbers its transactions from 1. A number is used again after a transaction that is known to have been rolled
 //! back, so that each client's numbers have no gaps but those of commits whose outcome is not known.
 
+mod texts;
+
 use crate::statement_table::StatementTable;
 use prony_wire::{Effect, ParameterType, QueryMode, Statement, StatementIds, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use texts::{
+    can_be_in_block, combine, first_word, has_word, is_one_of, takes_expression, with_expression,
+};
 
 /// The least number of the statement that writes an entry, above those of statements that a program does not name.
 const STATEMENT_ID_MIN: u32 = 4095;
@@ -32,9 +37,9 @@ pub enum EntryPlacement {
     /// In one text with the statement that ends the block, as on MySQL, whose other requests have a round trip for each
     /// statement. A single statement is made a block in one text.
     InText,
-    /// A part of the first statement that writes, by a common table expression as on PostgreSQL: that costs the server a third
-    /// of a statement of its own. Of text and of statements that cannot have one: before the statement that ends the block,
-    /// and first in a request outside a block, whose statements the server executes as one transaction.
+    /// A part of the first statement that writes, by a common table expression as on PostgreSQL: that costs the server a
+    /// third of a statement of its own. Of text and of statements that cannot have one: before the statement that ends the
+    /// block, and first in a request outside a block, whose statements the server executes as one transaction.
     InRequest,
     /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
     /// statement is made a block. Statements that are sent as text have it before the end of their block.
@@ -216,11 +221,12 @@ impl ClientLedger {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();
         self.is_settled |= self.is_written && statement.effect() == Effect::Commits;
-        self.has_savepoint |= is_one_of(statement, &["save", "savepoint"]);
-        if is_one_of(statement, &["rollback", "abort"]) && !self.rolls_back_a_part(statement) {
+        let word = first_word(statement);
+        self.has_savepoint |= is_one_of(word, &["save", "savepoint"]);
+        if is_one_of(word, &["rollback", "abort"]) && !self.rolls_back_a_part(statement) {
             self.note_rollback();
         }
-        self.is_manual |= is_one_of(statement, &["set"]) && has_word(statement, "autocommit");
+        self.is_manual |= is_one_of(word, &["set"]) && has_word(statement, "autocommit");
     }
 
     /// Whether a rollback may be one to a savepoint, which SQL Server's names alone.
@@ -229,7 +235,8 @@ impl ClientLedger {
             || (self.has_savepoint && self.ledger.placement == EntryPlacement::WithWrite)
     }
 
-    /// Notes that the block was rolled back, with the entry if that was in it: what the transaction does next is another block.
+    /// Notes that the block was rolled back, with the entry if that was in it: what the transaction does next is another
+    /// block.
     fn note_rollback(&mut self) {
         if !self.is_settled {
             (self.is_written, self.has_changed) = (false, false);
@@ -248,7 +255,7 @@ impl ClientLedger {
             self.join(statement);
         }
         self.is_settled = true;
-        let (_, values) = self.next_entry();
+        let values = self.next_entry();
         Some(EntryBeforeEnd {
             insert: &self.insert,
             values,
@@ -271,7 +278,7 @@ impl ClientLedger {
             || !is_single
             || statement.effect() != Effect::Writes
             || !is_one_of(
-                statement,
+                first_word(statement),
                 &["insert", "update", "delete", "replace", "with"],
             )
         {
@@ -279,7 +286,7 @@ impl ClientLedger {
         }
         self.join(statement);
         self.is_settled = true;
-        let (_, values) = self.next_entry();
+        let values = self.next_entry();
         let [begin, commit] = &self.block;
         Some(JoinedBlock {
             begin,
@@ -309,7 +316,8 @@ impl ClientLedger {
             return None;
         }
         self.is_settled = true;
-        Some(self.next_entry())
+        let values = self.next_entry();
+        Some((&self.insert, values))
     }
 
     /// The statement of this request that has the entry, by its position, in one text with the insert, and the values of the
@@ -344,7 +352,7 @@ impl ClientLedger {
         // A block that ends in this request was noted before.
         self.is_settled =
             !self.is_in_block || batch.any(|statement| statement.effect() == Effect::Commits);
-        let (_, values) = self.next_entry();
+        let values = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
             .or_insert_with(|| {
@@ -412,11 +420,10 @@ impl ClientLedger {
         self.has_failed
     }
 
-    fn next_entry(&mut self) -> (&Statement, [Value<'static>; 2]) {
+    fn next_entry(&mut self) -> [Value<'static>; 2] {
         self.is_written = true;
         let LedgerEntry { client, sequence } = self.next;
-        let values = [Value::Int(client.into()), Value::Int(sequence as i64)];
-        (&self.insert, values)
+        [Value::Int(client.into()), Value::Int(sequence as i64)]
     }
 
     /// Ends the transaction in the account.
@@ -449,109 +456,6 @@ impl ClientLedger {
     }
 }
 
-/// The statement and the insert in one text, as a block unless it is in one. The session's XACT_ABORT ends the text at an
-/// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes last.
-/// The first word must not be one for which the text is sent as such (SET, BEGIN).
-fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Statement {
-    let insert_text = text_after(statement, insert);
-    let (before, after) = if is_in_block {
-        ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", "")
-    } else {
-        (
-            "IF @@TRANCOUNT = 0 BEGIN TRANSACTION;SET NOCOUNT ON",
-            "\n;SET NOCOUNT ON;COMMIT TRANSACTION",
-        )
-    };
-    let sql = statement.sql();
-    let text = format!("{before};{insert_text};SET NOCOUNT OFF;{sql}{after}");
-    // Each of the two texts is another statement of the connection.
-    let id = insert.id() + 1 + 2 * statement.id() + u32::from(is_in_block);
-    StatementIds::new()
-        .add(&text)
-        .with_suggested_types(types_of_both(statement, insert))
-        .with_id(id)
-}
-
-/// The statement with the insert as a common table expression, which PostgreSQL executes whether it is used or not.
-/// CockroachDB requires that it returns something.
-fn with_expression(statement: &Statement, insert: &Statement) -> Statement {
-    let insert_text = text_after(statement, insert);
-    let own = statement.sql();
-    let text = format!("WITH prony_ledger AS ({insert_text} RETURNING 1) {own}");
-    // A `$1` in a literal of the statement is no placeholder.
-    let count = (statement.parameter_count() + insert.parameter_count()) as u32;
-    let combined = StatementIds::new()
-        .add_unparsed(text, count)
-        .with_types(types_of_both(statement, insert))
-        .with_id(insert.id() + 1 + statement.id());
-    if statement.wants_columns() {
-        combined.with_columns()
-    } else {
-        combined
-    }
-}
-
-/// Whether a statement of PostgreSQL can have another one as a common table expression.
-fn takes_expression(statement: &Statement) -> bool {
-    is_one_of(statement, &["insert", "update", "delete"])
-        && std::str::from_utf8(statement.bytes()).is_ok()
-}
-
-/// The first word of a statement; empty if it begins with something else.
-fn first_word(statement: &Statement) -> &[u8] {
-    let bytes = statement.bytes();
-    let word = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic());
-    &bytes[..word.count()]
-}
-
-/// Whether a statement begins with one of these words.
-fn is_one_of(statement: &Statement, words: &[&str]) -> bool {
-    let first = first_word(statement);
-    let mut words = words.iter();
-    words.any(|word| first.eq_ignore_ascii_case(word.as_bytes()))
-}
-
-/// Whether a statement has this word.
-fn has_word(statement: &Statement, word: &str) -> bool {
-    let is_separator = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'_';
-    let mut words = statement.bytes().split(is_separator);
-    words.any(|own| own.eq_ignore_ascii_case(word.as_bytes()))
-}
-
-/// The text of the insert, whose parameters follow those of the statement.
-fn text_after(statement: &Statement, insert: &Statement) -> String {
-    let count = statement.parameter_count();
-    let mut insert_text = String::new();
-    for (text, index) in insert.parts() {
-        insert_text.push_str(&String::from_utf8_lossy(text));
-        if let Some(index) = index {
-            insert_text.push_str(&format!("${}", count + index + 1));
-        }
-    }
-    insert_text
-}
-
-/// The types of the statement's parameters, and then those of the insert's.
-fn types_of_both(
-    statement: &Statement,
-    insert: &Statement,
-) -> impl Iterator<Item = Option<ParameterType>> {
-    let declared = statement.types();
-    let own = (0..statement.parameter_count()).map(|index| declared.get(index).copied().flatten());
-    own.chain(insert.types().iter().copied())
-}
-
-/// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
-/// block, which is an error on SQL Server.
-fn can_be_in_block(statement: &Statement) -> bool {
-    let sql = statement.sql().trim_start();
-    let is_call = |word: &str| {
-        let start = sql.get(..word.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
-    };
-    !["exec", "{call", "call"].iter().any(|word| is_call(word))
-}
-
 impl Drop for ClientLedger {
     /// A transaction that the end of the run interrupts may have committed.
     fn drop(&mut self) {
@@ -560,237 +464,4 @@ impl Drop for ClientLedger {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_statement_of_the_program_has_the_number_of_the_insert() {
-        let mut ids = StatementIds::new();
-        let mut table = StatementTable::new();
-        for _ in 0..=STATEMENT_ID_MIN {
-            let select = ids.add("SELECT 1");
-            table.add("select", select.sql(), &select);
-        }
-        let insert = || "insert into l values ($1, $2)".to_owned();
-        let ledger = Arc::new(Ledger::new(insert(), EntryPlacement::InRequest, 1, &table));
-        assert_eq!(table.index_of(STATEMENT_ID_MIN), Some(0));
-        let client = ClientLedger::new(ledger, 0);
-        assert_eq!(table.index_of(client.insert.id()), None);
-    }
-
-    #[test]
-    fn numbers_have_gaps_only_where_the_outcome_is_unknown() {
-        let ledger = Arc::new(Ledger::new(
-            "insert into l values ($1, $2)".to_owned(),
-            EntryPlacement::InRequest,
-            2,
-            &StatementTable::new(),
-        ));
-        let mut client = ClientLedger::new(Arc::clone(&ledger), 1);
-        let mut ids = StatementIds::new();
-        let (update, end) = (ids.add("UPDATE t SET a = 1"), ids.add("END"));
-        let mut transaction = |settlement| {
-            assert!(client.entry_before(&end).is_none(), "nothing has changed");
-            client.note(&update);
-            assert!(client.entry_before(&update).is_none());
-            let entry = client.entry_before(&end).expect("it ends a block");
-            let values = entry.values;
-            assert!(entry.insert.accepts(&values) && entry.joined_end.is_none());
-            assert!(
-                client.entry_before(&end).is_none(),
-                "one entry for each transaction"
-            );
-            client.settle(settlement);
-            values[1]
-        };
-        let written = [
-            transaction(Settlement::Committed),
-            transaction(Settlement::RolledBack),
-            transaction(Settlement::Ambiguous),
-            transaction(Settlement::Committed),
-        ];
-        assert_eq!(written, [1, 2, 2, 3].map(Value::Int));
-        // Nothing was changed, and then something.
-        client.settle(Settlement::Committed);
-        client.note(&update);
-        client.settle(Settlement::Committed);
-        let (begin, select) = (ids.add("/* tag */ BEGIN"), ids.add("SELECT 1"));
-        assert!(
-            client
-                .entry_of_request([&begin, &update].into_iter())
-                .is_none()
-        );
-        assert!(client.entry_of_request([&select].into_iter()).is_none());
-        client.note(&update);
-        assert!(client.entry_of_request([&update].into_iter()).is_some());
-        drop(client);
-        assert_eq!(ledger.last_numbers(), [0, 4]);
-        let ambiguous = [2, 4].map(|sequence| LedgerEntry {
-            client: 1,
-            sequence,
-        });
-        assert_eq!(ledger.ambiguous(), ambiguous);
-        assert_eq!(ledger.unrecorded(), 1);
-    }
-
-    #[test]
-    fn on_sql_server_an_entry_is_in_one_text_with_a_write() {
-        let ledger = Arc::new(Ledger::new(
-            "INSERT INTO l VALUES ($1, $2)".to_owned(),
-            EntryPlacement::WithWrite,
-            1,
-            &StatementTable::new(),
-        ));
-        let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
-        let mut ids = StatementIds::new();
-        let begin = ids.add("BEGIN TRANSACTION");
-        let update = ids.add("UPDATE t SET a = $1 WHERE b = $2 -- it is");
-        let update = update.with_types([Some(ParameterType::SmallInt), None]);
-        let call = ids.add("EXEC p $1");
-        let joined = ids.add("DELETE FROM t").with_joining();
-        let request = |client: &mut ClientLedger, batch: &[&Statement]| {
-            batch.iter().for_each(|statement| client.note(statement));
-            let batch = batch.iter().copied();
-            let entry = client.entry_with_write(batch, QueryMode::Prepared);
-            entry.map(|(position, combined, values)| {
-                let text = combined.sql().to_owned();
-                (position, text, combined.types().to_vec(), values[1])
-            })
-        };
-        let types = vec![
-            Some(ParameterType::SmallInt),
-            None,
-            Some(ParameterType::Int),
-            Some(ParameterType::BigInt),
-        ];
-        let of_its_own = "IF @@TRANCOUNT = 0 BEGIN TRANSACTION;SET NOCOUNT ON;INSERT INTO l VALUES ($3, $4);\
-                          SET NOCOUNT OFF;UPDATE t SET a = $1 WHERE b = $2 -- it is\n;SET NOCOUNT ON;COMMIT TRANSACTION";
-        let expected = (0, of_its_own.to_owned(), types.clone(), Value::Int(1));
-        assert_eq!(request(&mut client, &[&update]), Some(expected));
-        client.settle(Settlement::Committed);
-        let delete = ids.add("DELETE FROM t WHERE b = $1");
-        let (_, text, ..) = request(&mut client, &[&delete]).expect("it has one");
-        assert!(text.contains("l VALUES ($2, $3)") && text.contains("b = $1\n"));
-        client.settle(Settlement::RolledBack);
-        // A procedure may roll back, and two statements are two transactions.
-        assert_eq!(request(&mut client, &[&call]), None);
-        client.settle(Settlement::Committed);
-        assert_eq!(request(&mut client, &[&update, &update]), None);
-        client.settle(Settlement::Committed);
-        assert_eq!(request(&mut client, &[&begin]), None);
-        let in_block = "IF @@TRANCOUNT > 0 SET NOCOUNT ON;INSERT INTO l VALUES ($3, $4);SET NOCOUNT OFF;\
-                        UPDATE t SET a = $1 WHERE b = $2 -- it is";
-        let expected = (1, in_block.to_owned(), types, Value::Int(2));
-        assert_eq!(request(&mut client, &[&begin, &update]), Some(expected));
-        assert_eq!(request(&mut client, &[&update]), None, "it has one");
-        client.settle(Settlement::Committed);
-        // Texts have it before the end of the block.
-        assert_eq!(request(&mut client, &[&begin]), None);
-        assert_eq!(request(&mut client, &[&joined]), None);
-        let commit = ids.add("COMMIT TRANSACTION");
-        let entry = client.entry_before(&commit).expect("it has none");
-        assert!(entry.insert.is_joined());
-        assert_eq!(entry.values, [0, 3].map(Value::Int));
-        client.settle(Settlement::Committed);
-        assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![3], 2));
-    }
-
-    #[test]
-    fn on_mysql_an_entry_is_in_one_text_with_the_end_or_with_a_single_statement() {
-        let ledger = Arc::new(Ledger::new(
-            "INSERT INTO l VALUES ($1, $2)".to_owned(),
-            EntryPlacement::InText,
-            1,
-            &StatementTable::new(),
-        ));
-        let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
-        let mut ids = StatementIds::new();
-        let [begin, update, commit, select, call] = [
-            "BEGIN",
-            "UPDATE t SET a = $1",
-            "COMMIT",
-            "SELECT 1",
-            "CALL p(1)",
-        ]
-        .map(|sql| ids.add(sql));
-        let request = |client: &mut ClientLedger, batch: &[&Statement]| {
-            batch.iter().for_each(|statement| client.note(statement));
-            let block = client.joined_block(batch.iter().copied());
-            block.map(|block| {
-                let all = [block.begin, block.insert, block.statement, block.commit];
-                assert!(all.iter().all(|statement| statement.is_joined()));
-                (all.map(|it| it.sql().to_owned()), block.values[1])
-            })
-        };
-        for number in [1, 2] {
-            let (texts, sequence) = request(&mut client, &[&update]).expect("it writes");
-            let [_, _, own, _] = &texts;
-            assert_eq!((own.as_str(), sequence), (update.sql(), Value::Int(number)));
-            assert!(request(&mut client, &[&update]).is_none(), "it has one");
-            client.settle(Settlement::Committed);
-        }
-        // One that only reads, a procedure, which may have a block of its own, and two transactions.
-        for batch in [&[&select][..], &[&call], &[&update, &update]] {
-            assert!(request(&mut client, batch).is_none());
-            client.settle(Settlement::RolledBack);
-        }
-        assert!(request(&mut client, &[&begin]).is_none());
-        assert!(request(&mut client, &[&update]).is_none(), "in a block");
-        client.note(&commit);
-        let entry = client.entry_before(&commit).expect("it has none");
-        let end = entry.joined_end.expect("they share a text");
-        assert!(entry.insert.is_joined() && end.is_joined() && end.sql() == "COMMIT");
-        client.settle(Settlement::Committed);
-        let (text, results) = client
-            .text_with_entry("INSERT INTO t -- it is")
-            .expect("none");
-        assert_eq!(
-            text,
-            "BEGIN;INSERT INTO l VALUES (0, 4);INSERT INTO t -- it is\n;COMMIT"
-        );
-        assert_eq!(results, [2, 1]);
-        client.settle(Settlement::Committed);
-        assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
-    }
-
-    #[test]
-    fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
-        let ledger = Arc::new(Ledger::new(
-            "INSERT INTO l VALUES ($1, $2)".to_owned(),
-            EntryPlacement::InRequest,
-            1,
-            &StatementTable::new(),
-        ));
-        let mut client = ClientLedger::new(ledger, 0);
-        let mut ids = StatementIds::new();
-        let update = ids.add("UPDATE t SET a = $2 WHERE b = $1");
-        let update = update.with_types([Some(ParameterType::Int), None]);
-        let [own, call, select] =
-            ["WITH x AS (SELECT 1) DELETE FROM t", "CALL p()", "SELECT 1"].map(|sql| ids.add(sql));
-        let mut request = |batch: &[&Statement], mode| {
-            batch.iter().for_each(|statement| client.note(statement));
-            let batch = batch.iter().copied();
-            let entry = client.entry_with_write(batch, mode);
-            let entry = entry.map(|(position, combined, values)| {
-                let types = combined.types().to_vec();
-                (position, combined.sql().to_owned(), types, values[1])
-            });
-            client.settle(Settlement::Committed);
-            entry
-        };
-        let types = [Some(ParameterType::Int), None].into_iter();
-        let types = types.chain([Some(ParameterType::Int), Some(ParameterType::BigInt)]);
-        let text = "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4) RETURNING 1) \
-                    UPDATE t SET a = $2 WHERE b = $1";
-        let expected = (1, text.to_owned(), types.collect(), Value::Int(1));
-        let found = request(&[&select, &update], QueryMode::Prepared);
-        assert_eq!(found, Some(expected));
-        assert_eq!(request(&[&update], QueryMode::Simple), None);
-        for statement in [&own, &call, &select] {
-            assert_eq!(request(&[statement], QueryMode::Extended), None);
-        }
-        // It could be rolled back without the transaction.
-        let savepoint = ids.add("SAVEPOINT s");
-        assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
-    }
-}
+mod tests;

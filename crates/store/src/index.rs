@@ -134,7 +134,8 @@ fn nopm(run: &Run) -> Option<f64> {
 }
 
 /// Size of a document, bytes, and the time of its last change, nanoseconds since 1970: of the content or of the file's
-/// attributes, which nobody can set back, and which a copy does not keep. A difference shows that it changed after it was indexed.
+/// attributes, which nobody can set back, and which a copy does not keep. A difference shows that it changed after it was
+/// indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub bytes: u64,

@@ -1,7 +1,8 @@
 //! Tests of the documentation, and the generator of its reference pages.
 //!
-//! The reference pages are generated from the code, every link leads somewhere, every documented command and plan is
-//! one that Prony accepts, and every environment variable is documented. Compiled for tests only: the program contains none of this.
+//! The reference pages are generated from the code, every link leads somewhere, every documented command and plan is one
+//! that Prony accepts, and every environment variable is documented. Compiled for tests only: the program contains none of
+//! this.
 
 mod blocks;
 mod environment;

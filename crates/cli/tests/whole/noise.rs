@@ -5,7 +5,8 @@ use prony_assertions::TextAssertions;
 use prony_store::Severity;
 use std::process::{Child, Command};
 
-/// The plan of an experiment with runs that are long enough to count the CPU time of others: the simple protocol costs more of it.
+/// The plan of an experiment with runs that are long enough to count the CPU time of others: the simple protocol costs
+/// more of it.
 const PLAN: &str = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nthreads = 1\nduration = \"6s\"\n\
     [experiment]\nrepeats = 3\n\
     [variants.simple.run]\nprotocol = \"simple\"\n[variants.prepared]\n";

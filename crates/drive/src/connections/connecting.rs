@@ -139,8 +139,8 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
-    /// Starts connecting over the first route to the host that is chosen for this attempt. A retry after [`LinkStep::TryLater`] keeps the deadline of the
-    /// postponed attempt.
+    /// Starts connecting over the first route to the host that is chosen for this attempt. A retry after
+    /// [`LinkStep::TryLater`] keeps the deadline of the postponed attempt.
     pub(super) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
         let connection = &mut self.slots[slot as usize];
         let (connection_use, number) = (connection.connection_use, connection.number);

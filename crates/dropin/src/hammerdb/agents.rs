@@ -3,7 +3,7 @@
 //! In: a request. Out: the same program on each agent; its errors, here. Must never: let a virtual user go on that an
 //! error ends.
 
-use super::bench::{DelayedUsers, ErrorFlags, SampleSinks};
+use super::bench::{DelayedUsers, ErrorFlags, SampleSinks, StartDelays};
 use super::connection::tool_server;
 use crate::agents::{read, refusal, too_few, write};
 use prony_dialect::hammerdb::{Driver, RunRequest};
@@ -14,19 +14,14 @@ use prony_plan::{ErrorParts, UserError};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 pub const TOOL: &str = "hammerdbcli";
 
-/// The most failed transactions of an agent that are reported one by one; all are counted.
-const REPORTED_MAX: u32 = 1000;
-
 /// What an agent's program is made of, besides the workload.
 #[derive(Serialize, Deserialize)]
 struct SentProgram {
-    delay_step: Duration,
-    has_late_starts: bool,
+    delays: StartDelays,
     raise_error: bool,
 }
 
@@ -59,10 +54,8 @@ impl<'a> Coordinator<'a> {
         target: &Target,
         sinks: &'a SampleSinks,
     ) -> Coordinator<'a> {
-        let last_start = request.start_delay(request.vusers.saturating_sub(1));
         let program = SentProgram {
-            delay_step: request.start_delay(1),
-            has_late_starts: last_start > warmup,
+            delays: StartDelays::of(request, warmup),
             raise_error: request.raise_error,
         };
         Coordinator {
@@ -91,8 +84,7 @@ impl ToolCoordinator for Coordinator<'_> {
 /// Reports failed transactions of an agent.
 struct Failures {
     output: ToolOutput,
-    reported: Arc<AtomicU32>,
-    error_flags: Option<ErrorFlags>,
+    error_flags: ErrorFlags,
 }
 
 impl SampleListener for Failures {
@@ -102,12 +94,7 @@ impl SampleListener for Failures {
         let Outcome::Failed(_, code) = sample.outcome else {
             return;
         };
-        let mut flags = self.error_flags.iter();
-        let flag = flags.find_map(|flags| flags.get(client as usize));
-        let is_first = flag.map(|flag| !flag.swap(true, Ordering::Relaxed));
-        let is_reported = is_first
-            .unwrap_or_else(|| self.reported.fetch_add(1, Ordering::Relaxed) < REPORTED_MAX);
-        if is_reported {
+        if self.error_flags.note(client) {
             let failed = Failed(client, usize::from(sample.kind), code);
             self.output.say(write(&failed));
         }
@@ -125,19 +112,13 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let workload = prony_workload::find(&request.workload.name).map_err(|error| error.parts())?;
     let ready = workload.program(request.control, request.workload);
     let mut ready = ready.map_err(|error| error.parts())?;
-    let flags = || (0..request.drive.clients).map(|_| AtomicBool::new(false));
-    let error_flags: Option<ErrorFlags> = sent.raise_error.then(|| Arc::new(flags().collect()));
-    ready.program = Arc::new(DelayedUsers::with_delay(
-        ready.program,
-        sent.delay_step,
-        sent.has_late_starts,
-        error_flags.clone(),
-    ));
-    let (output, reported) = (request.output, Arc::new(AtomicU32::new(0)));
+    let error_flags = ErrorFlags::new(sent.raise_error, request.drive.clients);
+    let delayed = DelayedUsers::new(ready.program, sent.delays, error_flags.clone());
+    ready.program = Arc::new(delayed);
+    let output = request.output;
     let new_listener = move |_: usize| -> Box<dyn SampleListener> {
         Box::new(Failures {
             output: output.clone(),
-            reported: Arc::clone(&reported),
             error_flags: error_flags.clone(),
         })
     };

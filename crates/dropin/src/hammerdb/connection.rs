@@ -7,7 +7,7 @@ use prony_document::SqlDialect;
 use prony_fleet::ToolServer;
 use prony_runner::signals;
 use prony_server::control::Error;
-use prony_server::{Control, Environment, Target};
+use prony_server::{Control, Environment, Target, resolve_client_options};
 use std::path::Path;
 
 /// The target of a login. Other options (certificates, time-outs) come from the environment, as in every
@@ -16,13 +16,8 @@ pub fn target(login: &Login) -> Result<Target, String> {
     let env = Environment::from_process();
     let port = login.port.to_string();
     let options = client_options(login, &port);
-    let resolved = match login.product.dialect {
-        SqlDialect::PostgreSql => {
-            prony_server::resolve_with_options(&options, "the settings", "", &env)
-        }
-        SqlDialect::TransactSql => prony_server::resolve_sql_server(&options, &env),
-        SqlDialect::MySql => prony_server::resolve_mysql(&options, "the settings", &env),
-    };
+    let resolved =
+        resolve_client_options(login.product.dialect, &options, "the settings", "", &env);
     let mut target = resolved.map_err(|error| error.to_string())?;
     signals::interrupt_waits_of(&mut target);
     for warning in &target.warnings {

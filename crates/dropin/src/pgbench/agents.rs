@@ -111,18 +111,16 @@ impl Coordinator {
     pub fn new(
         call: &PgbenchCall,
         options: &RunOptions,
-        texts: &[String],
+        texts: Vec<String>,
         scale: u32,
         target: &Target,
         script_messages: Arc<ScriptMessages>,
     ) -> Coordinator {
-        let mut texts = texts.iter();
+        let mut texts = texts.into_iter();
         let scripts = options.scripts.iter().map(|choice| {
             let (name, text) = match &choice.source {
                 ScriptSource::Builtin(builtin) => (builtin.name.to_owned(), None),
-                ScriptSource::File(path) => {
-                    (path.to_string_lossy().into_owned(), texts.next().cloned())
-                }
+                ScriptSource::File(path) => (path.to_string_lossy().into_owned(), texts.next()),
             };
             SentScript {
                 name,

@@ -1,6 +1,7 @@
 //! Gives the parser of pgbench's arguments access to this process and its files, and stores the scripts that
 //! the parser reads.
 
+use crate::agents;
 use crate::output::eprint;
 use prony_dialect::pgbench::{Host, Level, Messages};
 use prony_plan::system_error;
@@ -23,7 +24,7 @@ pub struct ProcessHost<'a> {
 pub struct ScriptFiles {
     /// The scripts in the order of the options; builtin scripts are not included.
     pub scripts: Vec<Script>,
-    /// Their texts.
+    /// Their texts, if agents are to have them.
     pub texts: Vec<String>,
     /// The variables of these scripts, which builtin scripts share.
     pub variable_names: VariableNames,
@@ -79,7 +80,9 @@ impl Host for ProcessHost<'_> {
         let script = Script::parse(names, &name, &text, level)
             .map_err(|error| error.pgbench_stderr(self.messages.progname(), level))?;
         self.script_files.scripts.push(script);
-        self.script_files.texts.push(text);
+        if agents::are_named() {
+            self.script_files.texts.push(text);
+        }
         Ok(())
     }
 

@@ -178,12 +178,11 @@ fn run(
         command.workload.name == BULK_INSERT,
         signals.flag(),
     ));
-    let coordinator = Coordinator::new(
-        driver,
-        &database.mysql.ignored_errors,
-        connection::tool_server(database, &server.server.target),
-        errors.clone(),
-    );
+    let coordinator = fleet.is_some().then(|| {
+        let tool_server = connection::tool_server(database, &server.server.target);
+        let ignored = &database.mysql.ignored_errors;
+        Coordinator::new(driver, ignored, tool_server, errors.clone())
+    });
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
         counts_rows_as_events: true,
@@ -204,7 +203,7 @@ fn run(
         signals: &signals,
         error_printed: &|| errors.has_ended_run(),
     };
-    bench.run(fleet.map(|fleet| (fleet, &coordinator)))
+    bench.run(fleet.zip(coordinator.as_ref()))
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

@@ -233,12 +233,7 @@ pub struct ReadProbe {
 impl DatabaseFacts {
     /// The name of its product, and of the service that it is part of, as in results; empty if unknown.
     pub fn product_name(&self) -> String {
-        let server = prony_store::Server {
-            product: self.product,
-            service: self.service,
-            ..prony_store::Server::default()
-        };
-        server.product_name()
+        prony_store::product_name(self.product, self.service)
     }
 
     /// The SQL that the server understands; absent if unknown.

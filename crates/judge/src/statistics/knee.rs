@@ -3,11 +3,12 @@
 //! In: points by their load, each with its throughput and the interval of that. Out: the index of the knee, or why
 //! there is none. Must never: find a knee in a straight line, or in the scatter of the runs.
 //!
-//! The knee is the point that lies furthest above the straight line from the first point to the highest one, both
-//! axes scaled to that range (Kneedle: Satopää and others 2011, Finding a "Kneedle" in a Haystack). The highest point is
-//! the last one that chance does not make lower than the maximum: what falls after it does not move the knee. It counts only if throughput rises by less than half as much for each unit of load
-//! after it as before it, and if the line through the upper ends of the intervals of its two points passes below
-//! the lower end of the knee's interval: then chance does not make it.
+//! The knee is the point that lies furthest above the straight line from the first point to the highest one, both axes
+//! scaled to that range (Kneedle: Satopää and others 2011, Finding a "Kneedle" in a Haystack). The highest point is the
+//! last one that chance does not make lower than the maximum: what falls after it does not move the knee. It counts only
+//! if throughput rises by less than half as much for each unit of load after it as before it, and if the line through the
+//! upper ends of the intervals of its two points passes below the lower end of the knee's interval: then chance does not
+//! make it.
 
 use serde::Serialize;
 

@@ -4,12 +4,12 @@
 //! share of the mean). Out: the [`Change`] that fits better. Must never: take chance for a change, or the
 //! autocorrelation of seconds for evidence.
 //!
-//! Both models are fitted by least squares to seconds or, in a longer window, to at most twenty bins of them. The error of each comes from its own
-//! residuals and their first-order autocorrelation, because a disturbance that lasts for some seconds looks like a change
-//! otherwise. Few residuals hide most of the correlation that the bins have (Kendall 1954): the correlation and the
-//! variance are those of an autoregressive series whose residuals would on average be what these are. The best of many cuts
-//! exceeds a quantile of Student's t far more often than one cut does; [`CHANGE_MIN_STD_ERRORS`] is therefore calibrated by
-//! simulation (`tests/simulated`).
+//! Both models are fitted by least squares to seconds or, in a longer window, to at most twenty bins of them. The error of
+//! each comes from its own residuals and their first-order autocorrelation, because a disturbance that lasts for some
+//! seconds looks like a change otherwise. Few residuals hide most of the correlation that the bins have (Kendall 1954):
+//! the correlation and the variance are those of an autoregressive series whose residuals would on average be what these
+//! are. The best of many cuts exceeds a quantile of Student's t far more often than one cut does;
+//! [`CHANGE_MIN_STD_ERRORS`] is therefore calibrated by simulation (`tests/simulated`).
 
 use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
@@ -21,7 +21,8 @@ const MAX_SINGLE_SECONDS: usize = 40;
 const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
 const MIN_STD_DEVIATION: f64 = 0.001;
-/// Largest correlation of neighbouring bins that is considered: with more they are a random walk, in which any change is chance.
+/// Largest correlation of neighbouring bins that is considered: with more they are a random walk, in which any change is
+/// chance.
 const MAX_CORRELATION: f64 = 0.98;
 /// Correlation of neighbouring seconds that is assumed at least, as virtual machines have it: few bins do not show it.
 const SECONDS_CORRELATION: f64 = 0.65;
@@ -300,8 +301,8 @@ fn expected_correlation(per_bin: usize) -> f64 {
     rho * forgotten * forgotten / (seconds * (1.0 - rho * rho) - 2.0 * rho * forgotten)
 }
 
-/// The summaries of equal parts of the series, and how many seconds each has; seconds that do not fill a part are dropped from
-/// the beginning.
+/// The summaries of equal parts of the series, and how many seconds each has; seconds that do not fill a part are dropped
+/// from the beginning.
 fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> (usize, Vec<f64>) {
     let per_bin = match series.len() {
         ..=MAX_SINGLE_SECONDS => 1,

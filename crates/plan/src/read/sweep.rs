@@ -25,10 +25,8 @@ pub(super) fn read_sweep(
         configuration: section.read_text("configuration"),
         ..SweepInput::default()
     };
-    let mut keys = section.unread_keys();
     // The order of the file decides which setting varies fastest.
-    keys.sort_by_key(|(_, offset, _)| *offset);
-    for (key, offset, value) in keys {
+    for (key, offset, value) in section.unread_keys() {
         let path = format!("{}.{key}", section.path);
         let location = source.location(offset, path);
         match (key, value.get_ref()) {

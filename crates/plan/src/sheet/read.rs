@@ -229,9 +229,7 @@ fn read_item(
 
 /// Collects the problems of a table, and reports its unknown keys.
 fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
-    let mut keys = section.unread_keys();
-    keys.sort_by_key(|(_, offset, _)| *offset);
-    for (index, (key, offset, _)) in keys.into_iter().enumerate() {
+    for (index, (key, offset, _)) in section.unread_keys().into_iter().enumerate() {
         let location = section
             .source
             .location(offset, format!("{}.{key}", section.path));

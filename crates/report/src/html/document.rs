@@ -1,4 +1,5 @@
-//! A Run with its JSON text, and the label and note that its store keeps beside it. Must never: contain a Run that differs from the text, except in checks.
+//! A Run with its JSON text, and the label and note that its store keeps beside it. Must never: contain a Run that differs
+//! from the text, except in checks.
 
 use super::embedded::EmbeddedText;
 use prony_store::{Annotation, DocumentError, Run, parse_document};

@@ -139,17 +139,22 @@ pub struct Server {
     pub settings: Map<String, Value>,
 }
 
+/// The name of a product, and of the service that it is part of; empty if unknown.
+pub fn product_name(product: Option<Product>, service: Option<Service>) -> String {
+    let product = product.map_or("", |product| product.name);
+    match service {
+        None => product.to_owned(),
+        Some(service) if service.quirks().is_other_engine => {
+            format!("{} (as {product})", service.name())
+        }
+        Some(service) => format!("{product} ({})", service.name()),
+    }
+}
+
 impl Server {
     /// The name of its product, and of the service that it is part of; empty if unknown.
     pub fn product_name(&self) -> String {
-        let product = self.product.map_or("", |product| product.name);
-        match self.service {
-            None => product.to_owned(),
-            Some(service) if service.quirks().is_other_engine => {
-                format!("{} (as {product})", service.name())
-            }
-            Some(service) => format!("{product} ({})", service.name()),
-        }
+        product_name(self.product, self.service)
     }
 
     /// The name and the version, without the build in parentheses, and the pooler before it: `PostgreSQL 17.2`.

@@ -453,7 +453,6 @@ impl<W: Write> SessionRecorder<W> {
             // A COMMIT that fails rolls back.
             let has_ended = known.leaves_block == Some(false) && is_alone(text, self.index.dialect);
             state.is_in_block &= !has_ended;
-            self.note_failure(state);
         } else if let Some(is_in_block) = known.leaves_block {
             state.is_in_block = is_in_block;
         } else if known.sets_autocommit.is_some() {

@@ -1,7 +1,7 @@
 //! The types that SQL Server infers for the parameters of own SQL.
 //!
-//! Without a declaration a parameter has the type of its value: nvarchar for a text, float for a number with a fraction. To compare
-//! either with a varchar or decimal column, the server converts the column, and does not use its index.
+//! Without a declaration a parameter has the type of its value: nvarchar for a text, float for a number with a fraction.
+//! To compare either with a varchar or decimal column, the server converts the column, and does not use its index.
 
 use super::ast::{CommandKind, Script, SqlCommand};
 use prony_server::Control;

@@ -1,8 +1,9 @@
 //! Prepares every statement once before the load, so that a missing table or right or a syntax error is one sentence
 //! instead of thousands of failed transactions.
 //!
-//! Executes nothing, except that a setting is made in a transaction which is rolled back. Never refuses a statement that may become valid during the load: one that uses what the transactions
-//! create themselves, or whose names an earlier statement resolves differently.
+//! Executes nothing, except that a setting is made in a transaction which is rolled back. Never refuses a statement that
+//! may become valid during the load: one that uses what the transactions create themselves, or whose names an earlier
+//! statement resolves differently.
 
 use super::ast::{Command, CommandKind, Script, SqlCommand};
 use super::eval::{CommandIndex, Evaluator};

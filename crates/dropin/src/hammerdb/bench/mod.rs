@@ -14,6 +14,7 @@ use super::agents::{self, Coordinator};
 use super::job::Job;
 use super::lines::VuserLines;
 use super::{connection, warn};
+use crate::agents::cpus_and_threads;
 use crate::tool_run::{ConnectedServer, StartWarning, ToolFleet, ToolRun};
 use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
@@ -37,7 +38,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-pub use users::{DelayedUsers, ErrorFlags};
+pub use users::{DelayedUsers, ErrorFlags, StartDelays};
 
 /// The inputs of a run.
 pub struct RunContext<'a> {
@@ -64,8 +65,8 @@ struct PreparedRun {
     plan: Plan,
     /// The cipher of connections to MySQL and MariaDB, empty without encryption; `None` on other engines.
     cipher: Option<String>,
-    /// One flag per client, set when an error ends the client; `None` if errors do not end clients.
-    error_flags: Option<ErrorFlags>,
+    /// Which clients an error ended.
+    error_flags: ErrorFlags,
 }
 
 /// The outcome of a run that has ended.
@@ -148,21 +149,12 @@ fn prepare_run(
     }
     .map_err(|error| refusal_message(&error, &context.request.login))?;
     let facts = prony_server::read_server_facts(&mut control).map_err(|error| error.to_string())?;
-    let processors = fleet.map_or(context.processors, Fleet::cpus);
+    let (processors, threads_min) = cpus_and_threads(fleet, context.processors);
     let mut drive = drive_plan(context.request, context.minute_length, processors);
-    let machines = fleet.map_or(0, |fleet| fleet.agents().count());
-    drive.threads = drive.threads.max(machines as u32);
-    let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
-    let error_flags: Option<ErrorFlags> = context
-        .request
-        .raise_error
-        .then(|| Arc::new(flags().collect()));
-    let program = DelayedUsers::new(
-        ready_workload.program,
-        context.request,
-        drive.warmup,
-        error_flags.clone(),
-    );
+    drive.threads = drive.threads.max(threads_min);
+    let error_flags = ErrorFlags::new(context.request.raise_error, drive.clients);
+    let delays = StartDelays::of(context.request, drive.warmup);
+    let program = DelayedUsers::new(ready_workload.program, delays, error_flags.clone());
     ready_workload.program = Arc::new(program);
     let growth = GrowthBefore::read(&mut control, workload, &plan, ready_workload.scale);
     let connection = ConnectionInfo::of(&mut control);
@@ -249,11 +241,10 @@ fn drive_load(
         on_connect_refused: None,
     };
     let target = &prepared.server.server.target;
-    let coordinator = Coordinator::new(context.request, prepared.plan.drive.warmup, target, sinks);
-    let fleet = fleet.map(|fleet| ToolFleet {
-        fleet,
-        tool: &coordinator,
-    });
+    let warmup = prepared.plan.drive.warmup;
+    let coordinator =
+        (fleet.is_some()).then(|| Coordinator::new(context.request, warmup, target, sinks));
+    let fleet = ToolFleet::of(fleet, coordinator.as_ref());
     let (start_sender, start_receiver) = std::sync::mpsc::channel();
     let (finished, monitor_result) = std::thread::scope(|scope| {
         let monitor = Monitor::new(context, target, control, &run_ended);

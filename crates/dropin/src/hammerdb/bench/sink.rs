@@ -12,11 +12,7 @@ use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-
-/// The maximum number of errors that virtual users print; further errors are counted and reported at the end.
-const MAX_PRINTED_ERRORS: u32 = 1000;
 
 /// The times of one virtual user.
 #[derive(Clone, Default)]
@@ -52,8 +48,7 @@ struct SinkState {
     /// The number of the first virtual user that runs transactions.
     first_vuser: u32,
     is_test_driver: bool,
-    error_flags: Option<ErrorFlags>,
-    printed_errors: AtomicU32,
+    error_flags: ErrorFlags,
     failed_vusers: Mutex<Vec<u32>>,
     times: Mutex<CallTimes>,
 }
@@ -74,7 +69,6 @@ impl SampleSinks {
                 first_vuser: request.first_vuser(),
                 is_test_driver,
                 error_flags: prepared.error_flags.clone(),
-                printed_errors: AtomicU32::new(0),
                 failed_vusers: Mutex::default(),
                 times: Mutex::default(),
             }),
@@ -131,14 +125,11 @@ struct SampleSink {
 impl SinkState {
     fn record_failure(&self, client: u32, kind: TransactionKind, code: [u8; 5]) {
         let vuser = client + self.first_vuser;
-        let Some(error_flags) = &self.error_flags else {
-            if self.printed_errors.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED_ERRORS {
-                self.lines.print_line(vuser, RunLine::Error { kind });
-            }
+        if !self.error_flags.note(client) {
             return;
-        };
-        let flag = error_flags.get(client as usize);
-        if flag.is_some_and(|flag| flag.swap(true, Ordering::Relaxed)) {
+        }
+        if !self.error_flags.end_clients() {
+            self.lines.print_line(vuser, RunLine::Error { kind });
             return;
         }
         let code = String::from_utf8_lossy(&code);

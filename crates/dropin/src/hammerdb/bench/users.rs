@@ -6,54 +6,86 @@
 use prony_dialect::hammerdb::RunRequest;
 use prony_document::ObservedShare;
 use prony_session::{Db, P90Limit, Program, User, UserExit, UserId};
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// For each client, whether an error ended it.
-pub type ErrorFlags = Arc<Vec<AtomicBool>>;
+/// The most errors that are told one by one if they do not end clients; all are counted.
+const TOLD_ERRORS_MAX: u32 = 1000;
+
+/// Whether errors end clients, for each client whether one has, and how many were told.
+#[derive(Clone)]
+pub struct ErrorFlags {
+    of_clients: Option<Arc<[AtomicBool]>>,
+    told: Arc<AtomicU32>,
+}
+
+impl ErrorFlags {
+    pub fn new(ends_clients: bool, clients: u32) -> ErrorFlags {
+        let flags = || (0..clients).map(|_| AtomicBool::new(false));
+        ErrorFlags {
+            of_clients: ends_clients.then(|| flags().collect()),
+            told: Arc::default(),
+        }
+    }
+
+    /// Whether errors end clients.
+    pub fn end_clients(&self) -> bool {
+        self.of_clients.is_some()
+    }
+
+    /// Notes an error of a client, and returns whether it is to be told: the first of a client that it ends.
+    pub fn note(&self, client: u32) -> bool {
+        let Some(flags) = &self.of_clients else {
+            return self.told.fetch_add(1, Ordering::Relaxed) < TOLD_ERRORS_MAX;
+        };
+        let flag = flags.get(client as usize);
+        flag.is_none_or(|flag| !flag.swap(true, Ordering::Relaxed))
+    }
+
+    fn has_ended(&self, client: u32) -> bool {
+        let flags = self.of_clients.as_deref().unwrap_or_default();
+        let flag = flags.get(client as usize);
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// When virtual users start.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct StartDelays {
+    /// The time between the starts of two users.
+    step: Duration,
+    /// Whether some users start after the window has begun.
+    has_late_starts: bool,
+}
+
+impl StartDelays {
+    /// Those of a run with this warm-up.
+    pub fn of(request: &RunRequest, warmup: Duration) -> StartDelays {
+        let last_start = request.start_delay(request.vusers.saturating_sub(1));
+        StartDelays {
+            step: request.start_delay(1),
+            has_late_starts: last_start > warmup,
+        }
+    }
+}
 
 /// The workload's program, whose users start one after another.
 pub struct DelayedUsers {
     program: Arc<dyn Program>,
-    /// The time between the starts of two users.
-    delay_step: Duration,
-    /// Whether some users start after the window has begun.
-    has_late_starts: bool,
-    error_flags: Option<ErrorFlags>,
+    delays: StartDelays,
+    error_flags: ErrorFlags,
 }
 
 impl DelayedUsers {
-    /// Wraps a program, for a run with this warm-up.
-    pub fn new(
-        program: Arc<dyn Program>,
-        request: &RunRequest,
-        warmup: Duration,
-        error_flags: Option<ErrorFlags>,
-    ) -> Self {
-        let last_start = request.start_delay(request.vusers.saturating_sub(1));
-        DelayedUsers::with_delay(
-            program,
-            request.start_delay(1),
-            last_start > warmup,
-            error_flags,
-        )
-    }
-
-    /// Wraps a program whose users start this long after one another.
-    pub fn with_delay(
-        program: Arc<dyn Program>,
-        delay_step: Duration,
-        has_late_starts: bool,
-        error_flags: Option<ErrorFlags>,
-    ) -> Self {
+    pub fn new(program: Arc<dyn Program>, delays: StartDelays, error_flags: ErrorFlags) -> Self {
         DelayedUsers {
             program,
-            delay_step,
-            has_late_starts,
+            delays,
             error_flags,
         }
     }
@@ -70,11 +102,9 @@ impl Program for DelayedUsers {
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.program.settings();
-        if self.has_late_starts {
-            settings.push((
-                "late_starts",
-                format!("{} ms apart", self.delay_step.as_millis()),
-            ));
+        if self.delays.has_late_starts {
+            let step_ms = self.delays.step.as_millis();
+            settings.push(("late_starts", format!("{step_ms} ms apart")));
         }
         settings
     }
@@ -89,24 +119,21 @@ impl Program for DelayedUsers {
 
     fn create_user(&self, id: UserId, mut db: Db) -> User {
         let (program, error_flags) = (Arc::clone(&self.program), self.error_flags.clone());
-        let delay = self.delay_step.saturating_mul(id.client);
+        let delay = self.delays.step.saturating_mul(id.client);
         Box::pin(async move {
             if !delay.is_zero() {
                 db.sleep(delay).await;
             }
             let user = program.create_user(id, db);
-            match error_flags {
-                None => user.await,
-                Some(error_flags) => {
-                    let client = id.client as usize;
-                    EndOnError {
-                        user,
-                        error_flags,
-                        client,
-                    }
-                    .await
-                }
+            if !error_flags.end_clients() {
+                return user.await;
             }
+            EndOnError {
+                user,
+                error_flags,
+                client: id.client,
+            }
+            .await
         })
     }
 }
@@ -116,15 +143,14 @@ impl Program for DelayedUsers {
 struct EndOnError {
     user: User,
     error_flags: ErrorFlags,
-    client: usize,
+    client: u32,
 }
 
 impl Future for EndOnError {
     type Output = UserExit;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<UserExit> {
-        let error_flag = self.error_flags.get(self.client);
-        if error_flag.is_some_and(|error_flag| error_flag.load(Ordering::Relaxed)) {
+        if self.error_flags.has_ended(self.client) {
             return Poll::Ready(UserExit::Failed("a transaction failed".to_owned()));
         }
         self.user.as_mut().poll(context)

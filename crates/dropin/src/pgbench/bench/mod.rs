@@ -32,12 +32,12 @@ use std::sync::Arc;
 pub fn run(
     call: &PgbenchCall,
     options: &RunOptions,
-    script_files: ScriptFiles,
+    mut script_files: ScriptFiles,
 ) -> Result<u8, String> {
     let messages = &call.messages;
     let mut target = connection::target(call, &options.connection, "setup")?;
     let fleet = agents::start(call, options, &script_files)?;
-    let script_texts = script_files.texts.clone();
+    let script_texts = std::mem::take(&mut script_files.texts);
     let script_set = build_script_set(call, options, script_files)?;
     let (server, tables) = setup::prepare(call, options, &mut target)?;
     let scale = tables.scale;
@@ -48,18 +48,11 @@ pub fn run(
         .defines
         .iter()
         .all(|(name, _)| name != "default_seed");
-    let coordinator = Coordinator::new(
-        call,
-        options,
-        &script_texts,
-        scale,
-        &target,
-        script_messages.clone(),
-    );
-    let fleet = fleet.map(|fleet| ToolFleet {
-        fleet,
-        tool: &coordinator,
+    let coordinator = fleet.is_some().then(|| {
+        let messages = script_messages.clone();
+        Coordinator::new(call, options, script_texts, scale, &target, messages)
     });
+    let fleet = ToolFleet::of(fleet, coordinator.as_ref());
     let logs = logs::open(call, options, uses_default_seed)?;
     let program = Arc::new(ScriptProgram::new(
         script_set,
@@ -76,7 +69,7 @@ pub fn run(
         script_messages: &script_messages,
         logs: &logs,
         program: &program,
-        coordinator: fleet.is_some().then_some(&coordinator),
+        coordinator: coordinator.as_ref(),
         tables,
         sums: None,
         exit_status: 0,

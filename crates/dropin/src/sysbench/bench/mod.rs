@@ -9,6 +9,7 @@ mod observer;
 use super::agents::Coordinator;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
+use crate::agents;
 use crate::process::env_var;
 use crate::tool_run::{ConnectedServer, StartWarning, ToolFleet, ToolRun, refused_connections};
 pub use fairness::EventCounts;
@@ -105,15 +106,11 @@ impl Bench<'_> {
     /// The exit status of a run that did not complete; the error is already printed.
     pub fn run(&self, fleet: Option<(Fleet, &Coordinator)>) -> Result<(), CommandError> {
         let (call, settings) = (self.call, self.settings);
-        let processors = fleet
-            .as_ref()
-            .map_or_else(cpu_count, |(fleet, _)| fleet.cpus());
+        let machines = fleet.as_ref().map(|(fleet, _)| fleet);
+        let (processors, threads_min) = agents::cpus_and_threads(machines, cpu_count());
         let drive = drive_plan(settings, processors, self.cost);
         let mut drive = drive.map_err(|lines| call.fail(&lines))?;
-        let machines = fleet
-            .as_ref()
-            .map_or(0, |(fleet, _)| fleet.agents().count());
-        drive.threads = drive.threads.max(machines as u32);
+        drive.threads = drive.threads.max(threads_min);
         if self.thread_per_user {
             drive.threads = drive.clients;
         }

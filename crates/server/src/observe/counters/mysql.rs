@@ -64,10 +64,11 @@ const MYSQL_PROGRAMS: &str = " LEFT JOIN (SELECT PROCESSLIST_ID, MAX(ATTR_VALUE)
 const OWN_PROGRAM: &str = "COALESCE((SELECT MAX(ATTR_VALUE) FROM performance_schema.session_connect_attrs \
      WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = CONNECTION_ID()), '')";
 
-/// A query for client threads by who they are, from a table whose columns have this prefix. `program` and `own_program` are
-/// those of the thread and of this session; MariaDB does not show them. `between_statements` is the condition of idle threads that count as busy, because they had a statement in the last 20 ms: clients with short
-/// statements are idle in most readings, because the server works for them only for a part of each round trip. Threads of
-/// replication and of the server itself are no clients.
+/// A query for client threads by who they are, from a table whose columns have this prefix. `program` and `own_program`
+/// are those of the thread and of this session; MariaDB does not show them. `between_statements` is the condition of idle
+/// threads that count as busy, because they had a statement in the last 20 ms: clients with short statements are idle in
+/// most readings, because the server works for them only for a part of each round trip. Threads of replication and of the
+/// server itself are no clients.
 fn session_groups_query(
     table: &str,
     prefix: &str,
