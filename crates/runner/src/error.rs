@@ -66,10 +66,12 @@ impl UserError for Error {
                  leave out --ledger",
             ),
             Error::NoLedger(workload) => ErrorParts::new(format!(
-                "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
+                "no ledger: the transactions of {workload} only read, or are text as in a replay and in the simple protocol of scripts, \
+                 and cannot write their numbers"
             ))
             .with_hint(
-                "leave out --ledger, or use a workload of Prony's own statements, such as tpcb, tpcc or oltp_read_write",
+                "leave out --ledger, use --protocol prepared with a script, or use a workload of Prony's own statements, such as tpcb, \
+                 tpcc or oltp_read_write",
             ),
         }
     }

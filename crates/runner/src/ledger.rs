@@ -10,6 +10,7 @@ use crate::random_seed;
 use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
 use prony_fleet::FleetLedger;
+use prony_plan::QueryMode;
 use prony_server::observe::read_log_position;
 use prony_server::{Control, Target};
 use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program, StatementTable};
@@ -64,7 +65,8 @@ impl RunLedger {
         let has_statements = !statements.statements().is_empty()
             || ["lua", "oltp_insert", "bulk_insert"].contains(&name);
         // A replay sends texts that it does not see.
-        if matches!(growth, Growth::ReadOnly) || !has_statements || name == "replay" {
+        let is_text = job.plan.drive.protocol == QueryMode::Simple && name == "script";
+        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text || name == "replay" {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {
@@ -202,6 +204,18 @@ fn has_only_procedures(statements: &StatementTable, dialect: SqlDialect) -> bool
     };
     let mut texts = statements.statements().iter();
     dialect != SqlDialect::PostgreSql && texts.len() > 0 && texts.all(|one| is_call(&one.text))
+}
+
+/// A function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end of a block or a
+/// single statement.
+pub fn function_of_ledger(statements: &StatementTable) -> Option<&'static str> {
+    let is_called = |function: &&str| {
+        let mut texts = statements.statements().iter();
+        texts.any(|one| one.text.to_ascii_uppercase().contains(*function))
+    };
+    ["LAST_INSERT_ID(", "ROW_COUNT(", "FOUND_ROWS("]
+        .into_iter()
+        .find(is_called)
 }
 
 /// Whether the table is dropped.
@@ -469,6 +483,9 @@ mod tests {
         let block = table(&["BEGIN", "CALL pay(?)", "COMMIT"]);
         assert!(!has_only_procedures(&block, SqlDialect::MySql));
         assert!(!has_only_procedures(&table(&[]), SqlDialect::MySql));
+        assert_eq!(function_of_ledger(&block), None);
+        let reads = table(&["COMMIT", "SELECT last_insert_id()"]);
+        assert_eq!(function_of_ledger(&reads), Some("LAST_INSERT_ID("));
     }
 
     /// Looking for each of its numbers would take all memory.

@@ -11,7 +11,7 @@ use crate::maria::MariaTestBench;
 use prony_server::Control;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
-use prony_store::{EventKind, Run};
+use prony_store::Run;
 use prony_test_servers::{
     Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl,
 };

@@ -2,7 +2,7 @@
 
 use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
-    NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
+    NOT_BACK, Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, shortest_outage_s,
 };
 use prony_store::Run;
 
@@ -50,6 +50,13 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         outage += &format!("{bound} by the machines' clocks");
         brief += &bound;
     }
+    // That is what a required outage is compared with.
+    let longest_s = longest_outage_s(run).unwrap_or_default();
+    let is_longer = seconds(longest_s) != length && longest_s > gap_length_s(run, gap);
+    if is_longer {
+        outage += &format!("; connections were lost for {}", seconds(longest_s));
+        brief += &format!(" (connections {})", seconds(longest_s));
+    }
     let clients = &gap.clients;
     let [shortest, median, longest] = [clients.min_s, clients.p50_s, clients.max_s].map(seconds);
     let mut of_clients = format!("one client for {shortest} to {longest}, median {median}");
@@ -57,9 +64,13 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         of_clients += &format!("; {not_back} did not commit again");
     }
-    brief += &match clients.not_back {
-        0 => format!("; {of_clients}"),
-        not_back => format!("; one client for {shortest} to {longest}, {not_back} not back"),
+    brief += &match (clients.not_back, is_longer) {
+        (0, false) => format!("; {of_clients}"),
+        (0, true) => format!("; a client {shortest} to {longest}"),
+        (not_back, _) => format!(
+            "; {} not back",
+            count_with_noun(not_back.into(), "client", "clients")
+        ),
     };
     let recovery = match recovery(run) {
         Ok(Recovery::After(after_s)) => {

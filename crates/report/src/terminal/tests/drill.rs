@@ -35,7 +35,11 @@ fn drill() -> Run {
         )
     });
     let reset = "the connection was lost: Connection reset by peer (os error 104)";
-    run.events.push(event(EventKind::Outage, 13.0, reset));
+    // As long as the time without a commit.
+    run.events.push(Event {
+        until_s: Some(13.117),
+        ..event(EventKind::Outage, 13.0, reset)
+    });
     for cause in ["refused", "role"] {
         run.events.push(Event {
             cause: Some(cause.to_owned()),
@@ -138,6 +142,15 @@ fn a_drill_is_fifteen_lines_of_eighty_columns() {
     ] {
         text.assert_contains(part);
     }
+}
+
+#[test]
+fn connections_that_were_lost_for_longer_are_the_outage_that_is_compared() {
+    let mut run = drill();
+    run.events[1].until_s = Some(13.4);
+    screen(&run).assert_contains(
+        "  outage  117 ms from 13 s on (connections 400 ms); a client 117 ms to 133 ms",
+    );
 }
 
 #[test]
