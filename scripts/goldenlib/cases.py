@@ -95,7 +95,6 @@ def timed(major):
 
 
 def others(major):
-    """One case for each other feature."""
     lines = [
         "-t 5", "-t 5 -v", "-t 5 -n", "-t 5 -s 3", "-t 5 -N", "-t 5 -M extended -r", "-t 5 -M prepared -r",
         "-n -S -c 4 -j 2 -t 5", "-n -S -c 4 -j 2 -t 5 -l", "-n -S -c 4 -j 2 -t 5 -l --log-prefix=other",

@@ -41,7 +41,6 @@ ALLOWED_DIFFERENCE = ("statements", "reading settings", LINE, 'sql prony "select
 
 
 def tool(folder, number, program, script):
-    """The Tool of a faulty script."""
     path = folder / f"faulty_{number}.sh"
     psql = shlex.quote(str(program.parent / "psql"))
     path.write_text(

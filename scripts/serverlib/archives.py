@@ -30,7 +30,6 @@ class Archive:
 
     @property
     def name(self):
-        """The archive's file name."""
         return self.path.rsplit("/", 1)[-1]
 
     def file(self):
@@ -76,7 +75,6 @@ def fetch(url, into):
 
 
 def sha256_of(path):
-    """SHA-256 of a file."""
     sums = hashlib.sha256()
     with open(path, "rb") as file:
         while chunk := file.read(1 << 20):

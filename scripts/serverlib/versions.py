@@ -37,7 +37,6 @@ class Mysql(mysql.Mysql):
         self._run(self._command() + ["--initialize-insecure"])
 
     def url(self):
-        """The URL for Prony."""
         return f"mysql://root@127.0.0.1:{self.port}/"
 
 

@@ -148,7 +148,6 @@ def scripts():
 
 
 def texts():
-    """All cases."""
     return [*runs(), *tables(), *errors(), *orders(), *outside(), *scripts()]
 
 

@@ -19,7 +19,6 @@ CAPACITY_TITLE = "Runs of {} s; of sysbench, queries are counted, else transacti
 
 
 def limit(runs):
-    """What limited the runs of one program."""
     if figures.median_of("client_share", runs) >= BUSY_SHARE:
         return "client"
     if figures.median_of("server_share", runs) >= BUSY_SHARE:
@@ -38,7 +37,6 @@ def percent(head, name):
 
 
 def capacity_columns(other):
-    """The table of capacity."""
     return [
         figures.title("case, client on one CPU, canned server on the others"),
         figures.ratio(f"most per second, Prony / {other}", "tps"),

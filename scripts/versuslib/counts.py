@@ -96,7 +96,6 @@ def frequent_calls(_, prony, __):
 
 
 def columns(other):
-    """The table of counts."""
     return [
         figures.title("conversation with the canned server"),
         figures.ratio(f"instructions per transaction, Prony / {other}", "instructions"),

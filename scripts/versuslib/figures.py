@@ -41,7 +41,6 @@ def bound_text(bound, is_minimum):
 
 
 def median_of(name, runs):
-    """The median of an attribute."""
     return statistics.median(getattr(run, name) for run in runs)
 
 
@@ -51,7 +50,6 @@ def column(head, cell):
 
 
 def ratio(head, name):
-    """The ratios of an attribute."""
     return column(head, lambda case, prony, other: spread(ratios(name, prony, other)))
 
 
@@ -69,12 +67,10 @@ def bounded(head, name, bound, is_minimum=False, is_speed=False):
 
 
 def medians(head, name, form="{:.2f}"):
-    """The medians of an attribute."""
     return column(head, lambda case, *sides: " / ".join(form.format(median_of(name, runs)) for runs in sides))
 
 
 def title(head):
-    """The cases' titles."""
     return column(head, lambda case, *_: case.title)
 
 

@@ -57,7 +57,6 @@ def sides_of(case, session, programs, server):
 
 
 def run_columns(sides):
-    """The table of runs."""
     return [
         *figures.run_columns(sides)[:-1],
         figures.ratio(f"server CPU, {sides}", "server_cpu_us_per_transaction"),
@@ -66,7 +65,6 @@ def run_columns(sides):
 
 
 def count_columns(sides):
-    """The table of counts."""
     others = counts.columns("")[2:]
     return [figures.title("case"), figures.bounded(f"instructions per transaction, {sides}", "instructions", "max_cpu"), *others]
 

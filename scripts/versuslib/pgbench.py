@@ -102,7 +102,6 @@ def compare_memory(session, programs, server):
 
 
 def memory_head(clients):
-    """The header of the table of memory."""
     peaks = [f"peak at {count} clients, MB" for count in (clients, 2 * clients)]
     return ["tool", *peaks, "each further client, kB", "10,000 clients (by extrapolation), MB", "required", ""]
 

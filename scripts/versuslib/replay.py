@@ -28,7 +28,6 @@ RECORD = (
 
 
 def statements(case, scale):
-    """The statements of each session."""
     numbers = random.Random(case.clients)
     text = "SELECT abalance FROM pgbench_accounts WHERE aid = {}"
     count = STATEMENTS // case.clients

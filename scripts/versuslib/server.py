@@ -219,7 +219,6 @@ class Throwaway:
 
 
 def free_port():
-    """A free port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -45,7 +45,6 @@ class Client(Program):
     """A client of SQL Server's protocol: a build of prony, bsqldb or a loop in Python."""
 
     def url(self, server, database=None):
-        """The URL of a canned server."""
         address, database = f"{server.user}:x@127.0.0.1:{server.port}", database or server.database
         if server.protocol == "postgres":
             return f"postgres://{address}/{database}?sslmode=disable"

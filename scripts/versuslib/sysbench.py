@@ -25,7 +25,6 @@ def server_settings(args):
 
 
 def tables_options():
-    """The options that say which tables there are."""
     return (f"--tables={cases.TABLES}", f"--table-size={cases.ROWS}")
 
 

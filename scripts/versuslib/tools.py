@@ -69,12 +69,10 @@ class Measurement:
         return self.server_cpu_s / self.wall_s
 
     def load_text(self):
-        """Progress of a load."""
         server = f", server CPU {self.server_cpu_s:5.2f} s" if self.server_cpu_s else ""
         return f"{self.wall_s:6.2f} s, client CPU {self.cpu_s:5.2f} s{server}"
 
     def run_text(self, unit="TPS"):
-        """Progress of a run."""
         return f"{self.tps:9,.0f} {unit}, {self.cpu_us_per_transaction:6.2f} µs CPU"
 
 

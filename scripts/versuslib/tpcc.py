@@ -97,7 +97,6 @@ def load_rows(warehouses, prony, bound):
 
 
 def measure_load(session, server, prony):
-    """The table of loads."""
     warehouses, database = session.args.warehouses, "build"
     bound = Psql(server, prony.home, CASE, warehouses, database)
     server.recreate_database(database)
@@ -134,7 +133,6 @@ def run_rows(prony, bound):
 
 
 def measure_run(session, server, prony, pgbench):
-    """The table of runs."""
     seconds = session.args.seconds
     server.recreate_database(DATABASE)
     prony.load(CASE, server, 1, DATABASE)

@@ -63,7 +63,6 @@ impl From<TerminationSignal> for Exit {
     }
 }
 
-/// A command that failed.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -91,7 +90,6 @@ impl Failure {
         Failure::of_parts(exit, error.parts())
     }
 
-    /// One problem, from its parts.
     pub fn of_parts(exit: Exit, parts: ErrorParts) -> Failure {
         Failure {
             exit,

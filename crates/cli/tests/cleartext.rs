@@ -22,7 +22,6 @@ fn start_server(address: IpAddr) -> u16 {
     port
 }
 
-/// A message of PostgreSQL's protocol.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();
     [&[tag], &length[..], body].concat()

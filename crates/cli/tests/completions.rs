@@ -2,29 +2,12 @@
 //!
 //! bash is required. zsh, fish and mandoc are used if they are installed; a test without its program says so.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
-
-/// A folder that is removed with its content.
-struct TempFolder(PathBuf);
-
-impl TempFolder {
-    fn new(name: &str) -> TempFolder {
-        let path = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        TempFolder(path)
-    }
-}
-
-impl Drop for TempFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn run(program: &str, arguments: &[&str]) -> Output {
     let output = Command::new(program).args(arguments).output();
@@ -52,10 +35,8 @@ fn is_installed(program: &str) -> bool {
     found
 }
 
-/// Writes the completions for a shell to a file in the folder.
-fn write_completions(folder: &TempFolder, shell: &str) -> String {
-    let path = folder.0.join(shell);
-    std::fs::write(&path, stdout_of(PRONY, &["completions", shell])).expect("written");
+fn write_completions(folder: &TestFolder, shell: &str) -> String {
+    let path = folder.write(shell, stdout_of(PRONY, &["completions", shell]));
     path.to_str().expect("UTF-8").to_owned()
 }
 
@@ -89,7 +70,7 @@ fn bash_completions(script: &str, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn bash_completes_commands_flags_and_values() {
-    let folder = TempFolder::new("bash-completions");
+    let folder = TestFolder::create();
     let script = write_completions(&folder, "bash");
     let commands = listed_commands();
     assert!(
@@ -113,7 +94,7 @@ fn bash_completes_commands_flags_and_values() {
 
 #[test]
 fn bash_completes_names_of_workloads_and_scenarios_and_values_of_options() {
-    let folder = TempFolder::new("bash-names");
+    let folder = TestFolder::create();
     let script = write_completions(&folder, "bash");
     let complete = |words: &[&str]| bash_completions(&script, &[&["prony"], words].concat());
     for command in ["run", "load", "check", "clean", "workloads", "trend"] {
@@ -137,7 +118,7 @@ fn bash_completes_names_of_workloads_and_scenarios_and_values_of_options() {
 #[test]
 fn zsh_accepts_its_completions() {
     if is_installed("zsh") {
-        let folder = TempFolder::new("zsh-completions");
+        let folder = TestFolder::create();
         let script = write_completions(&folder, "zsh");
         // `compdef` is a function of the completion system, and `-u` does not ask about the folders' owners.
         let program =
@@ -157,7 +138,7 @@ fn zsh_accepts_its_completions() {
 #[test]
 fn fish_completes_commands_flags_and_names() {
     if is_installed("fish") {
-        let folder = TempFolder::new("fish-completions");
+        let folder = TestFolder::create();
         let script = write_completions(&folder, "fish");
         let program = format!(
             "source {script}; complete -C 'prony dem'; complete -C 'prony run --clie'; \
@@ -172,7 +153,6 @@ fn fish_completes_commands_flags_and_names() {
     }
 }
 
-/// The long flags that a help text defines.
 fn flags_in_help(help: &str) -> BTreeSet<&str> {
     let definitions = help
         .lines()
@@ -192,8 +172,8 @@ fn read_page(folder: &Path, name: &str) -> String {
 
 #[test]
 fn each_command_has_a_man_page_with_its_flags() {
-    let folder = TempFolder::new("man-pages");
-    let pages = folder.0.join("man1");
+    let folder = TestFolder::create();
+    let pages = folder.join("man1");
     stdout_of(PRONY, &["man-pages", pages.to_str().expect("UTF-8")]);
     let overview = read_page(&pages, "prony.1");
     for name in listed_commands() {
@@ -241,9 +221,9 @@ fn each_command_has_a_man_page_with_its_flags() {
 
 #[test]
 fn man_pages_are_the_same_each_time_and_well_formed() {
-    let folder = TempFolder::new("man-pages-twice");
+    let folder = TestFolder::create();
     let [first, second] = ["first", "second"].map(|name| {
-        let pages = folder.0.join(name);
+        let pages = folder.join(name);
         stdout_of(PRONY, &["man-pages", pages.to_str().expect("UTF-8")]);
         pages
     });

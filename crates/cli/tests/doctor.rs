@@ -1,11 +1,12 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
-use prony_test_servers::{TestControl, restore_signals, shared_mariadb, shared_postgres};
-use std::path::PathBuf;
+use prony_test_servers::{
+    TestControl, TestDatabase, restore_signals, shared_mariadb, shared_postgres,
+};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -13,12 +14,10 @@ use std::time::{Duration, Instant};
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
 
 fn prony(arguments: &[&str]) -> Output {
-    let home = std::env::temp_dir().join(format!("prony-doctor-home-{}", std::process::id()));
     let output = Command::new(PRONY)
         .args(arguments)
-        .env("PRONY_HOME", &home)
+        .env("PRONY_HOME", TestFolder::create())
         .output();
-    let _ = std::fs::remove_dir_all(home);
     output.expect("it starts")
 }
 
@@ -73,8 +72,7 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
          grep -E '^sysctl .*(port_range|window_scaling|tcp_rmem|somaxconn)' fix | sh > fixed\n\
          {examine} --json > after || true\n"
     );
-    let folder = std::env::temp_dir().join(format!("prony-doctor-netns-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = TestFolder::create();
     let script = format!("cd {}\n{script}", folder.display());
     if let Some(output) = in_namespace(&script) {
         let report = |name: &str| -> DoctorReport {
@@ -98,7 +96,6 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
         assert_eq!(finding(&before, "mtu").value, "far0: 1000 bytes");
         assert_eq!(finding(&before, "mtu").command, None, "it has no device");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -303,15 +300,6 @@ fn mariadb_is_examined() {
     assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
 }
 
-/// Executes statements that are separated by semicolons.
-fn execute(url: &str, sql: &str) {
-    let target = resolve(url, &Environment::without_home("nobody")).unwrap();
-    let mut control = Control::connect(&target).unwrap();
-    for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
-        control.run(statement);
-    }
-}
-
 /// The statements in the command that mends a finding, if the client of the engine executes it.
 fn statements<'a>(finding: &'a DoctorFinding, client: &str) -> &'a str {
     let command = finding.command.as_deref().unwrap_or_default();
@@ -326,8 +314,7 @@ fn statements<'a>(finding: &'a DoctorFinding, client: &str) -> &'a str {
 fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
     let server = shared_mariadb();
     let root = server.url();
-    execute(
-        &root,
+    TestDatabase::at(&root).execute_all(
         "CREATE DATABASE doctored; CREATE TABLE doctored.t(n INT PRIMARY KEY); \
          CREATE USER doctored@localhost WITH MAX_USER_CONNECTIONS 4; \
          GRANT SELECT ON doctored.* TO doctored@localhost",
@@ -344,7 +331,7 @@ fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
     ] {
         let found = finding(&before, id);
         assert_eq!(found.state, state, "{before:?}");
-        execute(&root, statements(found, "mysql -e"));
+        TestDatabase::at(&root).execute_all(statements(found, "mysql -e"));
     }
     assert_eq!(finding(&before, "data-size").state, DoctorState::Ok);
     let after = examine();
@@ -358,9 +345,7 @@ fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
 fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
     let server = shared_postgres();
     let root = server.url();
-    execute(
-        &root,
-        "CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
+    TestDatabase::at(&root).execute_all("CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
     );
     let url = server.url_for("doctored").replace("postgres@", "doctored@");
     let examine = || {
@@ -375,7 +360,7 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
         let report = examine();
         let found = finding(&report, "max-connections");
         assert_eq!((&*found.value, found.state), (value, next));
-        execute(&root, statements(found, "psql -c"));
+        TestDatabase::at(&root).execute_all(statements(found, "psql -c"));
     }
     let report = examine();
     let found = finding(&report, "max-connections");
@@ -387,10 +372,8 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
 fn sessions_of_other_roles_are_counted_without_pg_monitor() {
     let server = shared_postgres();
     let root = server.url();
-    execute(
-        &root,
-        "CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting",
-    );
+    TestDatabase::at(&root)
+        .execute_all("CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting");
     let url = server.url_for("counting").replace("postgres@", "counting@");
     let free = || -> u64 {
         let report = parse(&prony(&[
@@ -419,8 +402,7 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
 fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let server = shared_postgres();
     let url = server.url();
-    let home: PathBuf =
-        std::env::temp_dir().join(format!("prony-doctor-runs-{}", std::process::id()));
+    let home = TestFolder::create();
     let prony = |arguments: &str| {
         let mut command = Command::new(PRONY);
         command.args(arguments.split(' ')).env("PRONY_HOME", &home);
@@ -451,5 +433,4 @@ fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let shown = prony(&show).output().unwrap();
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     text.assert_contains("  doctor   ");
-    std::fs::remove_dir_all(home).unwrap();
 }

@@ -2,9 +2,8 @@
 //!
 //! Wrong command lines of all commands, without a server and on real ones; and the recorded errors.
 
-use prony_assertions::TextAssertions;
-use prony_server::{Control, Environment, resolve};
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
+use prony_assertions::{TestFolder, TextAssertions};
+use prony_test_servers::{TestDatabase, shared_mariadb, shared_postgres};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -12,17 +11,10 @@ use std::process::{Command, Output, Stdio};
 const MAX_LINES: usize = 3;
 const MAX_COLUMNS: usize = 100;
 
-/// A store that is removed at the end.
-struct Home(PathBuf);
+/// A store.
+struct Home(TestFolder);
 
 impl Home {
-    fn new(name: &str) -> Home {
-        let name = format!("prony-errors-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Home(folder)
-    }
-
     fn prony(&self, line: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command.args(line.split(' ')).stdin(Stdio::null());
@@ -39,7 +31,6 @@ impl Home {
         command.output().unwrap()
     }
 
-    /// The lines of the error that this command line causes.
     fn error(&self, line: &str) -> Vec<String> {
         let output = self.prony(line);
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -51,12 +42,6 @@ impl Home {
             .lines()
             .skip_while(|line| !line.starts_with("prony: "));
         lines.map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -77,7 +62,7 @@ fn assert_form(subject: &str, lines: &[String], quoted: &str) {
 
 #[test]
 fn errors_without_a_server_have_three_lines_and_a_hint() {
-    let home = Home::new("none");
+    let home = Home(TestFolder::create());
     let write = |name: &str, text: &str| std::fs::write(home.0.join(name), text).unwrap();
     write(
         "rate.toml",
@@ -179,7 +164,7 @@ fn errors_without_a_server_have_three_lines_and_a_hint() {
 
 #[test]
 fn a_server_that_accepts_and_says_nothing_is_not_only_blamed_on_firewalls() {
-    let home = Home::new("silent");
+    let home = Home(TestFolder::create());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     for url in [
@@ -198,22 +183,12 @@ fn words(lines: &[String]) -> String {
     lines.join(" ")
 }
 
-fn execute(url: &str, sql: &str) {
-    let target = resolve(url, &Environment::without_home("nobody")).unwrap();
-    let mut control = Control::connect(&target).unwrap();
-    for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
-        control.run(statement);
-    }
-}
-
 #[test]
 fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
-    let home = Home::new("postgres");
+    let home = Home(TestFolder::create());
     let server = shared_postgres();
-    execute(
-        &server.url(),
-        "CREATE DATABASE wrong; CREATE ROLE weak LOGIN; CREATE DATABASE loaded",
-    );
+    TestDatabase::at(&server.url())
+        .execute_all("CREATE DATABASE wrong; CREATE ROLE weak LOGIN; CREATE DATABASE loaded");
     let url = server.url_for("wrong");
     let weak = url.replace("postgres@", "weak@");
     let missing = server.url_for("nosuch");
@@ -276,11 +251,9 @@ fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
 
 #[test]
 fn errors_on_mariadb_have_three_lines_and_commands_for_that_server() {
-    let home = Home::new("mariadb");
+    let home = Home(TestFolder::create());
     let server = shared_mariadb();
-    execute(
-        &server.url(),
-        "CREATE DATABASE wrong; CREATE USER weak@localhost; GRANT SELECT ON wrong.* TO weak@localhost",
+    TestDatabase::at(&server.url()).execute_all("CREATE DATABASE wrong; CREATE USER weak@localhost; GRANT SELECT ON wrong.* TO weak@localhost",
     );
     let url = server.url_for("root", "wrong");
     let weak = server.url_for("weak", "wrong");
@@ -361,7 +334,7 @@ fn recorded_errors_have_three_lines() {
 /// `-d` asked for debugging output up to pgbench 16, and names the database since 17.
 #[test]
 fn the_meaning_of_d_is_told_where_two_databases_are_named() {
-    let home = Home::new("pgbench-d");
+    let home = Home(TestFolder::create());
     let stderr_of = |line: &str| String::from_utf8(home.prony(line).stderr).unwrap();
     let surplus = "too many command-line arguments (first is \"4\")";
     let hint = "use --debug or set PRONY_PGBENCH_COMPAT=16";

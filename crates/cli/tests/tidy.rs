@@ -1,5 +1,6 @@
 //! Checks conventions of the source code that the compiler cannot enforce.
 
+use prony_assertions::TestFolder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -13,7 +14,6 @@ const MEASURING_CRATES: &[&str] = &[
 const PRINTING_CRATES: &[&str] = &["report", "cli", "dropin"];
 /// The maximum length of a file, in lines.
 const MAX_LINES: usize = 800;
-/// The maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 80;
 
 fn crates_folder() -> PathBuf {
@@ -206,7 +206,6 @@ impl ModuleFile {
         ModuleFile { path, children }
     }
 
-    /// The file of the module `name` in this folder.
     fn of_module(folder: &Path, name: &str) -> ModuleFile {
         let (file, children) = (folder.join(format!("{name}.rs")), folder.join(name));
         if file.is_file() {
@@ -327,8 +326,7 @@ fn every_file_belongs_to_a_module() {
 
 #[test]
 fn files_that_no_module_reaches_are_found() {
-    let name = format!("prony-tidy-{}", std::process::id());
-    let package = std::env::temp_dir().join(name);
+    let package = TestFolder::create();
     let files = [
         ("build.rs", ""),
         (
@@ -370,7 +368,6 @@ fn files_that_no_module_reaches_are_found() {
         .iter()
         .filter_map(|path| path.strip_prefix(&package).ok()?.to_str())
         .collect();
-    fs::remove_dir_all(&package).expect("removes the folder");
     assert_eq!(
         orphans,
         [

@@ -6,7 +6,6 @@
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
-/// Options whose values are integers.
 const INTEGER_OPTIONS: [&str; 7] = [
     "port",
     "connect_timeout",
@@ -69,7 +68,6 @@ pub fn error_message(error: &Error) -> String {
     }
 }
 
-/// The error of failed attempts to connect.
 pub fn connect_error(failures: &[ConnectFailure]) -> String {
     let texts: Vec<String> = failures.iter().map(attempt_text).collect();
     texts.join("\n")

@@ -29,7 +29,6 @@ pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
         .ok_or(ReadingError::UnknownFormat)
 }
 
-/// A printed number with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PrintedNumber {
     pub value: f64,
@@ -112,7 +111,6 @@ pub(crate) fn add_relation(
     });
 }
 
-/// Records the parts of an output that are missing.
 pub(crate) fn add_missing_parts(run: &mut ReportedRun, parts: &[(bool, &'static str)]) {
     let missing = parts.iter().filter(|(is_present, _)| !is_present);
     run.missing_parts.extend(missing.map(|(_, part)| part));

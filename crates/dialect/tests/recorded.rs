@@ -162,7 +162,6 @@ fn parse_command_row(row: &str, record: &Record) -> CommandReport {
     }
 }
 
-/// Parses the scripts' sections of a report.
 fn parse_scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let options = &record.options;
     let is_start = |index: &usize| tail[*index].starts_with("SQL script");

@@ -20,7 +20,6 @@ fn parse_records(text: &'static str) -> impl Iterator<Item = (&'static str, &'st
     records.map(|record| record.split_once('\n').expect("a record has lines"))
 }
 
-/// All numbers of a line, in order.
 fn numbers(line: &str) -> Vec<f64> {
     let parts = line.split(|c: char| !c.is_ascii_digit() && c != '.');
     parts.filter_map(|part| part.parse().ok()).collect()
@@ -38,7 +37,6 @@ fn number_after(text: &str, label: &str) -> f64 {
     numbers_after(text, label).unwrap_or_else(|| panic!("{label} is in the record"))[0]
 }
 
-/// Parses the figures of a report.
 fn parse_report(text: &str, uses_database: bool) -> Report<'static> {
     let count = |label| numbers_after(text, label).map_or(0, |numbers| numbers[0] as u64);
     let events = number_after(text, "total number of events:") as u64;

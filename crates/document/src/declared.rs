@@ -63,9 +63,6 @@ impl Declared {
     }
 
     /// Declares a fact, in place of an earlier value of it.
-    ///
-    /// # Errors
-    /// It is no value of that fact; the error says what is expected.
     pub fn declare(&mut self, fact: DeclaredFact, text: &str) -> Result<(), String> {
         let text = text.trim();
         let count = text.parse::<u32>().ok();

@@ -197,9 +197,6 @@ const FIGURES: &str =
 
 impl Requirement {
     /// Reads a requirement. Spaces do not matter.
-    ///
-    /// # Errors
-    /// It is none; the error says what is expected.
     pub fn parse(text: &str) -> Result<Requirement, String> {
         let text = text.trim();
         if text.contains(char::is_control) {

@@ -29,9 +29,6 @@ impl ServerSettings {
     }
 
     /// Asks for a value, in place of an earlier one of the same setting.
-    ///
-    /// # Errors
-    /// It is not the name or the value of a setting; the error says what is expected.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let name = name.trim().to_ascii_lowercase();
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');

@@ -16,10 +16,8 @@ const RETRY_PAUSE_MAX_NS: u64 = 1_000_000_000;
 /// accepts clients and drops them is not flooded.
 const SHORT_LIVED_MAX_NS: u64 = 100_000_000;
 
-/// The connection attempts of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
-    /// Slots whose connection waits to be opened.
     queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
     /// Number of slots with a deadline: their attempt has begun and not ended.
@@ -76,13 +74,11 @@ impl ConnectAttempts {
         self.slots[slot as usize].deadline_ns = u64::MAX;
     }
 
-    /// Records that the attempt of a slot has succeeded.
     pub fn record_success(&mut self, slot: Slot, now_ns: u64) {
         self.clear_deadline(slot);
         self.slots[slot as usize].connected_ns = now_ns;
     }
 
-    /// Records that the connection of a slot is lost.
     pub fn record_loss(&mut self, slot: Slot, now_ns: u64) {
         let attempts = &mut self.slots[slot as usize];
         attempts.was_short_lived = now_ns - attempts.connected_ns < SHORT_LIVED_MAX_NS;

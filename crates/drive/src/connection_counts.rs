@@ -20,7 +20,6 @@ pub(crate) struct ConnectionCounts {
 }
 
 impl ConnectionCounts {
-    /// Number of connections that are up.
     pub fn up(&self) -> u32 {
         self.up
     }
@@ -93,7 +92,6 @@ impl ConnectionCounts {
         attempts.count += 1;
     }
 
-    /// Takes the failed attempts to connect, one event for each cause.
     pub fn take_failed_attempts(&mut self) -> impl Iterator<Item = RunEvent> + use<> {
         std::mem::take(&mut self.failed_attempts).into_values()
     }

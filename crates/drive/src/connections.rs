@@ -56,7 +56,6 @@ impl ConnectionEvent {
     }
 }
 
-/// How far the run is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// There are no users yet, and all connections are being opened.
@@ -110,7 +109,6 @@ struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// A connection that is down.
     fn new(conn: Conn, user_slot: Slot, number: u64) -> Self {
         ConnectionSlot {
             conn: Rc::new(conn),
@@ -231,7 +229,6 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
-    /// The records of the clients' own connections.
     pub fn conns(&self) -> impl Iterator<Item = &Rc<Conn>> {
         let own = self.slots.iter().take(self.clients as usize);
         own.map(|connection| &connection.conn)
@@ -319,7 +316,6 @@ impl<'a, I: Io> Connections<'a, I> {
         prefetch(&*self.slots[slot as usize].conn);
     }
 
-    /// Handles one event of a socket.
     #[inline]
     pub fn on_event(
         &mut self,
@@ -464,7 +460,6 @@ impl<'a, I: Io> Connections<'a, I> {
         Ok((status, timestamp_ns))
     }
 
-    /// Handles the loss of a connection that was up.
     fn on_loss(&mut self, slot: Slot, reason: &str) -> Option<ConnectionEvent> {
         if let ConnectionUse::Probe(host) = self.slots[slot as usize].connection_use {
             self.end_probe(slot, host);

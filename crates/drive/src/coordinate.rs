@@ -36,7 +36,6 @@ pub(crate) struct Coordinator<'a> {
     pub messages: Receiver<WorkerMessage>,
     /// A sender to each worker. A message to a worker that has ended is lost: it needs none.
     pub commands: Vec<Sender<Command>>,
-    /// Number of clients of all threads.
     pub clients: u32,
 }
 
@@ -82,14 +81,12 @@ impl Coordinator<'_> {
         Ok(all_created)
     }
 
-    /// Tells all threads which engine to use.
     pub fn use_engine(&self, kind: EngineKind) {
         for worker in &self.commands {
             let _ = worker.send(Command::UseEngine(kind));
         }
     }
 
-    /// Starts the load on all threads.
     pub fn start_load(&self, start: &LoadStart) {
         for worker in &self.commands {
             let _ = worker.send(Command::Start(start.schedule, start.layout));
@@ -149,7 +146,6 @@ impl Coordinator<'_> {
             .then(|| warmup_until(schedule, now_ns, min_ns))
     }
 
-    /// Ends all workers for this reason, and returns it.
     fn end_early(&self, reason: String) -> Option<String> {
         self.interrupt.store(true, Ordering::Relaxed);
         Some(reason)

@@ -9,13 +9,11 @@ use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
 
-/// The routes of a run, and its hosts.
 pub(crate) struct RouteTable {
     /// The routes to each target, to that for reads, and then those of the TCP sample.
     pub routes: Vec<Routes>,
     /// Where a connection to each host begins; those for reads come last.
     hosts: Vec<FirstEndpoint>,
-    /// How many endpoints each host has.
     endpoints_of_host: Vec<u16>,
     /// The number of hosts that are not only for reads.
     main_hosts: usize,
@@ -122,7 +120,6 @@ impl RouteTable {
         }
     }
 
-    /// The rule by which connections for this use are spread.
     pub fn spread_of(&self, connection_use: ConnectionUse) -> Spread {
         match connection_use {
             ConnectionUse::Main => self.spread,
@@ -131,7 +128,6 @@ impl RouteTable {
         }
     }
 
-    /// Where a connection to this host begins.
     pub fn at_host(&self, host: u16) -> FirstEndpoint {
         self.hosts[usize::from(host)]
     }
@@ -173,7 +169,6 @@ pub struct HostConnections {
     pub returned: u64,
 }
 
-/// What happened at one host in a second of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSecond {
     pub committed: u64,
@@ -260,7 +255,6 @@ mod tests {
         resolve(url, &Environment::without_home("ann")).expect("numeric addresses")
     }
 
-    /// The hosts with which these connections begin.
     fn hosts(table: &RouteTable, numbers: std::ops::Range<u64>) -> Vec<u16> {
         let mut random = SplitMix::new(7);
         let main = ConnectionUse::Main;

@@ -34,7 +34,6 @@ impl EngineKind {
     }
 }
 
-/// The engine that was chosen, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineChoice {
     pub kind: EngineKind,
@@ -69,9 +68,6 @@ impl EngineChoice {
 }
 
 /// Chooses an engine by the plan and by what this kernel allows.
-///
-/// # Errors
-/// If io_uring was requested and cannot be used.
 pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
     match requested {
         IoEngine::Epoll => Ok(EngineChoice::requested(EngineKind::Epoll)),

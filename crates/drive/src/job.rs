@@ -17,7 +17,6 @@ use prony_server::{Address, Target};
 use prony_session::{Conn, Program, StartRules};
 use std::sync::atomic::AtomicBool;
 
-/// A run to execute.
 pub struct DriveJob<'a> {
     pub program: &'a dyn Program,
     pub target: &'a Target,
@@ -25,7 +24,6 @@ pub struct DriveJob<'a> {
     pub tcp_target: Option<&'a Target>,
     /// Clients, threads, pace and end of the run.
     pub plan: &'a DrivePlan,
-    /// Seed of all random numbers.
     pub seed: u64,
     /// When another thread or a signal sets this, the run ends at once, with what it has measured.
     pub interrupt: &'a AtomicBool,
@@ -72,7 +70,6 @@ pub trait SampleListener {
     fn started(&mut self, start_ns: u64);
     /// A transaction of this client of the run ended. Must be quick: the loop waits.
     fn sample(&mut self, client: u32, sample: &Sample);
-    /// The worker has ended.
     fn ended(&mut self, now_ns: u64);
 }
 
@@ -100,7 +97,6 @@ pub trait Observer {
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
-    /// A second is complete.
     fn interval_ended(&mut self, _row: &IntervalRow, _schedule: &RunSchedule) {}
     /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
@@ -117,10 +113,8 @@ pub trait Observer {
     }
 }
 
-/// Watches nothing.
 impl Observer for () {}
 
-/// The state of a run when its load starts.
 #[derive(Clone, Debug)]
 pub struct LoadStart {
     /// The I/O engine that drives the sockets.
@@ -128,7 +122,6 @@ pub struct LoadStart {
     pub engine_reason: String,
     /// How the clients reach the server.
     pub network: Network,
-    /// Version and cipher of TLS.
     pub tls: Option<String>,
     /// Time to connect all clients, seconds.
     pub connect_s: f64,
@@ -139,7 +132,6 @@ pub struct LoadStart {
 
 #[derive(Debug)]
 pub struct DriveResult {
-    /// The state when the load started.
     pub start: LoadStart,
     /// How long after the start of the load the last worker began it, nanoseconds.
     pub start_delay_ns: u64,
@@ -192,7 +184,6 @@ impl DriveJob<'_> {
         }
     }
 
-    /// How many connections a client has from the beginning.
     pub(crate) fn connections_per_client(&self) -> u32 {
         1 + u32::from(self.target.read_target.is_some())
     }
@@ -223,7 +214,6 @@ impl DriveJob<'_> {
         }
     }
 
-    /// The rules by which users start transactions.
     pub(crate) fn start_rules(&self) -> StartRules {
         StartRules {
             is_paced: matches!(self.plan.pace, Pace::Rate { .. }),

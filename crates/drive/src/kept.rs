@@ -15,7 +15,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub struct KeptConnections(Mutex<HashMap<u64, KeptConnection>>);
 
-/// A connection that is up and idle.
 pub(crate) struct KeptConnection {
     pub exchange: Exchange,
     pub channel: Channel,
@@ -34,7 +33,6 @@ impl KeptConnections {
         self.lock().insert(client, connection);
     }
 
-    /// Takes the connection of a client, if it is still open.
     pub(crate) fn take(&self, client: u64, engine: &str) -> Option<KeptConnection> {
         let connection = self.lock().remove(&client)?;
         let is_usable =
@@ -48,7 +46,6 @@ impl KeptConnections {
 }
 
 impl KeptConnection {
-    /// Closes the connection as its protocol requires.
     pub fn close(mut self) {
         let mut message = Vec::new();
         let closing_message = self.exchange.closing_message();

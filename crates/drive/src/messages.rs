@@ -10,7 +10,6 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// A message from a worker to the collecting thread.
 pub(crate) enum WorkerMessage {
     /// A worker has tried to create its I/O engine; false if it needs a different engine.
     EngineCreated(bool),
@@ -50,7 +49,6 @@ pub(crate) struct CollectorChannel<'a> {
 }
 
 impl<'a> CollectorChannel<'a> {
-    /// The channel of the worker with this index.
     pub fn new(
         worker: usize,
         sender: Sender<WorkerMessage>,

@@ -34,7 +34,6 @@ const DELAY_MAX_NS: u64 = 50_000;
 /// Time to poll before the worker sleeps, if the plan asks for polling, nanoseconds.
 const SPIN_NS: u64 = 50_000;
 
-/// How one worker waits for replies.
 #[derive(Debug)]
 pub struct WaitPolicy {
     current: WaitStrategy,
@@ -45,12 +44,10 @@ pub struct WaitPolicy {
 /// Alternates between two strategies and counts the replies of each.
 #[derive(Debug)]
 struct Trial {
-    /// The strategy that is compared with the default one.
     coalescing: WaitStrategy,
     /// The current slice, from 0.
     slice: usize,
     slice_end_ns: u64,
-    /// Number of replies in each slice.
     replies: [u64; SLICES],
 }
 
@@ -92,7 +89,6 @@ impl WaitPolicy {
         self.current
     }
 
-    /// Counts the replies of an iteration. Returns the strategy if it changes.
     #[inline]
     pub fn after_iteration(&mut self, now_ns: u64, replies: usize) -> Option<WaitStrategy> {
         let trial = self.trial.as_mut()?;

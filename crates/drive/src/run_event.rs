@@ -41,7 +41,6 @@ pub enum RunEventKind {
     QueueFull,
 }
 
-/// The message of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

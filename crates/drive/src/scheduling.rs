@@ -32,7 +32,6 @@ use prony_server::Address;
 pub struct Scheduling {
     /// Whether workers run under `SCHED_BATCH`.
     pub uses_batch: bool,
-    /// Whether each worker is pinned to one CPU.
     pub pins_workers: bool,
 }
 

@@ -44,7 +44,6 @@ impl RunSlice {
         }
     }
 
-    /// Number of threads that drive the slice.
     pub fn threads(&self) -> u32 {
         self.workers.len() as u32
     }
@@ -68,7 +67,6 @@ impl RunSlice {
     }
 }
 
-/// The part of the run that one worker drives.
 pub(crate) struct WorkerShare {
     /// Index of the thread in this process.
     pub index: usize,

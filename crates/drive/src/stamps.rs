@@ -35,7 +35,6 @@ const FIT_MIN_VARIANCE: f64 = 0.25;
 pub struct ServiceTimeSplitter {
     clock: Clock,
     offset_ns: i64,
-    /// When the offset was read.
     offset_read_ns: u64,
     /// Number of timestamps converted with this offset. They are doubtful if the next reading finds a clock
     /// step.

@@ -29,7 +29,6 @@ pub(crate) struct WorkerThread<'a> {
 
 /// An I/O engine of any type. It stays on the thread that created it.
 pub(crate) trait AnyIo {
-    /// Drives a worker with this engine.
     fn drive(self: Box<Self>, thread: &WorkerThread<'_>) -> io::Result<()>;
 }
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 /// The times of a worker's load, its policies, and the recorder of its samples. Plain data of [`crate::users`].
 pub(crate) struct Timing {
-    /// Start of the load.
     pub start_ns: u64,
     /// When transactions stop starting, if the run ends by time.
     pub end_ns: Option<u64>,
@@ -23,7 +22,6 @@ pub(crate) struct Timing {
     pub schedule: Option<StartSchedule>,
     /// The run ends when more due starts than this wait for a free client.
     pub queue_max: Option<u64>,
-    /// How the worker waits for replies.
     pub wait_policy: WaitPolicy,
     /// How the kernel schedules the worker's thread.
     pub batch_policy: BatchPolicy,

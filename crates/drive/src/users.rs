@@ -50,7 +50,6 @@ pub(crate) enum Request {
 /// A user, until it ends, and its connections.
 struct UserSlot {
     user: Option<User>,
-    /// The record of its own connection.
     conn: Rc<Conn>,
     extra_conns: Vec<(Slot, Rc<Conn>)>,
     /// Whether a connection that the user requested was refused after the end of the run. If so, the user
@@ -85,7 +84,6 @@ impl UserSlot {
         Some((*slot, conn))
     }
 
-    /// The records of all its connections.
     fn conns(&self) -> impl Iterator<Item = &Rc<Conn>> {
         let extra = self.extra_conns.iter().map(|(_, conn)| conn);
         std::iter::once(&self.conn).chain(extra)
@@ -168,7 +166,6 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Counts transactions at this many hosts.
     pub fn with_hosts(mut self, count: usize) -> Users<'a> {
         self.host_totals.resize_with(count, HostTotals::default);
         self
@@ -227,7 +224,6 @@ impl<'a> Users<'a> {
         self.live_count = self.slots.len();
     }
 
-    /// Whether all users are ready for the load.
     pub fn all_await_common_start(&self) -> bool {
         let mut slots = self.slots.iter();
         slots.all(|slot| slot.conn.is_busy_with(UserPhase::CommonStart))
@@ -409,7 +405,6 @@ impl<'a> Users<'a> {
         self.sleeping.next_ns()
     }
 
-    /// Number of additional connections of a user.
     pub fn extra_count(&self, slot: Slot) -> usize {
         self.slots[slot as usize].extra_conns.len()
     }

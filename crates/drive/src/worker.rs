@@ -39,7 +39,6 @@ pub(crate) struct Worker<'a, I> {
 }
 
 impl<'a, I: Io> Worker<'a, I> {
-    /// Creates a worker with all connections down.
     pub fn new(
         io: I,
         job: &'a DriveJob<'a>,
@@ -63,9 +62,6 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// Opens the connections and runs the prologue; reports when both are done.
-    ///
-    /// # Errors
-    /// A connection was refused, a user could not get ready, the run was interrupted, or the I/O engine failed.
     pub fn get_ready(&mut self) -> Result<(), ConnectError> {
         self.connect()?;
         self.run_prologue()?;
@@ -226,7 +222,6 @@ impl<'a, I: Io> Worker<'a, I> {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Handles one event of a socket.
     #[inline]
     fn handle_event(&mut self, event: IoEvent) {
         let timestamps = self.users.timestamps();

@@ -15,9 +15,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
-use support::{Selects, WELCOME, engines, job, plan, target_at};
+use support::{WELCOME, engines, job, plan, selects, target_at};
 
-/// Resident memory of this process, in bytes.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status
@@ -58,7 +57,7 @@ fn endless_rows_need_little_memory_and_end_with_the_window_and_the_grace() {
         (plan.io, plan.grace) = (io, Duration::from_millis(200));
         let before = resident_bytes();
         let mut peak = Peak::default();
-        let (program, target) = (Selects::new(), target_at(port));
+        let (program, target) = (selects(), target_at(port));
         let driven = run(&job(&program, &plan, &target), &mut peak).expect("the run starts");
         server.join().expect("the server");
         assert_eq!(driven.collected.measured.excluded.in_flight.cut_off, 1);
@@ -83,7 +82,7 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
         plan.io = io;
         let before = resident_bytes();
         let mut peak = Peak::default();
-        let (program, target) = (Selects::new(), target_at(server.port));
+        let (program, target) = (selects(), target_at(server.port));
         let job = job(&program, &plan, &target);
         let driven = run(&job, &mut peak).expect("the run starts");
         assert_eq!(driven.collected.measured.health.connections, clients as u32);

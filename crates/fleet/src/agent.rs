@@ -47,14 +47,11 @@ impl AgentError {
     }
 }
 
-/// What an agent is, and what its program does for it.
 pub struct AgentSetup {
-    /// This machine and program.
     pub host: Host,
     pub build: Build,
     /// Examines this machine, as `prony doctor` does.
     pub examine: fn() -> Option<DoctorReport>,
-    /// Makes the programs of replaced tools.
     pub make_tool_program: MakeToolProgram,
     /// Whether the process begins anew, with its arguments, when a load without a coordinator does not end: an agent that
     /// waits for others.
@@ -64,9 +61,6 @@ pub struct AgentSetup {
 }
 
 /// Serves one coordinator until it is gone.
-///
-/// # Errors
-/// If the input is not that of a coordinator.
 pub fn serve(
     mut input: impl Read + Send + 'static,
     mut output: impl Write + Send + 'static,
@@ -89,9 +83,6 @@ pub fn serve(
 
 /// Waits at a NATS server (`nats://HOST:PORT/NAME`) for coordinators, and serves one after the other. `notice` takes
 /// warnings and the errors of each.
-///
-/// # Errors
-/// If the server cannot be reached, or refuses.
 #[cfg(feature = "nats")]
 pub fn serve_nats(
     url: &str,
@@ -139,9 +130,6 @@ fn end_on_signals() {
 }
 
 /// A build without NATS.
-///
-/// # Errors
-/// Always.
 #[cfg(not(feature = "nats"))]
 pub fn serve_nats(
     _: &str,
@@ -218,7 +206,6 @@ fn serve_requests(
 
 const PROBE_STATEMENTS: usize = 50;
 
-/// Measures the way to the server.
 fn probe(link: &Link, login: &ServerLogin) -> Result<ServerProbe, AgentFailure> {
     let target = resolve_target(link, login)?;
     let connect_failure = |error: &dyn UserError| failure(FailureKind::Connect, error);

@@ -25,7 +25,6 @@ const STDERR_MAX_BYTES: usize = 2_000;
 /// How much of a wrong greeting is shown.
 const ANSWER_MAX_BYTES: usize = 60;
 
-/// What arrives from an agent.
 pub(crate) enum Arrival {
     Message(FromAgent),
     /// The carrier has ended or cannot be understood, for this reason.
@@ -87,7 +86,6 @@ impl Carrier {
         Ok(carrier)
     }
 
-    /// A carrier of these streams.
     pub fn over(
         output: impl Read + Send + 'static,
         input: impl Write + Send + 'static,
@@ -220,7 +218,6 @@ fn keep_end(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-/// Reads the frames of one agent.
 struct Reader {
     index: usize,
     run: u64,
@@ -259,10 +256,6 @@ impl Reader {
     }
 }
 
-/// Reads the greeting of an agent.
-///
-/// # Errors
-/// The output has ended, or begins with something else.
 fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
     let mut greeting = Vec::new();
     let mut byte = [0];

@@ -6,7 +6,6 @@ use prony_plan::shell_word;
 use prony_server::secrets;
 use std::path::Path;
 
-/// The variable with the agents of all commands that take them.
 pub const AGENTS_VARIABLE: &str = "PRONY_AGENTS";
 
 /// The agents that the environment names, separated by semicolons or line feeds.

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a fleet is started with.
 pub struct FleetCommands<'a> {
     /// One command for each machine; `agent --stdio` and the program are appended.
     pub commands: &'a [String],
@@ -40,7 +39,6 @@ pub struct FleetCommands<'a> {
 pub struct Fleet {
     pub(crate) agents: Vec<Agent>,
     pub(crate) arrivals: Receiver<(usize, Arrival)>,
-    /// The connections to NATS, by their servers.
     #[cfg(feature = "nats")]
     buses: Vec<(String, std::sync::Arc<crate::nats::Bus>)>,
     notices: Vec<String>,
@@ -59,20 +57,15 @@ pub(crate) struct Agent {
     pub heard: Instant,
 }
 
-/// An agent, for its user.
 #[derive(Clone, Debug)]
 pub struct AgentInfo {
     /// Its number and command, without passwords.
     pub name: String,
-    /// Its machine.
     pub host: Host,
 }
 
 impl Fleet {
     /// Starts all agents at once, and waits until each has said who it is.
-    ///
-    /// # Errors
-    /// If one does not answer, or is of another build.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
         let mut known = HashSet::new();
         if !input.commands.iter().all(|command| known.insert(command)) {
@@ -240,7 +233,6 @@ impl Fleet {
         Ok(())
     }
 
-    /// The agents, in the order of their commands.
     pub fn agents(&self) -> impl Iterator<Item = AgentInfo> {
         self.agents.iter().map(|agent| AgentInfo {
             name: agent.name.clone(),
@@ -248,13 +240,11 @@ impl Fleet {
         })
     }
 
-    /// The CPUs of all machines together.
     pub fn cpus(&self) -> usize {
         let cpus = self.agents.iter().map(|agent| agent.host().cpus.max(1));
         cpus.sum::<u32>() as usize
     }
 
-    /// Whether all agents are on other machines than this one.
     pub fn is_elsewhere(&self) -> bool {
         let here = boot_id();
         let mut descriptions = self
@@ -264,7 +254,6 @@ impl Fleet {
         descriptions.all(|description| description.boot_id != here)
     }
 
-    /// The next arrival, if there is one in this time.
     pub(crate) fn next_arrival(&mut self, timeout: Duration) -> Option<(usize, Arrival)> {
         match self.arrivals.recv_timeout(timeout) {
             Ok((index, arrival)) => {

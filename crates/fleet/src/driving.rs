@@ -29,7 +29,6 @@ const START_DELAY: Duration = Duration::from_millis(150);
 /// The longest plan that is sent: with the signs that JSON adds to a text it must fit into a frame.
 const PLAN_MAX_BYTES: usize = 16 << 20;
 
-/// A run for a fleet.
 pub struct FleetJob<'a> {
     pub plan: &'a Plan,
     /// The server as the coordinator resolved it.
@@ -55,31 +54,25 @@ impl FleetJob<'_> {
     }
 }
 
-/// A run that a fleet has driven.
 #[derive(Debug)]
 pub struct FleetResult {
-    /// All agents together.
     pub driven: DriveResult,
-    /// One entry for each agent.
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,
 }
 
-/// What one agent did.
 #[derive(Clone, Debug)]
 pub struct AgentResult {
     pub host: Host,
     /// The clients that it drove, numbered as in the whole run.
     pub clients: Range<u32>,
     pub threads: u32,
-    /// Its clock before the load.
     pub clock: ClockReading,
     /// Its clock after the load; absent if the fleet did not reach the end.
     pub clock_after: Option<ClockReading>,
     /// How long after the common start its last worker began, nanoseconds, by its own clock; absent if it was lost.
     pub start_delay_ns: Option<u64>,
-    /// What it measured in the window.
     pub measured: PartTotals,
     /// Why it was lost, if it was.
     pub lost: Option<String>,
@@ -234,7 +227,6 @@ impl Fleet {
     }
 }
 
-/// The plan as agents get it.
 fn part_plan(job: &FleetJob<'_>) -> Result<PartPlan, Error> {
     Ok(match job.tool {
         None => PartPlan::Toml(plan_text(job.plan)?),

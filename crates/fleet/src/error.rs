@@ -84,7 +84,6 @@ impl Error {
         }
     }
 
-    /// The agent that it names.
     pub(crate) fn agent_index(&self, fleet: &crate::Fleet) -> Option<usize> {
         let (Error::Lost { agent, .. } | Error::Failed { agent, .. }) = self else {
             return None;

@@ -37,7 +37,6 @@ impl From<io::Error> for FrameError {
     }
 }
 
-/// Writes one frame of the run with this number.
 pub(crate) fn write_frame(
     out: &mut dyn Write,
     run: u64,
@@ -54,10 +53,6 @@ pub(crate) fn write_frame(
     out.flush()
 }
 
-/// Reads the next frame, and the number of its run.
-///
-/// # Errors
-/// If there is none, or it cannot be read.
 pub(crate) fn read_any_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
 ) -> Result<(u64, T), FrameError> {
@@ -78,10 +73,6 @@ pub(crate) fn read_any_frame<T: DeserializeOwned>(
     Ok((run, message))
 }
 
-/// Reads the next frame of the run with this number.
-///
-/// # Errors
-/// If there is none, it cannot be read, or it belongs to another run.
 pub(crate) fn read_frame<T: DeserializeOwned>(
     input: &mut dyn Read,
     run: u64,

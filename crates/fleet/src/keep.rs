@@ -69,7 +69,6 @@ impl KeptPiece {
 pub(crate) struct Keeping(Option<(File, PathBuf)>);
 
 impl Keeping {
-    /// Begins a file in a folder, which is created.
     pub fn begin(folder: Option<&Path>, header: &KeptHeader) -> Keeping {
         let begin = |folder: &Path| {
             std::fs::create_dir_all(folder)?;
@@ -108,7 +107,6 @@ impl Keeping {
         }
     }
 
-    /// The coordinator has all.
     pub fn discard(&mut self) {
         if let Some((_, path)) = self.0.take() {
             let _ = std::fs::remove_file(path);
@@ -131,9 +129,6 @@ fn kept(folder: &Path) -> impl Iterator<Item = (String, File)> {
 }
 
 /// Reads the lines of the next piece; returns whether the file ends with them.
-///
-/// # Errors
-/// The file cannot be read, or is not text.
 fn read_lines(input: &mut impl BufRead, lines: &mut String) -> io::Result<bool> {
     while lines.len() < PIECE_BYTES && input.read_line(lines)? > 0 {}
     Ok(input.fill_buf()?.is_empty())
@@ -178,6 +173,7 @@ pub(crate) fn remove(folder: &Path, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
 
     fn pieces(folder: &Path) -> Vec<KeptPiece> {
         let mut pieces = Vec::new();
@@ -191,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_file_is_handed_out_when_its_load_is_over_and_removed_by_name() {
-        let folder = std::env::temp_dir().join(format!("prony-kept-{}", std::process::id()));
+        let folder = TestFolder::create();
         let header = KeptHeader {
             run: "7".to_owned(),
             machine: "vm1".to_owned(),
@@ -223,16 +219,14 @@ mod tests {
         let mut keeping = Keeping::begin(Some(&folder), &header);
         keeping.discard();
         assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
-        std::fs::remove_dir(&folder).expect("a folder");
     }
 
     /// A frame has at most 64 MiB, and a load of hours keeps more.
     #[test]
     fn a_long_file_is_handed_out_in_pieces_of_whole_lines() {
-        let folder = std::env::temp_dir().join(format!("prony-long-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a folder");
+        let folder = TestFolder::create();
         let text = format!("{}\n", "x".repeat(999_999)).repeat(10) + "an end without a line";
-        std::fs::write(folder.join("7-0.jsonl"), &text).expect("a file");
+        folder.write("7-0.jsonl", &text);
         let pieces = pieces(&folder);
         assert!(pieces.len() > 1);
         let (last, first) = pieces.split_last().expect("pieces");
@@ -243,22 +237,19 @@ mod tests {
         assert!(first.iter().all(|piece| piece.lines.ends_with('\n')));
         let lines: String = pieces.iter().map(|piece| &*piece.lines).collect();
         assert!(lines == text && last.failed.is_none());
-        std::fs::remove_dir_all(&folder).expect("a folder");
     }
 
     /// Whoever stores what was read must not remove the rest.
     #[test]
     fn a_file_that_cannot_be_read_to_its_end_says_so() {
-        let folder = std::env::temp_dir().join(format!("prony-bad-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a folder");
-        std::fs::write(folder.join("7-0.jsonl"), b"{}\n\xff\n{}\n").expect("a file");
+        let folder = TestFolder::create();
+        folder.write("7-0.jsonl", b"{}\n\xff\n{}\n");
         std::fs::create_dir(folder.join("7-1.jsonl")).expect("a folder");
-        std::fs::write(folder.join("7-2.jsonl"), "{}\n").expect("a file");
+        folder.write("7-2.jsonl", "{}\n");
         let mut pieces = pieces(&folder);
         pieces.sort_by(|a, b| a.name.cmp(&b.name));
         let failed = pieces.iter().map(|piece| piece.failed.is_some());
         assert_eq!(failed.collect::<Vec<_>>(), [true, true, false]);
         assert!(pieces.iter().all(|piece| piece.is_last));
-        std::fs::remove_dir_all(&folder).expect("a folder");
     }
 }

@@ -20,7 +20,6 @@ const SEQUENCE_MAX: u64 = 1 << 48;
 /// The account of a run, which its agents complete.
 #[derive(Clone, Debug)]
 pub struct FleetLedger {
-    /// Name of the table.
     pub table: String,
     pub ledger: Arc<Ledger>,
     /// Takes the longest time after which an agent told what its clients know, nanoseconds.

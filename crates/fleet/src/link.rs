@@ -20,7 +20,6 @@ use std::time::Duration;
 /// How long an agent without a coordinator may take to end its load; then the process exits.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The connection to the coordinator.
 pub(crate) struct Link {
     output: Mutex<Box<dyn Write + Send>>,
     pub run: u64,
@@ -72,7 +71,6 @@ impl Link {
         *lock(&self.output) = Box::new(io::sink());
     }
 
-    /// Whether the coordinator is gone.
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
     }
@@ -119,7 +117,6 @@ impl Link {
         }
     }
 
-    /// Says that the agent is there.
     fn beat(&self) {
         while !self.is_over() && self.send(&FromAgent::Alive).is_ok() {
             sleep(HEARTBEAT);

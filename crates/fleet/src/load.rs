@@ -27,7 +27,6 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long after window and grace period an agent must have ended.
 const END_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What one agent has delivered.
 pub(crate) struct Part {
     clients: Range<u32>,
     pub measured: PartTotals,
@@ -40,7 +39,6 @@ pub(crate) struct Part {
     pub lost: Option<String>,
 }
 
-/// A load in progress.
 pub(crate) struct Load<'a> {
     fleet: &'a mut Fleet,
     job: &'a FleetJob<'a>,

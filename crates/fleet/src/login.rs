@@ -19,9 +19,6 @@ use prony_wire::Secret;
 use std::sync::Arc;
 
 /// How an agent reaches the server that the coordinator reaches by the options of a replaced tool.
-///
-/// # Errors
-/// As of [`server_login`].
 pub(crate) fn server_login_of_tool(
     server: &ToolServer,
     target: &Target,
@@ -70,7 +67,6 @@ pub(crate) fn server_login(
     })
 }
 
-/// The hosts of a target, and those of its server for reads.
 pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
     let targets = std::iter::once(target).chain(target.read_target.as_deref());
     let hosts = targets.flat_map(|target| {

@@ -39,9 +39,6 @@ impl Fleet {
     }
 
     /// Measures the way from an agent to a server; `url`: as it was given.
-    ///
-    /// # Errors
-    /// If the agent cannot reach it, or is lost.
     pub fn probe_server(
         &mut self,
         index: usize,
@@ -58,9 +55,6 @@ impl Fleet {
     }
 
     /// Examines the machine of an agent, as `prony doctor` does there; `None` if that is not possible.
-    ///
-    /// # Errors
-    /// If the agent is lost.
     pub fn examine(&mut self, index: usize) -> Result<Option<DoctorReport>, Error> {
         self.ask(index, &ToAgent::Examine, |answer| match answer {
             FromAgent::Examined(report) => Some(report.map(|report| *report)),
@@ -75,9 +69,6 @@ impl Fleet {
     }
 
     /// The next piece of the files that an agent was asked for; `None` after the last one.
-    ///
-    /// # Errors
-    /// If the agent is lost.
     pub fn next_kept(&mut self, index: usize) -> Result<Option<KeptPiece>, Error> {
         loop {
             if let Some((from, FromAgent::Kept(piece))) = self.next_message()?
@@ -115,9 +106,6 @@ impl Fleet {
     }
 
     /// The offset of an agent's clock, by the shortest of many round trips.
-    ///
-    /// # Errors
-    /// If it does not answer.
     pub fn measure_clock(&mut self, index: usize) -> Result<ClockReading, Error> {
         let agent = &mut self.agents[index];
         agent.pongs.try_iter().for_each(drop);

@@ -29,15 +29,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
-/// A part that is prepared on the server.
 struct PreparedPart {
     plan: Plan,
     target: Target,
     ready: ReadyWorkload,
     service: Option<prony_document::Service>,
-    /// The account of the commits, if the run has one.
     ledger: Option<Arc<Ledger>>,
-    /// What a replaced tool listens to.
     tool: Option<ToolListening>,
     work: WorkDescription,
 }
@@ -310,7 +307,6 @@ pub(crate) fn describe_work(
     }
 }
 
-/// Sends each row.
 struct RowSender<'a> {
     link: &'a Link,
     start_ns: u64,

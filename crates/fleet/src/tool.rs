@@ -106,7 +106,6 @@ impl ToolPlan {
     }
 }
 
-/// The tool's side at the coordinator.
 pub trait ToolCoordinator {
     fn load(&self) -> &ToolLoad;
 
@@ -139,7 +138,6 @@ impl ToolOutput {
     }
 }
 
-/// The program of a replaced tool at an agent.
 pub struct ToolProgram {
     pub ready: ReadyWorkload,
     pub listening: ToolListening,

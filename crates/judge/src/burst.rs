@@ -31,7 +31,6 @@ const SLOWING_EVENTS: [EventKind; 6] = [
     EventKind::Analyze,
 ];
 
-/// A fall from one level to the next.
 pub(crate) struct LevelFall {
     /// When it happened, seconds from the start of the window.
     pub at_s: f64,
@@ -40,9 +39,7 @@ pub(crate) struct LevelFall {
     /// The levels, transactions per second.
     pub from: f64,
     pub to: f64,
-    /// Falls in all.
     pub count: usize,
-    /// Share of the window in lower levels.
     pub low_share: f64,
 }
 
@@ -100,7 +97,6 @@ fn stolen_text(run: &Run, fall: &LevelFall) -> String {
 /// Consecutive parts between two changes.
 #[derive(Clone, Copy)]
 struct Level<'a> {
-    /// Index of its first part.
     first: usize,
     parts: &'a [f64],
     median: f64,

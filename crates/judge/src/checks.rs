@@ -21,7 +21,6 @@ pub struct Rule {
     pub applies_when: &'static str,
 }
 
-/// A check of a run.
 pub struct CheckSpec {
     pub id: &'static str,
     /// What a figure with this finding is limited to, such as `client and server on one machine`. A caveat of a check

@@ -12,7 +12,6 @@ use prony_store::{CpuFrequency, Run, Severity};
 /// (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). With other drivers it is the lowest frequency.
 const DRIVERS_WITH_DYNAMIC_POWERSAVE: [&str; 3] = ["intel_pstate", "amd-pstate", "amd-pstate-epp"];
 
-/// Checks the frequency of the client's CPUs.
 pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     let frequency = run.machine().host.cpu_frequency.as_ref()?;
     let advice =

@@ -67,7 +67,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict that follows from these differences.
     fn from_differences(differences: &[Difference]) -> Verdict {
         match differences
             .iter()
@@ -80,7 +79,6 @@ impl Verdict {
         }
     }
 
-    /// The verdict as reports print it.
     pub fn label(self) -> &'static str {
         match self {
             Verdict::Comparable => "COMPARABLE",

@@ -86,10 +86,8 @@ pub fn permitted_loss(run: &Run) -> Option<PermittedLoss> {
     })
 }
 
-/// What is compared of repeated drills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrillTimes {
-    /// The variant of the experiment.
     pub variant: String,
     /// The length of the outage, seconds; 0 if there was none.
     pub outage_s: f64,

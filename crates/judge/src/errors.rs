@@ -97,7 +97,6 @@ fn most_frequent_error(run: &Run) -> Option<&ErrorCount> {
     run.measured.errors.iter().max_by_key(|error| error.count)
 }
 
-/// The most frequent type of error, as text.
 fn describe_most_frequent(run: &Run) -> String {
     most_frequent_error(run).map_or(String::new(), |error| {
         format!(
@@ -130,7 +129,6 @@ pub(crate) fn events_in_window(run: &Run, kind: EventKind) -> impl Iterator<Item
     })
 }
 
-/// Whether the plan expects an outage, which the run measures.
 pub(crate) fn expects_outage(run: &Run) -> bool {
     let expected = run.plan.pointer("/run/expect_outage");
     expected.and_then(serde_json::Value::as_bool) == Some(true)
@@ -145,7 +143,6 @@ pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> 
     }
 }
 
-/// Whether the error means that the connection was lost.
 fn is_lost_connection(error: &ErrorCount) -> bool {
     match error.class {
         ErrorClass::LostConnection | ErrorClass::AmbiguousCommit => true,
@@ -158,7 +155,6 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
     }
 }
 
-/// Transactions that failed because their connection was lost.
 fn failed_by_lost_connection_count(run: &Run) -> u64 {
     let errors = run
         .measured

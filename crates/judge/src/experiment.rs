@@ -52,7 +52,6 @@ impl Spread {
     }
 }
 
-/// Whether a run counts: it is complete and may be used.
 pub fn is_counted(run: &Run) -> bool {
     let usable = worst(&run.checks) != Some(Severity::Invalid);
     usable && run.state == RunState::Complete && all_kinds(run).is_some()

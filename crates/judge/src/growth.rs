@@ -11,7 +11,6 @@ use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
 use prony_store::{EventKind, GrowthReading, Run, RunState, Severity};
 
-/// What a reading shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Balance {
     /// The server has what the clients committed.
@@ -125,7 +124,6 @@ pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
     .to_owned())
 }
 
-/// The sentences of the readings that show this.
 fn sentences_of(balances: &[(Balance, String)], balance: Balance) -> String {
     let matching = balances.iter().filter(|(other, _)| *other == balance);
     let sentences: Vec<&str> = matching.map(|(_, sentence)| sentence.as_str()).collect();

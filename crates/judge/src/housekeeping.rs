@@ -14,7 +14,6 @@ const HEAVY_EVENTS: [EventKind; 3] = [
     EventKind::IndexBuild,
     EventKind::TableRebuild,
 ];
-/// Events of a server's routine maintenance.
 const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
 /// Maximum number of events in a finding.
 const MAX_LISTED: usize = 4;

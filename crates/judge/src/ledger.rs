@@ -77,7 +77,6 @@ pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     (most_s > 0.0).then_some([(soonest_s - first.by_s? - clock_bound_s).max(0.0), most_s])
 }
 
-/// A lost commit and its time.
 fn lost_commit(commit: &LostCommit) -> String {
     let time = commit.after_s.zip(commit.by_s);
     let time = time.map_or(String::new(), |(after_s, by_s)| {

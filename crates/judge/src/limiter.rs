@@ -63,7 +63,6 @@ impl Limiter {
     }
 }
 
-/// The limit that most of the runs show.
 pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
     let mut findings: BTreeMap<Limiter, Vec<String>> = BTreeMap::new();
     for run in runs {

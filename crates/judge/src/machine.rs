@@ -137,7 +137,6 @@ fn of_server_machine<T>(
         .or_else(|| shared_machine_evidence(run).map(|_| of_client))
 }
 
-/// CPUs of the server's machine.
 pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
     let declared = run.server.declared.count(DeclaredFact::Cpus);
     of_server_machine(
@@ -148,14 +147,12 @@ pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
     )
 }
 
-/// Memory of the server's machine, bytes.
 pub(crate) fn server_memory_bytes(run: &Run) -> Option<u64> {
     let declared = run.server.declared.bytes(DeclaredFact::Memory);
     let of_client = run.machine().host.memory_bytes;
     of_server_machine(run, |machine| machine.memory_bytes, declared, of_client)
 }
 
-/// Busy share of the CPUs of the server's machine.
 pub(crate) fn server_machine_busy_share(run: &Run) -> Option<f64> {
     observations::server_machine_mean(run, |machine| machine.busy_share)
 }

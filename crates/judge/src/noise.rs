@@ -80,7 +80,6 @@ pub fn is_invalid_by_others_only(run: &Run) -> bool {
         && invalid.all(|check| is_of_others(&check.id) || VARIATION.contains(&&*check.id))
 }
 
-/// Whether a check finds work of others.
 pub(crate) fn is_of_others(check: &str) -> bool {
     OTHERS.contains(&check)
 }

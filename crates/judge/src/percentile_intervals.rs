@@ -111,7 +111,6 @@ pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u
     distribution_of(run, times)?.lower_bound(share, factor)
 }
 
-/// The times of a kind.
 fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
     if !times.histogram.is_empty() {
         return Distribution::new(times);
@@ -249,7 +248,6 @@ impl Distribution {
         (slope * deviation).powi(2)
     }
 
-    /// Variance of the mean of independent transactions.
     fn mean_variance(&self) -> f64 {
         self.variance / self.count
     }

@@ -14,7 +14,6 @@ use prony_store::{RecordedLatency, Run, StatementLatency};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayedStatement {
     pub name: String,
-    /// Number of runs that executed it.
     pub runs: usize,
     pub mean: TimeBesideLog,
     /// 99th percentile; `None` if the log or a run has too few executions for it.

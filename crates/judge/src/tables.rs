@@ -161,7 +161,6 @@ fn has_shrunk(observed: &Observed, name: &str) -> bool {
     before >= TABLE_LARGE_MIN_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK_MAX_SHARE
 }
 
-/// The first few names.
 fn list_names(names: &[&str]) -> String {
     const MAX_LISTED: usize = 4;
     match names.len() {
@@ -187,7 +186,6 @@ mod tests {
     use crate::sample::{observed_mut, observed_run};
     use prony_assertions::TextAssertions;
 
-    /// A run with these tables before and after.
     fn with_ids(before: &[(&str, &str)], after: &[(&str, &str)]) -> Run {
         let mut run = observed_run();
         run.workload.statements = vec![

@@ -81,7 +81,6 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-/// A run that was compared with the reference of a history.
 pub struct ComparedRun {
     run: String,
     started_at: String,
@@ -136,7 +135,6 @@ impl<'a> TrendBuilder<'a> {
         self.add_compared(self.compare(run), epoch_ns);
     }
 
-    /// Compares a run with the reference, on any thread.
     pub fn compare(&self, run: &Run) -> ComparedRun {
         ComparedRun {
             run: run.id.clone(),
@@ -145,7 +143,6 @@ impl<'a> TrendBuilder<'a> {
         }
     }
 
-    /// Adds a run that was compared with the reference of this history.
     pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
         let ComparedRun {
             run,
@@ -256,7 +253,6 @@ fn reason_to_leave_out(reference: &Run, run: &Run) -> Option<String> {
     }
 }
 
-/// Whether a run can be the reference of a history: its own figures may be used.
 pub fn can_be_reference(run: &Run) -> bool {
     reason_to_leave_out(run, run).is_none() && !figure_values(run).is_empty()
 }

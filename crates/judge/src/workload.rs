@@ -42,7 +42,6 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     )
 }
 
-/// The workload's own remarks about the run.
 pub(crate) fn remarks(run: &Run) -> Vec<Check> {
     let remarks = description(run).map_or(&[][..], |description| &description.remarks);
     let caveat = |remark: &prony_store::Remark| {

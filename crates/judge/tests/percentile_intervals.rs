@@ -4,7 +4,8 @@
 //! deviation. The generator has a fixed seed, so that each test is deterministic.
 
 #[allow(dead_code)]
-#[path = "simulated/random.rs"]
+#[path = "simulated/distributions.rs"]
+mod distributions;
 mod random;
 #[allow(dead_code)]
 #[path = "../src/sample.rs"]

@@ -37,7 +37,6 @@ pub fn bucket_bounds_ns(bucket: u32) -> (u64, u64) {
     (BUCKETS.start_ns(bucket), BUCKETS.start_ns(bucket + 1) - 1)
 }
 
-/// The bucket of [`HISTOGRAM_MAX_NS`].
 const LAST_BUCKET: u32 = BUCKETS.index_of(HISTOGRAM_MAX_NS);
 
 /// A histogram of times with two significant digits. It takes memory only for buckets that are not empty.
@@ -63,7 +62,6 @@ impl CoarseHistogram {
         CoarseHistogram { counts }
     }
 
-    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &CoarseHistogram) {
         let own = std::mem::take(&mut self.counts);
         let (mut own, mut others) = (own.into_iter().peekable(), other.counts.iter().peekable());
@@ -145,9 +143,6 @@ impl CoarseHistogram {
     }
 
     /// Reads the first histogram of the bytes of a series, and moves `series` behind it.
-    ///
-    /// # Errors
-    /// If the bytes do not begin with a histogram.
     pub fn take_from(series: &mut &[u8]) -> Result<CoarseHistogram, &'static str> {
         let value_count = take_number(series)?;
         let mut counts = Vec::new();

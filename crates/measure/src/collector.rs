@@ -13,7 +13,6 @@ use prony_document::QueryCounts;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalRow {
     /// The interval, merged from all workers.
@@ -31,16 +30,13 @@ pub struct Totals {
     pub start_ns: u64,
     /// End of the phase: the end of the last interval of any worker.
     pub end_ns: u64,
-    /// One entry per kind.
     pub kinds: Vec<Tally<u64>>,
     pub errors: ErrorLedger,
     /// Health of all workers together; values as of the end of an interval are those of the last interval.
     pub health: Health,
     /// CPU time of each worker, nanoseconds.
     pub worker_cpu_ns: Vec<Option<u64>>,
-    /// The process and the machine.
     pub process: ProcessHealth,
-    /// Queries and reconnects of the users.
     pub queries: QueryCounts,
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
@@ -48,7 +44,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Creates empty totals.
     pub fn new(start_ns: u64, layout: RecorderLayout) -> Totals {
         Totals {
             start_ns,
@@ -86,7 +81,6 @@ impl Totals {
         add_worker_cpu(&mut self.worker_cpu_ns, &row.worker_cpu_ns);
     }
 
-    /// The tallies of all kinds, added up.
     pub fn all_kinds(&self) -> Tally<u64> {
         let mut sum = match self.kinds.first() {
             Some(first) => first.clone(),
@@ -153,7 +147,6 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for this number of workers, all with this schedule and layout.
     pub fn new(schedule: RunSchedule, layout: RecorderLayout, workers: usize) -> Collector {
         Collector::of_processes(schedule, layout, &vec![1; workers])
     }
@@ -266,7 +259,6 @@ impl Collector {
         self.pending_rows[index].interval = Some(sum);
     }
 
-    /// A worker has reached the drain.
     fn begin_drain(&mut self, worker: usize, span: Span) {
         // Every interval of the window gets a row, even if no transaction ended in the last ones.
         self.extend_pending_rows(span.index);
@@ -430,7 +422,6 @@ impl Collector {
     }
 }
 
-/// Adds the CPU times of a process's threads.
 fn add_thread_cpu(row: &mut PendingRow, threads: Range<usize>, cpu_ns: &[Option<u64>]) {
     for (sum_ns, cpu_ns) in row.worker_cpu_ns[threads].iter_mut().zip(cpu_ns) {
         *sum_ns = sum_known(*sum_ns, *cpu_ns);

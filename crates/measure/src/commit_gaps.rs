@@ -268,7 +268,6 @@ impl GapRecorder {
         client.last_ns = now_ns;
     }
 
-    /// The worker has ended.
     pub fn ended(&mut self, now_ns: u64) {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;

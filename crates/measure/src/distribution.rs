@@ -87,7 +87,6 @@ impl<C: Counter> Distribution<C> {
         Some(value_ns.clamp(self.min_ns, self.max_ns))
     }
 
-    /// Adds the samples of another distribution.
     pub fn add<D: Counter>(&mut self, other: &Distribution<D>) {
         self.add_summary_of(other);
         for bucket in other.histogram.iter_recorded() {

@@ -211,7 +211,6 @@ impl ProcessHealth {
     }
 }
 
-/// Reads the figures of the process and the machine.
 #[derive(Debug)]
 pub struct ProcessProbe {
     /// Steal and total ticks at the last call.
@@ -219,7 +218,6 @@ pub struct ProcessProbe {
 }
 
 impl ProcessProbe {
-    /// Starts to read the figures.
     pub fn new() -> ProcessProbe {
         ProcessProbe {
             last_ticks: read_ticks(),

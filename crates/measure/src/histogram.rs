@@ -125,7 +125,6 @@ pub(crate) struct CountReader {
 }
 
 impl CountReader {
-    /// A reader for a histogram with so many buckets.
     pub fn of(buckets: u32) -> CountReader {
         CountReader {
             next: 0,
@@ -150,7 +149,6 @@ impl CountReader {
     }
 }
 
-/// What a text says of its histogram.
 struct Header<'a> {
     digits: u32,
     lowest: u64,
@@ -200,7 +198,6 @@ fn check_header(bytes: &[u8]) -> Result<Header<'_>, &'static str> {
     })
 }
 
-/// Takes a number of a histogram's text.
 pub(crate) fn take_number(bytes: &mut &[u8]) -> Result<u64, &'static str> {
     take_leb128(bytes).ok_or(if bytes.is_empty() {
         "a histogram is cut off"

@@ -124,7 +124,6 @@ impl ExcludedTransactions {
     }
 }
 
-/// The figures of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// The interval's index, phase and times.
@@ -135,7 +134,6 @@ pub struct Interval {
     pub gaps: Gaps,
     pub errors: ErrorLedger,
     pub health: Health,
-    /// Queries and reconnects of the users.
     pub queries: QueryCounts,
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
@@ -223,7 +221,6 @@ impl Interval {
         self.excluded = ExcludedTransactions::default();
     }
 
-    /// Whether the interval has no figures.
     pub fn is_empty(&self) -> bool {
         self.excluded == ExcludedTransactions::default()
             && self.queries == QueryCounts::default()

@@ -4,7 +4,6 @@
 
 use crate::histogram::decode_counts;
 
-/// The times that a histogram has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedTimes {
     /// The shortest and the longest time of a bucket, nanoseconds, and its samples; ascending.
@@ -28,7 +27,6 @@ impl RecordedTimes {
         })
     }
 
-    /// The number of times.
     pub fn samples(&self) -> u64 {
         self.samples
     }

@@ -64,7 +64,6 @@ impl Recorder {
         recorder
     }
 
-    /// The times of the run.
     pub fn schedule(&self) -> &RunSchedule {
         &self.schedule
     }
@@ -101,7 +100,6 @@ impl Recorder {
         health.replies += replies;
     }
 
-    /// Adds counts of queries to the current interval.
     #[inline]
     pub fn count_queries(&mut self, queries: &QueryCounts) {
         self.current.queries.add(queries);
@@ -113,7 +111,6 @@ impl Recorder {
         at_ns.wrapping_sub(self.current_start_ns) >= self.current_length_ns
     }
 
-    /// The current interval's counts of timestamps.
     #[inline]
     pub fn timestamps(&mut self) -> &mut TimestampCounts {
         &mut self.current.timestamps
@@ -171,7 +168,6 @@ impl Recorder {
         !self.finished.is_empty()
     }
 
-    /// Removes and returns the oldest finished interval.
     pub fn take_finished(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }

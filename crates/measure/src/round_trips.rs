@@ -20,9 +20,7 @@ pub struct RoundTripTimes<C: Counter> {
 /// The times of the round trips that have the same first statement and the same number of statements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundTripEntry<'a, C: Counter> {
-    /// Index of the first statement.
     pub first_statement: usize,
-    /// Number of statements in each of these round trips.
     pub statements: u32,
     /// The times, with histograms of two significant digits.
     pub times: &'a Distribution<C>,
@@ -53,7 +51,6 @@ impl<C: Counter> RoundTripTimes<C> {
         }
     }
 
-    /// Adds the times of one combination.
     pub fn add_times<D: Counter>(
         &mut self,
         first_statement: usize,

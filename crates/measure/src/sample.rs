@@ -10,7 +10,6 @@ pub type TxnKind = u16;
 /// A five-character SQLSTATE, or the engine's error number as five digits if it has no SQLSTATE.
 pub type ErrorCode = [u8; 5];
 
-/// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The server confirmed the commit.
@@ -42,11 +41,9 @@ pub struct ServiceTimeParts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub kind: TxnKind,
-    /// How it ended.
     pub outcome: Outcome,
     /// When it was due: equal to `started_ns` in a closed loop.
     pub scheduled_ns: u64,
-    /// When it actually started.
     pub started_ns: u64,
     /// When its last reply was noticed.
     pub ended_ns: u64,

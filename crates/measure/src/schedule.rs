@@ -23,7 +23,6 @@ pub enum RunPhase {
 /// each interval lies in a single phase; the last one of each phase may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunSchedule {
-    /// Start of the load.
     pub start_ns: u64,
     /// Length of the warm-up; 0 for none.
     pub warmup_ns: u64,
@@ -54,7 +53,6 @@ impl Span {
 }
 
 impl RunSchedule {
-    /// A schedule of one-second intervals.
     pub fn seconds(start_ns: u64, warmup_ns: u64, window_ns: Option<u64>) -> RunSchedule {
         RunSchedule {
             start_ns,
@@ -64,7 +62,6 @@ impl RunSchedule {
         }
     }
 
-    /// Start of the measured window.
     pub fn window_start_ns(&self) -> u64 {
         self.start_ns.saturating_add(self.warmup_ns)
     }
@@ -118,7 +115,6 @@ impl RunSchedule {
         }
     }
 
-    /// The interval with this index.
     pub fn span(&self, index: u32) -> Span {
         let step_ns = self.interval_ns.max(1);
         let warmup_intervals = self.warmup_ns.div_ceil(step_ns);

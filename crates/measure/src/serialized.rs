@@ -27,7 +27,6 @@ use tally::{SerializedTally, SparseTally};
 /// overflow.
 const COUNT_MAX: u64 = 1 << 48;
 
-/// Why a serialised interval is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInterval {
     /// Its times are invalid, or do not belong to an interval of this run.
@@ -250,7 +249,6 @@ impl SparseInterval {
         self.others.span
     }
 
-    /// The health of that machine's workers.
     pub(crate) fn health(&self) -> Health {
         self.others.health
     }

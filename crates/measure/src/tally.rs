@@ -190,7 +190,6 @@ impl<C: Counter> Tally<C> {
         self.service.as_ref().unwrap_or(&self.response)
     }
 
-    /// Adds the counts and times of another tally.
     pub fn add<D: Counter>(&mut self, other: &Tally<D>) {
         self.add_with(other, Distribution::add);
     }

@@ -22,7 +22,6 @@ fn sample_ending_at(ended_ns: u64) -> Sample {
     }
 }
 
-/// Delivers everything that a recorder has finished.
 fn deliver(recorder: &mut Recorder, worker: usize, collector: &mut Collector) {
     while let Some(interval) = recorder.take_finished() {
         recorder.give_back(collector.add(worker, interval));

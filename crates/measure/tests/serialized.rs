@@ -260,7 +260,6 @@ fn collect_pointers(value: &Value, at: String, pointers: &mut Vec<String>) {
     }
 }
 
-/// An interval with one committed transaction of one kind.
 fn one_sample_interval() -> (RecorderLayout, Interval) {
     let layout = RecorderLayout::closed_loop(1);
     let mut interval = Interval::new(schedule(START_NS).span(2), layout);

@@ -12,12 +12,10 @@ use crate::threads::{cpu_count, default_threads};
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum number of clients of a run.
 pub const MAX_CLIENTS: u32 = 1_000_000;
 /// Clients of a plan that names no number and has a rate: enough that they are rarely all busy below the limit of a
 /// server.
 pub const OPEN_LOOP_CLIENTS: u32 = 32;
-/// Maximum number of threads of a run.
 pub const MAX_THREADS: u32 = 1024;
 /// Largest scale factor; a workload may allow less.
 pub const MAX_SCALE: u32 = 2_000_000_000;
@@ -116,7 +114,6 @@ impl Checker<'_> {
         self.problems.push(problem.with_hint(hint));
     }
 
-    /// Checks each value against its limits.
     fn check_limits(&mut self) {
         for (setting, value, location) in self.input.given_settings() {
             if let Some(problem) = setting.range_problem(value, location) {
@@ -512,7 +509,6 @@ fn default_clients(input: &PlanInput) -> u32 {
     }
 }
 
-/// The pace of sessions that are replayed.
 fn replay_pace(input: &PlanInput) -> Pace {
     match input.options.get("speed").map(|speed| speed.value.as_str()) {
         Some(Some("max")) => Pace::Closed,

@@ -2,7 +2,6 @@
 
 use crate::plan::QueryMode;
 
-/// An enumeration with a name for each value.
 pub trait Choice: Copy + PartialEq + 'static {
     /// All values with their names, in the order of help texts and messages.
     const ALL: &'static [(&'static str, Self)];
@@ -13,7 +12,6 @@ pub trait Choice: Copy + PartialEq + 'static {
         Some(*value)
     }
 
-    /// The name of this value.
     fn name(self) -> &'static str {
         Self::ALL
             .iter()

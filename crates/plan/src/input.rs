@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// A value with the location where it was given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Located<T> {
     pub value: T,

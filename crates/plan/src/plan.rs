@@ -11,7 +11,6 @@ use std::time::Duration;
 
 pub use prony_document::QueryMode;
 
-/// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The name of its file without folder and extension; `None` if there is no file.
@@ -23,9 +22,7 @@ pub struct Plan {
     pub declared: Declared,
     /// Settings that the server shall have during the run.
     pub settings: ServerSettings,
-    /// The workload and its scale.
     pub workload: WorkloadPlan,
-    /// How the load is driven.
     pub drive: DrivePlan,
     /// Observation of the server, and publication of the run's figures.
     pub observe: ObservePlan,

@@ -81,13 +81,10 @@ fn write_on_one_line(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     })
 }
 
-/// One problem in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub location: InputLocation,
-    /// The problem, as a message for the user.
     pub message: String,
-    /// How to correct the problem.
     pub hint: Option<String>,
 }
 
@@ -121,7 +118,6 @@ impl fmt::Display for Problem {
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// Sorts the problems by their locations.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.location.sort_key());
         let omitted = problems.len().saturating_sub(MAX_PROBLEMS);

@@ -19,7 +19,6 @@ pub fn splitmix64(counter: &mut u64) -> u64 {
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         SplitMix(seed)
     }

@@ -79,7 +79,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The name of the file.
     pub(crate) fn file(&self) -> &'a str {
         self.file
     }
@@ -105,7 +104,6 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The location of a key or value that starts at this byte.
     pub(crate) fn location(&self, offset: usize, key: impl Into<String>) -> InputLocation {
         InputLocation::File {
             file: self.file.to_owned(),
@@ -120,7 +118,6 @@ pub(crate) struct Section<'a, 'i> {
     pub(crate) source: Source<'a>,
     /// Its name in the schema; the file may misspell it.
     pub(crate) name: &'static str,
-    /// Its path as written in the file.
     pub(crate) path: String,
     /// Absent if the file has no such table.
     pub(crate) table: Option<&'a DeTable<'i>>,
@@ -168,15 +165,13 @@ impl<'a, 'i> Section<'a, 'i> {
     /// parsed table does not preserve.
     pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        let entries =
-            entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
+        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
         let unread = entries.filter(|(key, _, _)| !self.valid_keys.contains(key));
         let mut unread: Vec<_> = unread.collect();
         unread.sort_by_key(|(_, offset, _)| *offset);
         unread
     }
 
-    /// Adds a problem with the value of a key.
     pub(crate) fn reject(&mut self, key: &str, problem: Problem) {
         self.rejected_keys.push(format!("{}.{key}", self.name));
         self.problems.push(problem);
@@ -440,7 +435,6 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
-    /// Reads a list of strings.
     pub(crate) fn read_texts(&mut self, key: &'static str) -> InputValue<Vec<String>> {
         let (value, location) = self.read_value(key)?;
         let texts = value.as_array().and_then(|list| {
@@ -457,7 +451,6 @@ impl<'a, 'i> Section<'a, 'i> {
         Some(Located { value, location })
     }
 
-    /// Reads the name of a choice.
     pub(crate) fn read_choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();

@@ -7,7 +7,6 @@ use crate::input::PlanInput;
 use crate::problem::Problem;
 use toml::Value;
 
-/// The option of a workload that has transactions.
 pub(crate) const TRANSACTIONS: &str = "transactions";
 
 impl PlanInput {

@@ -25,7 +25,6 @@ pub fn system_error(error: &(impl fmt::Display + ?Sized)) -> String {
         .to_owned()
 }
 
-/// An error that is shown to users.
 pub trait UserError: std::error::Error {
     /// The parts of the error. None of them contains a password.
     fn parts(&self) -> ErrorParts;
@@ -40,14 +39,12 @@ impl ErrorParts {
         }
     }
 
-    /// Adds lines to the details.
     #[must_use]
     pub fn with_details(mut self, details: impl Into<String>) -> Self {
         add_lines(&mut self.details, details.into());
         self
     }
 
-    /// Adds lines to the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         add_lines(&mut self.hint, hint.into());

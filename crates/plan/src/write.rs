@@ -75,7 +75,6 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The schema of `[sweep]`.
 fn sweep_schema() -> Value {
     let facts = DeclaredFact::ALL.iter().map(|fact| fact.name().to_owned());
     let facts = facts.map(|fact| (fact, json!({"type": ["string", "integer"]})));
@@ -122,7 +121,6 @@ fn sweep_schema() -> Value {
     })
 }
 
-/// The names of variants and machines.
 fn name_pattern() -> String {
     format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)
 }

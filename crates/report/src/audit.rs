@@ -13,18 +13,14 @@ use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// One run in an output.
 #[derive(Clone, Debug)]
 pub struct AuditedRun {
     /// The figures as they were printed.
     pub reported: ReportedRun,
-    /// The same figures as a Run.
     pub run: Run,
-    /// The checks and their findings.
     pub audit: Audit,
 }
 
-/// Writes the runs as text.
 pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (index, audited) in runs.iter().enumerate() {
@@ -72,7 +68,6 @@ fn title(reported: &ReportedRun) -> String {
     plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
 }
 
-/// The figures of a run, separated by commas.
 fn figures_text(run: &Run) -> String {
     let empty = KindFigures::default();
     let all = run.measured.all_kinds().unwrap_or(&empty);
@@ -99,7 +94,6 @@ fn figures_text(run: &Run) -> String {
     }
 }
 
-/// Writes the runs as one JSON document.
 pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
     let entries = runs.iter().map(|audited| {
         json!({

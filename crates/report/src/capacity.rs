@@ -101,7 +101,6 @@ pub(crate) fn steps_by_rate(found: &CapacityResult) -> Vec<&CapacityStep> {
     steps
 }
 
-/// The table of the steps, by their rate.
 pub(crate) fn steps_table(found: &CapacityResult) -> Table {
     let mut table = Table::new(&["rate"])
         .with_numbers(&["achieved", "p50", "p99", "server CPUs"])

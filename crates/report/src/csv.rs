@@ -88,7 +88,6 @@ const LATENCY_COLUMNS: [Column<Latency>; 9] = columns![
     samples, mean_ns, min_ns, p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, max_ns
 ];
 
-/// The columns of stored runs.
 const RUN_COLUMNS: [Column<RunSummary>; 19] = columns![
     id = |run| quoted(&run.id),
     started_at = |run| quoted(&run.started_at),

@@ -10,7 +10,6 @@ use crate::units::{self, bytes, count, or_dash};
 use prony_store::{ConsistencyFinding, FindingState, TableFacts};
 use std::io::{self, Write};
 
-/// Writes the findings in their order.
 pub fn write_findings(
     out: &mut dyn Write,
     style: &Style,
@@ -29,7 +28,6 @@ pub fn write_findings(
     Ok(())
 }
 
-/// Writes the sizes, and their sum if there are several tables.
 pub fn write_table_sizes(
     out: &mut dyn Write,
     style: &Style,

@@ -378,7 +378,6 @@ mod tests {
     use prony_assertions::TextAssertions;
     use prony_judge::experiment::{all_have_nopm, variants};
 
-    /// The run as part of an experiment.
     fn in_experiment(variant: &str, position: u32, mut run: Run) -> Run {
         run.experiment = Some(Experiment {
             id: "20261121-1".into(),

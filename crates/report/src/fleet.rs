@@ -23,7 +23,6 @@ pub struct FleetMachine {
     pub server_version: String,
 }
 
-/// Writes the table.
 pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> io::Result<()> {
     let titles = [
         "machine",
@@ -51,7 +50,6 @@ pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> i
     table.write(out, style, 0)
 }
 
-/// What one agent kept of a load.
 pub struct KeptPart {
     /// The number of the run, which all its agents have in common.
     pub run: String,
@@ -62,11 +60,9 @@ pub struct KeptPart {
     pub seconds: Option<u64>,
     pub committed: Option<u64>,
     pub failed: Option<u64>,
-    /// Where the file is now.
     pub path: String,
 }
 
-/// Writes the table, or that there is nothing.
 pub fn write_kept(out: &mut dyn Write, style: &Style, parts: &[KeptPart]) -> io::Result<()> {
     if parts.is_empty() {
         return writeln!(out, "the agents kept nothing");

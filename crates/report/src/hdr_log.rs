@@ -20,7 +20,6 @@ use std::time::{Duration, SystemTime};
 /// nanoseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// The log of a run.
 pub struct HdrLog<'a> {
     run: &'a Run,
     intervals: Vec<(Option<String>, Histogram<u64>)>,
@@ -28,9 +27,6 @@ pub struct HdrLog<'a> {
 
 impl<'a> HdrLog<'a> {
     /// Creates the log of a run's measured window.
-    ///
-    /// # Errors
-    /// A message if the run has no histograms, or an unreadable one.
     pub fn of(run: &'a Run) -> Result<HdrLog<'a>, String> {
         let mut intervals = Vec::new();
         for kind in &run.measured.kinds {

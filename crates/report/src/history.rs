@@ -16,7 +16,6 @@ const MAX_WIDTH: usize = 100;
 
 /// Width of the columns between the id and the label, with the gaps around them, in characters.
 const MIDDLE_WIDTH: usize = 51;
-/// Minimum width of the column of labels.
 const MIN_LABEL_WIDTH: usize = 10;
 
 /// Writes the table; `now_ns` is the time at which the runs are listed, nanoseconds since 1970.
@@ -79,7 +78,6 @@ pub(crate) fn verdict(run: &RunSummary) -> String {
     format!("{}{}", verdict.name(), answer.unwrap_or_default())
 }
 
-/// The primary figure of a run.
 pub(crate) fn figure(run: &RunSummary) -> String {
     match (run.nopm, run.tps) {
         (Some(nopm), _) => format!("{} NOPM", units::rate(nopm)),

@@ -27,7 +27,6 @@ pub fn write_shown(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     write_pretty(out, &shown)
 }
 
-/// Writes a document as indented JSON.
 pub fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)

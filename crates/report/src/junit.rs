@@ -13,7 +13,6 @@ pub(crate) struct TestCase {
     pub failed: bool,
 }
 
-/// Writes suites, each with its title.
 pub(crate) fn write_document(
     out: &mut dyn Write,
     name: &str,

@@ -81,7 +81,6 @@ impl<W: Write> LiveView<W> {
         self.state.add_server_second(second);
     }
 
-    /// Shows one second that has ended.
     pub fn show_second(&mut self, second: &Second) -> io::Result<()> {
         if self.interval_s <= 0.0 {
             return Ok(());
@@ -104,7 +103,6 @@ impl<W: Write> LiveView<W> {
         Ok(())
     }
 
-    /// Prints a message above the view.
     pub fn print_message(&mut self, line: &str) -> io::Result<()> {
         self.terminal.clear()?;
         writeln!(self.terminal.out, "{}", crate::text::plain(line))?;

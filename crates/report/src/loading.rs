@@ -16,7 +16,6 @@ use std::io::{self, Write};
 pub struct LoadStepProgress {
     /// The current step: `rows of pgbench_accounts`, `primary keys`.
     pub step: String,
-    /// Amount done so far.
     pub done: u64,
     /// The total; zero if unknown.
     pub total: u64,
@@ -209,7 +208,6 @@ impl<W: Write> LoadProgressView<W> {
     }
 }
 
-/// What is known of a step's speed.
 enum Speed {
     /// It just began.
     Unknown,

@@ -13,7 +13,6 @@ use hdrhistogram::{Counter, Histogram};
 use prony_store::{Second, ServerSecond};
 use std::io::{self, Write};
 
-/// The HTTP content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of the buckets of response times, in seconds.
@@ -22,12 +21,10 @@ pub const BUCKET_BOUNDS_S: [f64; 20] = [
     5.0, 10.0, 25.0, 50.0, 100.0,
 ];
 
-/// Name, type and help of each metric family.
 pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     families::list()
 }
 
-/// All metrics of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     /// Labels that describe the run, with their values; never a password.
@@ -65,7 +62,6 @@ pub struct KindTotals {
     pub failed: u64,
     /// Skipped because the start was later than the latency limit.
     pub skipped: u64,
-    /// Extra tries.
     pub retries: u64,
     /// Number of response times of committed transactions per bucket: at most its bound in [`BUCKET_BOUNDS_S`]
     /// and above the previous bound. Times above the last bound are in no bucket.
@@ -99,7 +95,6 @@ pub struct ErrorTotals {
     /// SQLSTATE, or the error number of a server that has no SQLSTATE; empty for errors that are
     /// counted together.
     pub code: String,
-    /// Number of failures.
     pub count: u64,
 }
 

@@ -19,7 +19,6 @@ use std::io::{self, Write};
 /// Maximum length of a configuration's name in a table, in characters.
 const MAX_NAME_CHARS: usize = 24;
 
-/// Writes the prices as text.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     if prices.points.is_empty() {
@@ -302,7 +301,6 @@ fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     })
 }
 
-/// Writes the differences that prevent a ranking.
 fn write_obstacles(out: &mut Printer<'_>, obstacles: &[RankingObstacle]) -> io::Result<()> {
     for obstacle in obstacles {
         let [in_a, in_b] = [&obstacle.in_a, &obstacle.in_b].map(|text| cut(&plain(text), 60));

@@ -39,12 +39,10 @@ impl<'a> Printer<'a> {
         self.wrapped(Style::bold, text)
     }
 
-    /// Writes indented, wrapped text.
     pub fn paragraph(&mut self, text: &str) -> io::Result<()> {
         self.item("", 0, text)
     }
 
-    /// Writes each text as a paragraph.
     pub fn paragraphs(&mut self, texts: impl IntoIterator<Item = String>) -> io::Result<()> {
         let mut texts = texts.into_iter();
         texts.try_for_each(|text| self.paragraph(&text))
@@ -72,7 +70,6 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Writes an indented table.
     pub fn table(&mut self, table: &Table) -> io::Result<()> {
         table.write(self.out, self.style, 2)
     }

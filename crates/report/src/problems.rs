@@ -25,7 +25,6 @@ pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -
     write_details(out, style, problem)
 }
 
-/// Writes a single problem, or the number of problems and then all of them.
 pub fn write_problems(
     out: &mut dyn Write,
     style: &Style,

@@ -33,7 +33,6 @@ impl<W: Write> Redraw<W> {
         self.size = Box::new(size);
     }
 
-    /// The size of the terminal now.
     pub fn size(&self) -> Size {
         (self.size)().unwrap_or(Size {
             columns: self.style.width,
@@ -41,7 +40,6 @@ impl<W: Write> Redraw<W> {
         })
     }
 
-    /// Replaces the lines.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         // Write each frame at once, so that a half-drawn frame is never visible.
         let old = self.rows();
@@ -59,7 +57,6 @@ impl<W: Write> Redraw<W> {
         self.out.flush()
     }
 
-    /// Removes the lines.
     pub fn clear(&mut self) -> io::Result<()> {
         let old = self.rows();
         let frame = cursor_up(old) + &erase_rows(old);

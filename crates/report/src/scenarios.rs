@@ -174,14 +174,11 @@ fn source_line(source: ScenarioSource, location: &str) -> String {
     )
 }
 
-/// A scenario, and how to run it.
 pub struct ScenarioDetails<'a> {
     pub scenario: &'a Scenario,
     /// The amount of its data; absent if it is not published.
     pub data: Option<String>,
-    /// The steps of a reproduction, in order.
     pub steps: Vec<String>,
-    /// The same steps as commands.
     pub commands: Vec<String>,
 }
 

@@ -104,7 +104,6 @@ const SERVER: &str = "server";
 const CLIENT: &str = "client";
 const SERVER_SETTINGS: &str = "server settings";
 
-/// All settings of a run that its document has.
 fn values(run: &Run) -> Vec<NamedValue> {
     let mut values = load_values(run);
     let workload = &run.workload;
@@ -123,7 +122,6 @@ fn values(run: &Run) -> Vec<NamedValue> {
     values
 }
 
-/// The load, and the client that produced it.
 fn load_values(run: &Run) -> Vec<NamedValue> {
     let (drive, window, host) = (&run.drive, &run.window, &run.machine().host);
     let pace = match drive.rate_tps {

@@ -26,12 +26,9 @@ pub struct Style {
     pub unicode: bool,
 }
 
-/// The current size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Width in characters.
     pub columns: usize,
-    /// Height in lines.
     pub rows: usize,
 }
 
@@ -99,17 +96,14 @@ impl Style {
         self.code(BOLD, text)
     }
 
-    /// Formats an explanation.
     pub fn dim(&self, text: &str) -> String {
         self.code(DIM, text)
     }
 
-    /// Formats a warning.
     pub fn caution(&self, text: &str) -> String {
         self.code(CAUTION, text)
     }
 
-    /// Formats an error.
     pub fn alarm(&self, text: &str) -> String {
         self.code(ALARM, text)
     }

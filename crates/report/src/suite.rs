@@ -58,7 +58,6 @@ pub struct RowEstimate {
     pub cost: Option<f64>,
 }
 
-/// Writes what a suite takes.
 pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&suite.id))?;
@@ -117,7 +116,6 @@ fn estimate_cells(row: &RowEstimate, has_cost: bool) -> Vec<String> {
     cells
 }
 
-/// An amount of money with two decimals.
 fn money(amount: f64) -> String {
     let cents = (amount * 100.0).round() as u64;
     format!("{}.{:02}", units::count(cents / 100), cents % 100)
@@ -144,7 +142,6 @@ fn write_cost(out: &mut Printer<'_>, suite: &SuiteEstimate, prices: &SheetUsed) 
 
 const COLUMNS: [&str; 4] = ["figure", "published", "measured", "deviation"];
 
-/// The table of the rows.
 pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     // On a narrow screen only the first columns are visible: among them whether a row has run.
     let mut table = Table::new(&["row"])
@@ -212,7 +209,6 @@ fn figure_cells(row: &SuiteRow, figure: &ComparedFigure) -> [String; 4] {
     ]
 }
 
-/// The sentences below the table.
 pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
     let mut sentences = vec![format!(
         "Requested: {}. Figures are medians of the runs that count, with the lowest and the highest of several. \

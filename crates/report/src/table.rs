@@ -7,14 +7,12 @@ use crate::style::Style;
 use crate::text::wrap;
 use std::io::{self, Write};
 
-/// A column of a table.
 struct Column {
     title: String,
     /// Whether its cells are texts; otherwise they are numbers.
     is_text: bool,
 }
 
-/// A table with a header line.
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
@@ -36,13 +34,11 @@ impl Table {
         }
     }
 
-    /// Adds columns of texts.
     #[must_use]
     pub fn with_texts(self, titles: &[&str]) -> Table {
         self.with_columns(titles, true)
     }
 
-    /// Adds columns of numbers.
     #[must_use]
     pub fn with_numbers(self, titles: &[&str]) -> Table {
         self.with_columns(titles, false)
@@ -56,12 +52,10 @@ impl Table {
         self
     }
 
-    /// The titles of the columns.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
-    /// The rows below the header.
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows
     }

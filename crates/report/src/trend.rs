@@ -15,14 +15,12 @@ use prony_judge::trend::{LevelChange, Trend};
 use prony_store::Answer;
 use std::io::{self, Write};
 
-/// Lines of the drawing.
 const HEIGHT: usize = 10;
 /// Maximum number of differences that are listed for a change.
 const MAX_DIFFERENCES: usize = 4;
 /// Maximum number of reasons that are listed for runs left out; JSON has all of them.
 const MAX_REASONS: usize = 8;
 
-/// Writes the history for a person.
 pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.wrapped(Style::bold, &answer(trend))?;
@@ -117,7 +115,6 @@ fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize
     line
 }
 
-/// Writes the changes, or that there are none.
 fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
         return Ok(());

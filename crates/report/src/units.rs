@@ -94,7 +94,6 @@ pub fn percent_with_tenths(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The format of a figure with this unit.
 pub fn format_of(unit: Unit) -> fn(f64) -> String {
     match unit {
         Unit::Rate => rate,

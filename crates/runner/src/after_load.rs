@@ -12,7 +12,6 @@ use prony_workload::growth::NotCounted;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Pause between attempts to connect.
 const CONNECT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Why nothing is read: the load failed, or the user waits for the end.

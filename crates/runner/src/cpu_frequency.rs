@@ -49,6 +49,7 @@ pub(crate) fn read_from(folder: &Path) -> Option<CpuFrequency> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
 
     fn write_cpu(folder: &Path, name: &str, governor: &str, limit_khz: u64) {
         let cpufreq = folder.join(name).join("cpufreq");
@@ -66,12 +67,11 @@ mod tests {
 
     #[test]
     fn the_governor_and_the_strictest_limit_are_read() {
-        let folder = std::env::temp_dir().join(format!("prony-cpufreq-{}", std::process::id()));
+        let folder = TestFolder::create();
         write_cpu(&folder, "cpu0", "performance", 3_000_000);
         write_cpu(&folder, "cpu1", "powersave", 1_200_000);
         std::fs::create_dir_all(folder.join("cpuidle")).unwrap();
         let frequency = read_from(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(
             frequency,
             Some(CpuFrequency {

@@ -7,7 +7,6 @@ use prony_store::{Description, Remark, ScaledTable};
 use prony_workload::Workload;
 use prony_workload::describe::{TableGrowth, TableRows, TableSpec};
 
-/// Describes the workload of a plan, with remarks on the loaded data.
 pub fn describe(workload: &dyn Workload, plan: &WorkloadPlan, remarks: &[Remark]) -> Description {
     Description {
         scale_unit: workload.scale_unit(),

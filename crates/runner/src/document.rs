@@ -54,7 +54,6 @@ impl ConnectionInfo {
     }
 }
 
-/// The document of a run that is about to start.
 pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
     let (workload, ready_workload, connection) = (job.workload, job.ready_workload, job.connection);
     let kinds = ready_workload.program.kinds();
@@ -160,7 +159,6 @@ fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
     }
 }
 
-/// Records what is known at the start of the load.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.name().to_owned();
     run.drive.io_reason = start.engine_reason.clone();
@@ -270,7 +268,6 @@ fn stored_limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
     }
 }
 
-/// The source of the timestamps from which the parts of the service time are computed.
 fn service_time_parts_source(
     run: &Run,
     drive: &DrivePlan,

@@ -59,7 +59,6 @@ pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointF
 /// What observes the servers beside the first, which the run's own observer reads, during the load.
 #[derive(Default)]
 pub(crate) struct EndpointObservers {
-    /// Each with the index of its server.
     observers: Vec<(usize, ServerObserver)>,
 }
 
@@ -165,7 +164,6 @@ fn of_prony(host: &Target) -> Target {
     target
 }
 
-/// The product, version and state of a server.
 fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
     let mut control = Control::connect(&of_prony(host))?;
     let facts = read_server_facts(&mut control)?;

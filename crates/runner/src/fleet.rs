@@ -6,7 +6,6 @@
 use prony_fleet::{AgentResult, Fleet};
 use prony_store::{ClientMachine, MachinePart, Run, client_health_of_part};
 
-/// What the agents of a fleet did.
 pub(crate) struct FleetParts {
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.
@@ -15,7 +14,6 @@ pub(crate) struct FleetParts {
     pub is_elsewhere: bool,
 }
 
-/// The machines of a fleet, before the load.
 pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
     let machine = |agent: prony_fleet::AgentInfo| ClientMachine {
         host: agent.host,

@@ -6,7 +6,6 @@ use prony_plan::cpu_count;
 use prony_store::{Build, BuildProfile, Host};
 use std::fs::read_to_string;
 
-/// Describes this build of Prony.
 pub fn this_build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -17,14 +17,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that one run needs.
 pub struct RunJob<'a> {
     /// The caller's request as JSON, for the document, without passwords.
     pub request: Value,
-    /// The purpose of the run, for the document.
     pub purpose: Purpose,
     pub plan: &'a Plan,
-    /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
     /// The program of the virtual users, and the data that it uses.
     pub ready_workload: &'a ReadyWorkload,
@@ -47,9 +44,7 @@ pub struct RunJob<'a> {
     pub check_after: bool,
     /// What `prony doctor` found on the machine and the server, if that was requested.
     pub doctor: Option<DoctorReport>,
-    /// Seed of all random numbers.
     pub seed: u64,
-    /// Whether to store the run.
     pub store_policy: StorePolicy,
     /// The folder of the store; `None`: the default one.
     pub store_folder: Option<&'a Path>,
@@ -66,22 +61,17 @@ pub struct RunJob<'a> {
     pub kept_connections: Option<&'a KeptConnections>,
 }
 
-/// The purpose of a run, for its document.
 #[derive(Clone, Default)]
 pub struct Purpose {
     /// The published scenario that the run reproduces.
     pub scenario: Option<Scenario>,
-    /// The share of the data that should be cached.
     pub cached: Option<CachedShare>,
-    /// The run's position in an experiment.
     pub experiment: Option<Experiment>,
     /// The runs with which the plan's requirements compare it.
     pub baselines: Arc<[Baseline]>,
 }
 
-/// The server of a run, and how to connect to it.
 pub struct RunServer {
-    /// The server to which the clients connect.
     pub target: Target,
     /// The same server over TCP, if `target` is a unix socket and the plan has a `tcp_sample`.
     pub tcp_target: Option<Target>,
@@ -111,13 +101,11 @@ impl RunServer {
         }
     }
 
-    /// Whether this is a throw-away server.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 }
 
-/// Whether to store a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorePolicy {
     /// Do not store the run.

@@ -32,7 +32,6 @@ const SEQUENCE_MAX: u64 = 1 << 32;
 /// The number of lost commits that a document names.
 const MAX_NAMED: usize = 100;
 
-/// The ledger of a run, and its table.
 pub(crate) struct RunLedger {
     ledger: Arc<Ledger>,
     table: LedgerTable,
@@ -103,7 +102,6 @@ impl RunLedger {
         }
     }
 
-    /// The program with transactions that write their numbers.
     pub(crate) fn program<'a>(&self, program: &'a dyn Program) -> LedgerProgram<'a> {
         LedgerProgram::new(program, &self.ledger)
     }
@@ -218,7 +216,6 @@ pub fn function_of_ledger(statements: &StatementTable) -> Option<&'static str> {
         .find(is_called)
 }
 
-/// Whether the table is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropping {
     /// If every commit is accounted for.
@@ -306,7 +303,6 @@ fn read_account(
     Ok(account)
 }
 
-/// What became of the commits of one client.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ClientAccount {
     client: u32,

@@ -36,7 +36,6 @@ impl Drop for LoadEnded {
     }
 }
 
-/// The marks of a run in progress.
 pub(crate) struct Marks {
     load_ended: LoadEnded,
     commands: Vec<(Mark, JoinHandle<Event>)>,
@@ -96,7 +95,6 @@ impl Marks {
     }
 }
 
-/// Runs the command of a mark at its time.
 fn run(
     mark: &Mark,
     variables: &[(&'static str, String)],

@@ -10,7 +10,6 @@ use prony_workload::{ReadyWorkload, Workload};
 
 /// The result of [`prepare`].
 pub struct RunPreparation {
-    /// The program, and the data that it uses.
     pub ready_workload: ReadyWorkload,
     /// The server's version and settings.
     pub facts: ServerFacts,

@@ -78,7 +78,6 @@ impl Recording {
         }
     }
 
-    /// Ends the recording and returns the document and its writer.
     pub(crate) fn end(self) -> (Run, Option<RunWriter>) {
         match self.state().take() {
             Some(mut state) => {

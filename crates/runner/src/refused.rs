@@ -19,7 +19,6 @@ pub struct Refused {
     pub count: u64,
     /// SQLSTATE or error number.
     pub code: String,
-    /// The server's first message.
     pub message: String,
 }
 
@@ -97,9 +96,7 @@ fn hint(code: &str, message: &str) -> String {
 /// Looks at the first rows in which transactions ended.
 #[derive(Default)]
 pub struct RefusalDetector {
-    /// Number of rows looked at.
     rows: u32,
-    /// Whether a transaction of each kind succeeded.
     succeeded: Vec<bool>,
     /// What may still be created; it has ended a run that ends before.
     pending: Option<Refused>,

@@ -46,7 +46,6 @@ pub trait RunObserver {
     fn started(&mut self, _start: &LoadStart) {}
     /// The warm-up, which had no fixed length, ends as in this schedule.
     fn warmup_ends(&mut self, _schedule: &RunSchedule, _end: WarmupEnd) {}
-    /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
     fn draining(&mut self) {}
@@ -60,7 +59,6 @@ pub trait RunObserver {
 pub struct RunSecond<'a> {
     /// What the load generator measured in this second.
     pub row: &'a IntervalRow,
-    /// Start and phases of the run.
     pub schedule: &'a RunSchedule,
     /// The row in the form of the document; `None` if the recording has ended.
     pub second: Option<&'a Second>,
@@ -68,9 +66,7 @@ pub struct RunSecond<'a> {
     pub server_seconds: &'a [ServerSecond],
 }
 
-/// A run that has ended, with its result.
 pub struct FinishedRun {
-    /// Its document, with checks.
     pub run: Run,
     /// The path of the document, or why it could not be stored; `None` if the run was not to be
     /// stored.
@@ -308,7 +304,6 @@ fn commit_gap(times: &CommitGapTimes) -> CommitGap {
     }
 }
 
-/// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
     job.read_server_txn_count && job.workload.rate_metrics().iter().any(is_counted_by_server)
@@ -348,7 +343,6 @@ struct OpenWarmup {
     is_open: bool,
     at_rate: bool,
     seconds: WarmingUp,
-    /// What ended it.
     end: Option<WarmupEnd>,
 }
 
@@ -376,7 +370,6 @@ impl RunRecorder<'_> {
         self.tpm_measurement = target.and_then(|target| ServerTpm::start(&target, *schedule));
     }
 
-    /// Judges and stores the result.
     fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
         let job = self.job;
         if let Some(marks) = &self.marks {

@@ -92,7 +92,6 @@ fn create_index_statement(dialect: SqlDialect, table: &str, column: &str) -> Str
     }
 }
 
-/// Runs VACUUM ANALYZE on a table, for servers that have it.
 pub fn vacuum_analyze(control: &mut Control, table: &str) -> Result<(), Error> {
     let table = control.dialect().quote_identifier(table);
     control
@@ -112,7 +111,6 @@ pub enum Prewarm {
 }
 
 impl Prewarm {
-    /// The best method that this server has.
     pub fn best_for(control: &mut Control) -> Prewarm {
         match control.dialect() {
             SqlDialect::MySql => Prewarm::Checksum,

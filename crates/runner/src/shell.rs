@@ -29,9 +29,6 @@ const OUTPUT_DELAY: Duration = Duration::from_millis(200);
 const WRAPPER_SCRIPT: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
 
 /// Runs the command to its end, or until a signal ends Prony.
-///
-/// # Errors
-/// If `sh` cannot be started.
 pub fn run(
     script: &str,
     variables: &[(&str, &str)],
@@ -52,9 +49,6 @@ pub fn run(
 }
 
 /// Runs the command to its end, or until `must_end`. Returns the last [`MAX_OUTPUT_BYTES`] of its output too.
-///
-/// # Errors
-/// If `sh` cannot be started.
 pub(crate) fn run_captured(
     script: &str,
     variables: &[(&str, &str)],

@@ -27,12 +27,10 @@ pub enum TerminationSignal {
 }
 
 impl TerminationSignal {
-    /// The exit status of a process that this signal ended.
     pub fn exit_status(self) -> u8 {
         self as u8
     }
 
-    /// The signal's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             TerminationSignal::HangUp => "SIGHUP (the terminal was closed)",
@@ -165,7 +163,6 @@ impl Signals {
         Arc::clone(&self.flag)
     }
 
-    /// The signal that requested the end, if any.
     pub fn received(&self) -> Option<TerminationSignal> {
         if !self.flag.load(Ordering::Relaxed) {
             return None;
@@ -208,7 +205,6 @@ fn store_first_signal(signal: i32, first_signal: Arc<AtomicUsize>) -> io::Result
     unsafe { signal_hook::low_level::register(signal, store) }.map(drop)
 }
 
-/// Whether this process was started with a signal ignored.
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: all-zero bytes are a valid `sigaction`, which is only written to.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };

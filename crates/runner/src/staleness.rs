@@ -32,7 +32,6 @@ pub(crate) struct StalenessObserver {
     ended: Receiver<()>,
 }
 
-/// What the threads of a run share.
 struct Shared {
     ledger: Arc<Ledger>,
     table: LedgerTable,
@@ -109,7 +108,6 @@ impl Shared {
         }
     }
 
-    /// Reads at one replica until the end.
     fn observe(&self, index: usize, replica: &Target) {
         let (mut control, mut end) = (None, 0);
         loop {
@@ -197,7 +195,6 @@ impl Start {
     }
 }
 
-/// What was read, and what the clients knew.
 struct Readings {
     notes: VecDeque<Note>,
     /// The last number of each client that each replica has shown; empty without a reading.

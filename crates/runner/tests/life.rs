@@ -1,5 +1,6 @@
 //! Runs against a real server: the calls of the observer and the stored document.
 
+use prony_assertions::TestFolder;
 use prony_drive::{DriveResult, LoadStart};
 use prony_plan::{DrivePlan, ObservePlan, Plan, ServerPlan, Stop, WorkloadPlan};
 use prony_runner::{
@@ -10,14 +11,13 @@ use prony_server::{Control, Environment, Target};
 use prony_store::{Declared, EventKind, Run, RunState, RunStore, Severity, StoreError};
 use prony_test_servers::TestControl;
 use prony_workload::{LoadDivision, LoadRequest, Workload, find};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const WINDOW_S: u64 = 2;
 
-/// A database with the tables of tpcb.
 fn create_database(name: &str) -> (Target, Plan) {
     let server = prony_test_servers::shared_postgres();
     let environment = Environment::without_home("postgres");
@@ -187,29 +187,21 @@ fn execute_run(
     )
 }
 
-/// A path for one test, which does not exist yet.
-fn unused_path(name: &str) -> PathBuf {
-    let name = format!("prony-life-{}-{name}", std::process::id());
-    std::env::temp_dir().join(name)
-}
-
 fn committed_count(run: &Run) -> u64 {
     let kinds = run.measured.kinds.iter();
     kinds.map(|kind| kind.committed).sum()
 }
 
-fn load_and_remove(folder: &Path, id: &str) -> Run {
+fn load(folder: &Path, id: &str) -> Run {
     let store = RunStore::open(Some(folder)).expect("a store");
-    let run = store.load(id).expect("is stored");
-    std::fs::remove_dir_all(folder).expect("exists");
-    run
+    store.load(id).expect("is stored")
 }
 
 #[test]
 fn an_observer_is_called_in_order_and_the_run_is_stored() {
     let (target, plan) = create_database("life_whole");
-    let (folder, mut observer) = (unused_path("whole"), RecordingObserver::default());
-    let required = (StorePolicy::Required, folder.as_path());
+    let (folder, mut observer) = (TestFolder::create(), RecordingObserver::default());
+    let required = (StorePolicy::Required, &*folder);
     let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     assert_eq!(observer.calls, ["begun", "started", "seconds", "ended"]);
     assert!(observer.seconds >= WINDOW_S, "{}", observer.seconds);
@@ -229,7 +221,7 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
         .expect("storing was requested")
         .expect("is stored");
     assert!(path.starts_with(&folder));
-    let loaded = load_and_remove(&folder, &run.id);
+    let loaded = load(&folder, &run.id);
     assert_eq!(committed_count(&loaded), committed_count(&run));
     assert_eq!(loaded.series.len() as u64, observer.seconds);
 }
@@ -240,10 +232,9 @@ fn commands_run_at_their_times_and_are_events_with_their_output() {
     plan.at = ["1500ms echo \"$PGDATABASE\"; exit 3 # secret", "1h true"]
         .map(|mark| mark.parse().expect("a mark"))
         .to_vec();
-    let (folder, mut observer) = (unused_path("marks"), RecordingObserver::default());
-    let required = (StorePolicy::Required, folder.as_path());
+    let (folder, mut observer) = (TestFolder::create(), RecordingObserver::default());
+    let required = (StorePolicy::Required, &*folder);
     let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
-    std::fs::remove_dir_all(&folder).expect("exists");
     let run = finished.run;
     let marks = run
         .events
@@ -278,7 +269,7 @@ fn an_interrupted_run_is_partial_and_names_the_cause() {
         stop_at_second: Some(2),
         ..RecordingObserver::default()
     };
-    let unused_folder = unused_path("unused");
+    let unused_folder = TestFolder::create();
     let finished = execute_run(
         &target,
         &plan,
@@ -299,11 +290,11 @@ fn a_recording_that_is_stored_early_is_a_partial_run() {
         store_partial_at_second: Some(2),
         ..RecordingObserver::default()
     };
-    let folder = unused_path("cut-off");
-    let required = (StorePolicy::Required, folder.as_path());
+    let folder = TestFolder::create();
+    let required = (StorePolicy::Required, &*folder);
     let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     assert!(finished.store_result.is_none(), "it has been stored before");
-    let run = load_and_remove(&folder, &observer.id);
+    let run = load(&folder, &observer.id);
     assert_eq!(run.state, RunState::Partial);
     assert_eq!(run.ended_because.as_deref(), Some("cut off by the test"));
     assert_eq!(run.series.len(), 2);
@@ -313,8 +304,8 @@ fn a_recording_that_is_stored_early_is_a_partial_run() {
 fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     let (target, plan) = create_database("life_unstored");
     // A file in place of the folder.
-    let file = unused_path("file");
-    std::fs::write(&file, "").expect("a file");
+    let folder = TestFolder::create();
+    let file = folder.write("file", "");
     let mut observer = RecordingObserver::default();
     let refused = execute_run(
         &target,
@@ -324,9 +315,8 @@ fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     );
     assert!(matches!(refused, Err(Error::NotStored(_))));
     assert_eq!(observer.calls, [""; 0]);
-    let optional = (StorePolicy::IfPossible, file.as_path());
+    let optional = (StorePolicy::IfPossible, &*file);
     let finished = execute_run(&target, &plan, optional, &mut observer).expect("runs");
     assert_eq!(observer.calls[0], "not stored");
     assert!(finished.store_result.is_none() && committed_count(&finished.run) > 0);
-    std::fs::remove_file(file).expect("exists");
 }

@@ -20,7 +20,6 @@ pub enum DatabaseError {
     Refused {
         /// The action: a statement without passwords, or a phrase such as "reading pg_roles".
         action: String,
-        /// The server's error.
         source: Error,
     },
     /// `password_encryption` has an unknown value.
@@ -38,7 +37,6 @@ fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
     control.execute(sql).map(drop).map_err(to_refused(sql))
 }
 
-/// Whether there is a database of this name.
 pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     let (catalog, column) = match control.dialect() {
         SqlDialect::PostgreSql => ("pg_database", "datname"),
@@ -48,7 +46,6 @@ pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, Databa
     exists(control, catalog, column, name)
 }
 
-/// Whether PostgreSQL has a role of this name.
 pub fn role_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
     exists(control, "pg_roles", "rolname", name)
 }
@@ -121,7 +118,6 @@ pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
     dropped.map(drop)
 }
 
-/// Drops a PostgreSQL role.
 pub fn drop_role(control: &mut Control, name: &str) -> Result<(), Error> {
     let name = POSTGRES.quote_identifier(name);
     control.execute(&format!("drop role {name}")).map(drop)

@@ -22,78 +22,54 @@ pub enum Error {
     },
     /// A keyword that does not exist.
     UnknownOption {
-        /// The keyword.
         name: String,
-        /// Where it was set.
         origin: String,
         /// The most similar keyword, or where to find the list.
         hint: String,
     },
     /// A value that its option does not accept.
     Value {
-        /// The option's keyword.
         option: &'static str,
         /// Its value; never that of a secret option.
         value: String,
-        /// Where it was set.
         origin: String,
         /// The values that the option accepts.
         hint: String,
     },
     /// Methods of `require_auth` that do not exist or cannot be combined; `problem` has libpq's
     /// wording.
-    RequireAuth {
-        /// What is wrong.
-        problem: String,
-        /// Where it was set.
-        origin: String,
-    },
+    RequireAuth { problem: String, origin: String },
     /// A service that no file defines, or a line of a service file that cannot be parsed.
     Service {
         /// What is wrong, with file and line.
         problem: String,
-        /// What to do.
         hint: String,
     },
     /// No user name was given, and the operating system has none for this process.
-    NoUserName {
-        /// What to do.
-        hint: String,
-    },
+    NoUserName { hint: String },
     /// Lists of hosts, addresses and ports that do not match.
     Host {
         /// What is wrong with the lists.
         problem: String,
-        /// What to do.
         hint: String,
     },
     /// No host name could be resolved.
     NoAddress {
         /// Which name, and the resolver's error.
         problem: String,
-        /// What to do.
         hint: String,
     },
     /// A file that TLS needs cannot be used.
     File {
-        /// What the file is for.
         purpose: &'static str,
         path: PathBuf,
-        /// What is wrong with it.
         problem: String,
-        /// What to do.
         hint: String,
     },
     /// TLS options that contradict each other, or that the TLS library rejects.
-    Tls {
-        /// What is wrong.
-        problem: String,
-        /// What to do.
-        hint: String,
-    },
+    Tls { problem: String, hint: String },
     /// A feature of the original client that Prony does not have.
     Unsupported {
-        /// The option or feature.
         feature: String,
         /// What to do instead.
         hint: String,
@@ -168,7 +144,6 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// The error for a malformed connection string.
     pub(crate) fn conninfo(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Conninfo {
             problem: problem.into(),
@@ -176,7 +151,6 @@ impl Error {
         }
     }
 
-    /// The error for TLS options that contradict each other.
     pub(crate) fn tls(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Tls {
             problem: problem.into(),

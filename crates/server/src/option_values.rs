@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where an option was set, by its name in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The URL or connection string.
@@ -32,12 +31,10 @@ impl fmt::Display for Origin {
 pub(crate) struct OptionValues(BTreeMap<&'static str, (String, Origin)>);
 
 impl OptionValues {
-    /// Sets a value, replacing an earlier one.
     pub fn set(&mut self, name: &'static str, value: impl Into<String>, origin: Origin) {
         self.0.insert(name, (value.into(), origin));
     }
 
-    /// Sets a value unless the option already has one.
     pub fn set_default(&mut self, name: &'static str, value: impl Into<String>, origin: Origin) {
         self.0.entry(name).or_insert((value.into(), origin));
     }
@@ -56,7 +53,6 @@ impl OptionValues {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// Where the value was set.
     pub fn origin(&self, name: &str) -> Origin {
         let entry = self.0.get(name);
         entry.map_or(Origin::DEFAULTS, |(_, origin)| origin.clone())

@@ -113,7 +113,6 @@ fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// Whether a text ends with the scheme of a NATS server.
 fn is_nats(text: &[u8]) -> bool {
     let text = text.to_ascii_lowercase();
     text.ends_with(b"nats://") || text.ends_with(b"tls://")

@@ -17,11 +17,9 @@ pub struct StatementTotals {
     pub calls: u64,
     /// Time in the server, in microseconds.
     pub time_us: f64,
-    /// Rows that it returned or changed.
     pub rows: u64,
 }
 
-/// What a server's statistics say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementStatistics {
     /// The totals by the server's name for the statement, on SQL Server with that of a plan after a blank.
@@ -265,9 +263,6 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
 
 /// The transactions among the last statements of each session of MySQL; none where the user may not read them, on MariaDB,
 /// where the server does not keep them by default, and on other servers.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_sequences(control: &mut Control) -> Result<Sequences, ControlError> {
     if control.dialect() != SqlDialect::MySql {
         return Ok(Sequences::new());

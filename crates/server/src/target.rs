@@ -54,9 +54,7 @@ pub struct Target {
     pub connect_timeout: Option<Duration>,
     /// How long the control connection waits for the server after login.
     pub wait_options: WaitOptions,
-    /// TCP socket options.
     pub tcp: TcpOptions,
-    /// The protocol that the server speaks, with its own options.
     pub protocol: ProtocolOptions,
     /// With which of the hosts a connection of a run begins. The control connection begins with the first.
     pub spread: Spread,
@@ -125,7 +123,6 @@ impl Target {
         self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
     }
 
-    /// What the sessions of the clients are for.
     pub fn session_use(&self) -> SessionUse {
         if self.has_own_statements {
             SessionUse::Own
@@ -191,7 +188,6 @@ impl Target {
         }
     }
 
-    /// Sets the program name that the server lists for connections to this target.
     pub fn set_program_name(&mut self, name: &str) {
         let (settings, key) = match &mut self.protocol {
             ProtocolOptions::PostgreSql(options) => (&mut options.parameters, "application_name"),
@@ -225,15 +221,12 @@ impl Target {
     }
 }
 
-/// One address of the server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Socket address.
     pub address: Address,
     /// Host name as written, for the certificate check and for messages. For a unix socket it is
     /// the directory; it is empty if only `hostaddr` was given.
     pub host: String,
-    /// Port as written.
     pub port: u16,
     /// Password for this endpoint, from the URL, PGPASSWORD or the password file.
     pub password: Option<Secret>,

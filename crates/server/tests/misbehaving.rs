@@ -14,7 +14,6 @@ const LOGGED_IN: &[u8] =
 const WRONG_PASSWORD: &[u8] = b"E\0\0\0\x23SFATAL\0C28P01\0Mwrong password\0\0";
 const SERVER_STARTING: &[u8] = b"E\0\0\0\x1dSFATAL\0C57P03\0Mstarting\0\0";
 
-/// A step of a scripted server.
 #[derive(Clone)]
 enum ScriptStep {
     /// Reads a startup packet of any length and checks its kind.

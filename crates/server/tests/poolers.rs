@@ -19,7 +19,6 @@ struct Postgres {
     shares: bool,
 }
 
-/// A message of PostgreSQL's protocol.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).unwrap();
     [&[tag], &length.to_be_bytes()[..], body].concat()
@@ -208,7 +207,6 @@ fn read_packet(stream: &mut TcpStream) -> Option<Vec<u8>> {
     read(stream, usize::from(header[0]) | usize::from(header[1]) << 8)
 }
 
-/// A result of one row with one text.
 fn text_result(value: &str) -> Vec<u8> {
     let column = b"\x03def\0\0\0\x01v\0\x0c\x21\0\x40\0\0\0\xfd\0\0\0\0\0";
     let end = b"\xfe\0\0\x02\0";

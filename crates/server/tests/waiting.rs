@@ -51,6 +51,22 @@ fn accept_login(listener: &TcpListener) -> TcpStream {
     stream
 }
 
+/// Asserts that a statement has its result, whose server does this after it has read it, with a target that has these
+/// options.
+fn assert_answered<T: Send + 'static>(
+    options: &str,
+    serve: impl FnOnce(TcpListener, TcpStream) -> T + Send + 'static,
+) {
+    let (listener, target) = listen_for(options);
+    let server = thread::spawn(move || {
+        let busy = accept_login(&listener);
+        serve(listener, busy)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
+    drop(server.join().unwrap());
+}
+
 #[test]
 fn a_server_that_answers_no_connection_counts_as_lost() {
     let (listener, target) = listen_for("connect_timeout=2");
@@ -70,9 +86,7 @@ fn a_server_that_answers_no_connection_counts_as_lost() {
 /// and so does a proxy that closes the connection.
 #[test]
 fn the_client_waits_for_a_server_that_answers_new_connections() {
-    let (listener, target) = listen();
-    let server = thread::spawn(move || {
-        let mut busy = accept_login(&listener);
+    assert_answered("", |listener, mut busy| {
         for reply in [LOGGED_IN, TOO_MANY_CONNECTIONS, b"", LOGGED_IN] {
             let (mut probe, _) = listener.accept().unwrap();
             receive_and_reply(&mut probe, reply);
@@ -80,9 +94,6 @@ fn the_client_waits_for_a_server_that_answers_new_connections() {
         busy.write_all(DONE).unwrap();
         (busy, listener)
     });
-    let mut control = Control::connect(&target).unwrap();
-    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
-    drop(server.join().unwrap());
 }
 
 /// A proxy that dropped the other side of the connection leaves the server in this state.
@@ -125,39 +136,27 @@ fn check_counts_as_lost(second_status: &'static [u8], expected: &str) {
 /// If the server had exited, its host would have closed the first connection.
 #[test]
 fn the_client_waits_while_the_host_refuses_connections() {
-    let (listener, target) = listen();
-    let server = thread::spawn(move || {
-        let mut busy = accept_login(&listener);
+    assert_answered("", |listener, mut busy| {
         drop(listener);
         thread::sleep(SECOND);
         busy.write_all(DONE).unwrap();
         busy
     });
-    let mut control = Control::connect(&target).unwrap();
-    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
-    drop(server.join().unwrap());
 }
 
 #[test]
 fn a_reply_that_arrives_during_a_failing_probe_is_used() {
-    let (listener, target) = listen_for("connect_timeout=2");
-    let server = thread::spawn(move || {
-        let mut busy = accept_login(&listener);
+    assert_answered("connect_timeout=2", |listener, mut busy| {
         let probe = listener.accept().unwrap();
         busy.write_all(DONE).unwrap();
         (busy, probe, listener)
     });
-    let mut control = Control::connect(&target).unwrap();
-    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
-    drop(server.join().unwrap());
 }
 
 /// A user's limit for connecting also applies to probes; the default limit is 10 s.
 #[test]
 fn a_probe_has_the_same_limit_as_any_connection() {
-    let (listener, target) = listen_for("connect_timeout=60");
-    let server = thread::spawn(move || {
-        let mut busy = accept_login(&listener);
+    assert_answered("connect_timeout=60", |listener, mut busy| {
         let (mut probe, _) = listener.accept().unwrap();
         thread::sleep(11 * SECOND);
         receive_and_reply(&mut probe, LOGGED_IN);
@@ -165,9 +164,6 @@ fn a_probe_has_the_same_limit_as_any_connection() {
         busy.write_all(DONE).unwrap();
         (busy, probe, listener)
     });
-    let mut control = Control::connect(&target).unwrap();
-    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
-    drop(server.join().unwrap());
 }
 
 /// The query for the kind of session is part of connecting.

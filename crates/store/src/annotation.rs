@@ -33,7 +33,6 @@ impl Annotation {
 /// The most characters of a label, which tables and commands contain.
 const LABEL_MAX_CHARS: usize = 100;
 
-/// Checks that a run can be found by this label.
 pub fn check_label(label: &str) -> Result<(), String> {
     let problem = match label {
         "" => "a label has at least one character",
@@ -48,7 +47,6 @@ pub fn check_label(label: &str) -> Result<(), String> {
     Err(problem.to_owned())
 }
 
-/// Extension of annotation files.
 pub(crate) const EXTENSION: &str = "about";
 
 impl RunStore {
@@ -62,10 +60,6 @@ impl RunStore {
             .unwrap_or_default()
     }
 
-    /// Replaces the annotation of a run, by its full id.
-    ///
-    /// # Errors
-    /// If there is no such run, or the file cannot be written.
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
         if !self.has_id(id) {
             return Err(self.not_found(id));

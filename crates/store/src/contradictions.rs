@@ -10,7 +10,6 @@ use crate::run::{Figures, KindFigures, Latency, PartLatencies, Run, Second};
 use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
 use serde_json::Value;
 
-/// Maximum number of contradictions that are named.
 const MAX_SENTENCES: usize = 6;
 
 /// Difference that rounding explains, as a share of the larger figure.
@@ -58,7 +57,6 @@ pub fn contradictions(run: &Run) -> Vec<String> {
     found.into_sentences()
 }
 
-/// The contradictions that were found.
 #[derive(Default)]
 struct Contradictions {
     sentences: Vec<String>,

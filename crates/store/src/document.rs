@@ -14,10 +14,6 @@ use std::path::Path;
 /// Maximum size of a file to read, bytes. A day of one-second rows takes about 40 MB.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
-/// Reads a document.
-///
-/// # Errors
-/// If the file cannot be read, is not a document of Prony, or is from a newer Prony.
 pub fn read_document(path: &Path) -> Result<Run, StoreError> {
     parse_document(&read_file(path)?).map_err(|error| error.with_path(path))
 }
@@ -109,7 +105,6 @@ pub(crate) fn check_version(
     }
 }
 
-/// What a document of any version has.
 #[derive(Deserialize)]
 pub(crate) struct VersionOnly {
     schema_version: String,
@@ -128,9 +123,6 @@ fn is_readable(version: &str) -> bool {
 
 /// Writes a document atomically: to a hidden file in the same folder, which is synced and then renamed. The
 /// caller ensures that nothing else writes this id at the same time.
-///
-/// # Errors
-/// If it cannot be written, or contains NaN.
 pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
     let bytes = serde_json::to_vec(run).map_err(|e| StoreError::not_a_run(path, e))?;
     // JSON has no NaN: it would be written as null, and the document could not be read again.

@@ -16,9 +16,7 @@ pub enum StoreError {
     Io {
         /// The operation: `write`, `read`, `create the folder`...
         operation: &'static str,
-        /// The path that it was applied to.
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// The journal cannot be written any more; the run continues.
@@ -28,11 +26,9 @@ pub enum StoreError {
     #[error("{source}; {}", consequence(self))]
     NotStored {
         source: Box<StoreError>,
-        /// The id of the run.
         id: String,
         /// Seconds of the run in the journal.
         stored_s: f64,
-        /// Seconds that the run measured.
         measured_s: f64,
     },
     /// No run matches.
@@ -43,14 +39,12 @@ pub enum StoreError {
         similar: Option<String>,
     },
     Empty {
-        /// The store's folder.
         path: PathBuf,
     },
     /// Several runs match.
     Ambiguous {
         /// The requested id, label or path.
         name: String,
-        /// Number of matches.
         count: usize,
         /// The id of one of them.
         first: String,
@@ -64,10 +58,12 @@ pub enum StoreError {
         reason: String,
     },
     /// A document of a later Prony.
-    Newer { path: PathBuf, version: String },
+    Newer {
+        path: PathBuf,
+        version: String,
+    },
     /// The run is still in progress.
     Live {
-        /// The run.
         id: String,
     },
 }

@@ -242,7 +242,6 @@ fn if_counted<T: Copy + Default + PartialEq>(counts: T) -> Option<T> {
     (counts != T::default()).then_some(counts)
 }
 
-/// The client's health in one phase of a run.
 pub fn client_health(totals: &Totals) -> ClientHealth {
     client_health_over(totals, totals.seconds())
 }
@@ -258,7 +257,6 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
     health_of(health, worker_cpu_ns, process, committed, seconds)
 }
 
-/// The client's health on one of several machines.
 pub fn client_health_of_part(totals: &PartTotals) -> ClientHealth {
     let (workers, process) = (&totals.worker_cpu_ns, &totals.process);
     let seconds = totals.seconds();

@@ -6,18 +6,15 @@ use crate::index::RunSummary;
 use crate::run::Run;
 use prony_document::{RunState, Severity};
 
-/// Conditions for listed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only runs of this workload, or of the plan of this name whose own transactions they ran.
     pub workload: Option<String>,
-    /// Only runs with this label.
     pub label: Option<String>,
     /// Only servers whose engine and version contain this text, ignoring case.
     pub server: Option<String>,
     /// Only runs that started at this time or later, nanoseconds since 1970.
     pub since_ns: Option<i64>,
-    /// Only runs with this verdict.
     pub verdict: Option<RunVerdict>,
     /// Only this many of the newest matching runs.
     pub last: Option<usize>,
@@ -73,7 +70,6 @@ impl RunVerdict {
         (Self::Running, "running", "Still running"),
     ];
 
-    /// The name, as listed and in filters.
     pub fn name(self) -> &'static str {
         Self::TABLE[self as usize].1
     }
@@ -90,7 +86,6 @@ impl RunVerdict {
         Self::TABLE.into_iter().map(|(verdict, ..)| verdict)
     }
 
-    /// The verdict on a stored run.
     pub fn of(run: &RunSummary) -> RunVerdict {
         match (run.state, run.worst_doubt) {
             (RunState::Running, _) => RunVerdict::Running,

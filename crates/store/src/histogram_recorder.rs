@@ -144,7 +144,6 @@ impl RecordedInterval {
     }
 }
 
-/// The sum of two serialised histograms.
 fn sum(a: &[u8], b: &[u8]) -> Vec<u8> {
     // The bytes were serialised by this recorder.
     let read = |mut bytes| CoarseHistogram::take_from(&mut bytes).unwrap_or_default();

@@ -5,7 +5,6 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Longest id, characters.
 const MAX_ID_CHARS: usize = 100;
 
 /// A new id, such as `20261120-233342-tpcb-7f3a`: local time of the start as in `started_at`

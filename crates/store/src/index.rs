@@ -73,7 +73,6 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// The summary of a run that is stored under this id.
     pub fn new(id: &str, run: &Run) -> RunSummary {
         let all = run.measured.all_kinds();
         let measured = all.filter(|_| run.measured.length_s > 0.0);

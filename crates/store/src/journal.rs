@@ -15,7 +15,6 @@ use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
 use std::path::Path;
 
-/// The sum of the lines of one phase.
 struct PhaseSum {
     totals: Totals,
     length_ns: u64,
@@ -116,7 +115,6 @@ pub(crate) fn read_journal(
     Ok(Some(JournalContent { run, broken_lines }))
 }
 
-/// Computes the figures of both phases from their sums.
 fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSum>) {
     let length_s = |sum: &Option<PhaseSum>| sum.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {
@@ -149,7 +147,6 @@ fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSu
     );
 }
 
-/// Stores the observations of the server, if there are any.
 fn set_observations(run: &mut Run, series: Vec<ServerSecond>, events: Vec<Event>) {
     if !(series.is_empty() && events.is_empty()) {
         let observed = run.observed.get_or_insert_default();

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::Builder;
 
-/// A journal that is being written.
 #[derive(Debug)]
 pub(crate) struct JournalFile {
     path: PathBuf,
@@ -21,7 +20,6 @@ pub(crate) struct JournalFile {
     file: File,
     /// Length of the complete lines, bytes.
     complete_bytes: u64,
-    /// Whether a write has failed.
     has_ended: bool,
     /// Has the disk store what was written, on a thread of its own.
     syncer: Option<SyncSender<()>>,
@@ -30,7 +28,6 @@ pub(crate) struct JournalFile {
 }
 
 impl JournalFile {
-    /// A journal in an empty file.
     pub(crate) fn new(path: PathBuf, file: File) -> JournalFile {
         JournalFile {
             path,
@@ -145,11 +142,11 @@ impl JournalFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
 
     #[test]
     fn merged_lines_survive_a_kill_at_any_time() {
-        let folder = std::env::temp_dir().join(format!("prony-over-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::create();
         let path = folder.join("journal.jsonl");
         let file = crate::files::create_new(&path).unwrap();
         let mut journal = JournalFile::new(path.clone(), file);
@@ -176,6 +173,5 @@ mod tests {
         journal.append(b"after".to_vec()).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "before\nboth\nevent\nafter\n");
-        fs::remove_dir_all(folder).unwrap();
     }
 }

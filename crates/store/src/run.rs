@@ -168,7 +168,6 @@ impl Run {
         self.experiment.as_ref().map(|experiment| &experiment.kind)
     }
 
-    /// The suite of scenarios of which it is a row.
     pub fn suite(&self) -> Option<&SuiteRequest> {
         match self.experiment_kind()? {
             ExperimentKind::Suite(suite) => Some(suite),
@@ -176,7 +175,6 @@ impl Run {
         }
     }
 
-    /// The search of which it is a step.
     pub fn search(&self) -> Option<&RateSearch> {
         match self.experiment_kind()? {
             ExperimentKind::Search(search) => Some(search),

@@ -90,7 +90,6 @@ impl RunStore {
         Ok(JournalState::Gone)
     }
 
-    /// The ids of all documents and journals.
     pub fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
         let journals = self.files_with_extension("jsonl")?.into_iter();
@@ -107,7 +106,6 @@ impl RunStore {
         is_id(id) && (self.document_path(id).exists() || has_bytes(&self.journal_path(id)))
     }
 
-    /// The files with this extension, by id.
     pub(crate) fn files_with_extension(
         &self,
         extension: &str,
@@ -168,7 +166,6 @@ pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
     Ok(partial_run(content))
 }
 
-/// The run of a journal that nobody writes any more.
 fn partial_run(content: JournalContent) -> Run {
     let mut reason = "interrupted: Prony was killed, the machine went down or the disk was full; the figures end with the last \
                       stored second"

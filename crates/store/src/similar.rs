@@ -6,7 +6,6 @@ use crate::store::RunStore;
 use prony_plan::suggest::nearest;
 
 impl RunStore {
-    /// The error for a name that no run has, with the most similar one.
     pub(crate) fn not_found(&self, name: &str) -> StoreError {
         let runs = self.list(&RunFilter::default()).map(|listing| listing.runs);
         let runs = runs.unwrap_or_default();

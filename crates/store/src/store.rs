@@ -40,11 +40,9 @@ pub struct RunStore {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub version: u32,
-    /// Judges a document that was read.
     pub judge: fn(&mut Run),
 }
 
-/// The runs in a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The runs, newest first.
@@ -72,7 +70,6 @@ impl RunStore {
         })
     }
 
-    /// Lists verdicts of these rules.
     #[must_use]
     pub fn with_rules(self, rules: Rules) -> RunStore {
         RunStore {
@@ -81,7 +78,6 @@ impl RunStore {
         }
     }
 
-    /// The folder of the store.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -119,18 +115,12 @@ impl RunStore {
 
     /// Loads a run by its id, a prefix of its id, `last` (the newest run that has ended, otherwise the
     /// newest), its label, or the path of a document or journal.
-    ///
-    /// # Errors
-    /// If no run or more than one matches, or the run cannot be read.
     pub fn load(&self, name: &str) -> Result<Run, StoreError> {
         Ok(self.load_from(name)?.0)
     }
 
     /// Like [`RunStore::load`], and judges the run by the store's rules, unless the index says that its document has their
     /// findings.
-    ///
-    /// # Errors
-    /// Those of [`RunStore::load`].
     pub fn load_judged(&self, name: &str) -> Result<Run, StoreError> {
         let (mut run, path) = self.load_from(name)?;
         if let Some(rules) = self.rules
@@ -177,9 +167,6 @@ impl RunStore {
     }
 
     /// Loads a run by its full id. Opens no file outside of the store, whatever the text is.
-    ///
-    /// # Errors
-    /// If no run has this id, or it cannot be read.
     pub fn load_stored(&self, id: &str) -> Result<Run, StoreError> {
         if !self.has_id(id) {
             return Err(self.not_found(id));
@@ -212,9 +199,6 @@ impl RunStore {
     }
 
     /// The full id of a run, from the id, a prefix of it, or `last`.
-    ///
-    /// # Errors
-    /// If no run or more than one matches.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
         if name == "last" {
             let runs = self.list(&RunFilter::default())?.runs;
@@ -232,9 +216,6 @@ impl RunStore {
     }
 
     /// As [`RunStore::find`], for many names except `last`; `ids` are those of the store.
-    ///
-    /// # Errors
-    /// If no run or more than one matches.
     pub fn find_among(&self, ids: &BTreeSet<String>, name: &str) -> Result<String, StoreError> {
         if ids.contains(name) {
             return Ok(name.to_owned());
@@ -281,9 +262,6 @@ impl RunStore {
 
     /// Replaces the findings in a document, and the version of the rules by which they were made, by those of
     /// `run`. All else stays as it is stored.
-    ///
-    /// # Errors
-    /// If the document cannot be read or written, or is not this run's.
     pub fn replace_findings(&self, document: &Path, run: &Run) -> Result<(), StoreError> {
         let mut stored = read_document(document)?;
         if stored.id != run.id {

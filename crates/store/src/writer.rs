@@ -127,7 +127,6 @@ impl RunWriter {
         written
     }
 
-    /// Writes an event of the run.
     pub fn write_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Event(event.clone()))
     }

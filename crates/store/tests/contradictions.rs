@@ -7,7 +7,6 @@ use prony_measure::{Outcome, RecorderLayout, Sample};
 use prony_store::*;
 use serde_json::json;
 
-/// A document with its histograms, as a run stores it.
 fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample) -> Run {
     let (rows, collected) = load_of(
         schedule(S, (seconds - 1) * S),
@@ -84,7 +83,7 @@ fn healthy_documents_do_not_contradict_themselves() {
 
 #[test]
 fn a_killed_run_does_not_contradict_itself() {
-    let folder = Folder::new("contradictions");
+    let folder = Folder::new();
     let store = folder.store();
     let (rows, _) = load(schedule(2 * S, 6 * S));
     let mut header = run();

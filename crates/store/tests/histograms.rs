@@ -29,7 +29,7 @@ fn with_histograms(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
 
 #[test]
 fn the_histograms_of_the_seconds_add_up_to_those_of_the_window() {
-    let folder = Folder::new("histograms");
+    let folder = Folder::new();
     let (rows, collected) = load(schedule(2 * S, 3 * S));
     let run = with_histograms(&rows, &collected);
     let histograms = run.histograms.as_ref().unwrap();

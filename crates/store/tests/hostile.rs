@@ -8,7 +8,6 @@ use prony_assertions::TextAssertions;
 use prony_store::*;
 use serde_json::Value;
 
-/// A document of a run with figures.
 fn document() -> Vec<u8> {
     let (rows, collected) = load(schedule(0, S));
     let mut run = finished(&rows, &collected);
@@ -24,7 +23,7 @@ fn load_bytes(folder: &Folder, name: &str, bytes: &[u8]) -> Result<Run, StoreErr
 
 #[test]
 fn a_truncated_document_is_an_error_wherever_it_ends() {
-    let folder = Folder::new("truncated");
+    let folder = Folder::new();
     let bytes = document();
     for end in (0..bytes.len()).step_by(311).chain([bytes.len() - 1]) {
         let error = load_bytes(&folder, "a.json", &bytes[..end])
@@ -41,7 +40,7 @@ fn a_truncated_document_is_an_error_wherever_it_ends() {
 
 #[test]
 fn a_newer_document_is_refused_even_if_its_structure_is_unknown() {
-    let folder = Folder::new("newer");
+    let folder = Folder::new();
     let mut value: Value = serde_json::from_slice(&document()).unwrap();
     for (version, is_newer) in [("3.0", true), ("10.3", true), ("1.7", false)] {
         value["schema_version"] = version.into();
@@ -65,7 +64,7 @@ fn a_newer_document_is_refused_even_if_its_structure_is_unknown() {
 
 #[test]
 fn foreign_files_are_reported_as_such() {
-    let folder = Folder::new("foreign");
+    let folder = Folder::new();
     let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
     let cases: [&[u8]; 9] = [
         b"",
@@ -95,7 +94,7 @@ fn foreign_files_are_reported_as_such() {
 
 #[test]
 fn every_field_of_a_wrong_type_is_an_error_not_a_panic() {
-    let folder = Folder::new("types");
+    let folder = Folder::new();
     let value: Value = serde_json::from_slice(&document()).unwrap();
     let mut pointers = Vec::new();
     collect(&value, String::new(), &mut pointers);
@@ -136,7 +135,7 @@ fn collect(value: &Value, path: String, pointers: &mut Vec<String>) {
 
 #[test]
 fn hostile_strings_are_stored_as_data() {
-    let folder = Folder::new("strings");
+    let folder = Folder::new();
     let store = folder.store();
     let hostile = "'; DROP TABLE runs; --\u{0}\u{1b}]0;x\u{7}</script>\u{202e}";
     let id = stored(&store, |run| {
@@ -157,7 +156,7 @@ fn hostile_strings_are_stored_as_data() {
 
 #[test]
 fn a_broken_file_does_not_hide_other_runs() {
-    let folder = Folder::new("spoil");
+    let folder = Folder::new();
     let store = folder.store();
     let intact = stored(&store, |_| ());
     let runs = folder.runs();
@@ -202,7 +201,7 @@ fn a_broken_file_does_not_hide_other_runs() {
 
 #[test]
 fn changed_and_removed_documents_are_noticed() {
-    let folder = Folder::new("changed");
+    let folder = Folder::new();
     let store = folder.store();
     let id = stored(&store, |_| ());
     let path = folder.runs().join(format!("{id}.json"));

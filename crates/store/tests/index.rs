@@ -16,7 +16,7 @@ fn count(store: &RunStore) -> usize {
 
 #[test]
 fn a_lost_or_corrupt_index_is_rebuilt() {
-    let folder = Folder::new("broken");
+    let folder = Folder::new();
     let store = folder.store();
     (0..5).for_each(|_| drop(stored(&store, |_| ())));
     let index = folder.path().join("index.jsonl");
@@ -41,7 +41,7 @@ fn a_lost_or_corrupt_index_is_rebuilt() {
 
 #[test]
 fn the_store_works_without_an_index() {
-    let folder = Folder::new("unusable");
+    let folder = Folder::new();
     let store = folder.store();
     stored(&store, |_| ());
     std::fs::create_dir(folder.path().join("index.jsonl")).unwrap();
@@ -55,7 +55,7 @@ fn the_store_works_without_an_index() {
 /// Rows of another form, such as those of a newer Prony, are not used, whatever they contain.
 #[test]
 fn an_index_of_another_form_is_replaced() {
-    let folder = Folder::new("newer-index");
+    let folder = Folder::new();
     let store = folder.store();
     stored(&store, |run| run.workload.name = "first".into());
     let index = folder.path().join("index.jsonl");
@@ -74,7 +74,7 @@ fn an_index_of_another_form_is_replaced() {
 /// Findings that limit the scope do not count.
 #[test]
 fn verdicts_count_doubts() {
-    let folder = Folder::new("doubts");
+    let folder = Folder::new();
     let store = folder.store();
     let caveat = |kind| Check {
         id: "x".to_owned(),
@@ -123,7 +123,7 @@ fn child_that_stores() {
 
 #[test]
 fn several_processes_share_a_store() {
-    let folder = Folder::new("shared");
+    let folder = Folder::new();
     let children: Vec<_> = (0..4)
         .map(|_| {
             Command::new(std::env::current_exe().unwrap())
@@ -143,7 +143,7 @@ fn several_processes_share_a_store() {
 
 #[test]
 fn a_listing_has_the_experiments_and_forgets_deleted_documents() {
-    let folder = Folder::new("experiments");
+    let folder = Folder::new();
     let store = folder.store();
     let other = stored(&store, |_| ());
     let experiment = Experiment {
@@ -184,7 +184,7 @@ fn the_index_knows_which_documents_have_the_findings_of_the_rules() {
         };
         run.checks = vec![found; usize::from(run.drive.clients == 7)];
     }
-    let folder = Folder::new("verified");
+    let folder = Folder::new();
     let open = || folder.store().with_rules(Rules { version: 5, judge });
     let judged = |run: &mut Run| run.rules_version = Some(5);
     let right = stored(&open(), judged);

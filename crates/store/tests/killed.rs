@@ -92,7 +92,7 @@ fn child_that_writes() {
 
 #[test]
 fn a_kill_loses_at_most_the_last_second() {
-    let folder = Folder::new("killed");
+    let folder = Folder::new();
     let store = folder.store();
     let mut child = child("child_that_writes", &folder);
     let id = wait_for_line(&mut child, "wrote ");
@@ -176,7 +176,7 @@ fn a_kill_loses_at_most_the_last_second() {
 
 #[test]
 fn a_document_takes_precedence_over_its_journal() {
-    let folder = Folder::new("between");
+    let folder = Folder::new();
     let store = folder.store();
     let mut run = run();
     let writer = store.begin(&mut run).unwrap();
@@ -196,7 +196,7 @@ fn a_document_takes_precedence_over_its_journal() {
 
 #[test]
 fn a_broken_line_in_a_journal_loses_only_its_second() {
-    let folder = Folder::new("middle");
+    let folder = Folder::new();
     let store = folder.store();
     let (rows, collected) = load(schedule(0, 4 * S));
     let mut run = run();
@@ -226,7 +226,7 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
 
 #[test]
 fn a_truncated_journal_never_panics_and_loses_no_complete_line() {
-    let folder = Folder::new("cut");
+    let folder = Folder::new();
     let store = folder.store();
     let (rows, _) = load(schedule(0, 2 * S));
     let mut run = run();
@@ -312,7 +312,7 @@ fn child_whose_disk_is_full() {
 
 #[test]
 fn a_full_disk_ends_the_journal_with_its_last_complete_second() {
-    let folder = Folder::new("full");
+    let folder = Folder::new();
     let store = folder.store();
     let mut child = child("child_whose_disk_is_full", &folder);
     let id = wait_for_line(&mut child, "failed ");

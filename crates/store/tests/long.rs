@@ -28,7 +28,7 @@ fn killed_run(folder: &Folder, rows: &[IntervalRow]) -> (Run, usize) {
 
 #[test]
 fn after_an_hour_ten_seconds_become_one_line_with_exact_sums() {
-    let folder = Folder::new("long");
+    let folder = Folder::new();
     let (rows, _) = load(schedule(3 * S, 24 * S));
     let early_rows = &rows[..27];
     let mut late_rows = early_rows.to_vec();
@@ -92,7 +92,7 @@ fn seconds_with_few_transactions_have_percentiles_of_a_longer_window() {
 /// A kill while ten seconds are merged may leave some of them after their sum.
 #[test]
 fn seconds_that_are_in_an_earlier_sum_are_not_counted_twice() {
-    let folder = Folder::new("torn");
+    let folder = Folder::new();
     let (mut rows, _) = load(schedule(0, 24 * S));
     for row in &mut rows {
         row.interval.span.start_ns += HOUR;

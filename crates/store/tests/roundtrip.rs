@@ -8,7 +8,7 @@ use prony_store::*;
 
 #[test]
 fn figures_survive_storing_and_loading() {
-    let folder = Folder::new("figures");
+    let folder = Folder::new();
     let store = folder.store();
     let (rows, collected) = load(schedule(3 * S / 2, 3 * S));
     let mut header = run();
@@ -156,7 +156,7 @@ fn percentiles_can_be_recomputed_from_a_stored_histogram() {
 
 #[test]
 fn a_document_with_nan_is_not_stored() {
-    let folder = Folder::new("nan");
+    let folder = Folder::new();
     let store = folder.store();
     let mut run = run();
     let writer = store.begin(&mut run).unwrap();
@@ -172,7 +172,7 @@ fn a_document_with_nan_is_not_stored() {
 
 #[test]
 fn runs_are_listed_newest_first_and_filtered() {
-    let folder = Folder::new("list");
+    let folder = Folder::new();
     let store = folder.store();
     assert_eq!(
         store.list(&RunFilter::default()).unwrap(),
@@ -230,7 +230,7 @@ fn runs_are_listed_newest_first_and_filtered() {
 
 #[test]
 fn runs_are_found_by_prefix_and_by_path() {
-    let folder = Folder::new("find");
+    let folder = Folder::new();
     let store = folder.store();
     let first = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
     let second = stored(&store, |run| run.started_at = "2026-01-03T03:04:05Z".into());
@@ -262,7 +262,7 @@ fn runs_are_found_by_prefix_and_by_path() {
 
 #[test]
 fn only_ended_runs_can_be_deleted() {
-    let folder = Folder::new("delete");
+    let folder = Folder::new();
     let store = folder.store();
     let ended = stored(&store, |_| ());
     let mut live = run();
@@ -284,7 +284,7 @@ fn only_ended_runs_can_be_deleted() {
 
 #[test]
 fn runs_that_start_in_the_same_second_have_different_ids() {
-    let folder = Folder::new("ids");
+    let folder = Folder::new();
     let store = folder.store();
     let mut runs = vec![run(); 600];
     let writers: Vec<RunWriter> = runs
@@ -301,7 +301,7 @@ fn runs_that_start_in_the_same_second_have_different_ids() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
-    let folder = Folder::new("readonly");
+    let folder = Folder::new();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     // Not even root can create a folder below a file.
@@ -315,7 +315,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
 #[test]
 fn the_folder_is_private() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("private");
+    let folder = Folder::new();
     let store = RunStore::open(Some(&folder.path().join("new"))).unwrap();
     stored(&store, |_| ());
     let mode = |path: &str| {

@@ -33,7 +33,6 @@ impl Daemon {
         }
     }
 
-    /// A folder of the program's user.
     pub(crate) fn folder(&self) -> PathBuf {
         self.directory.data_dir()
     }
@@ -48,7 +47,6 @@ impl Daemon {
         path
     }
 
-    /// A command of the program's user.
     pub(crate) fn command(&self, program: &str) -> Command {
         process::command(Path::new(program), self.user.as_ref(), &self.folder())
     }

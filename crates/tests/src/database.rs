@@ -36,14 +36,12 @@ impl TestDatabase {
         }
     }
 
-    /// Creates a database with this name on the PostgreSQL that all tests share.
     pub fn postgres(name: &str) -> TestDatabase {
         TestDatabase::on_postgres(shared_postgres(), "postgres")
             .execute(&format!("create database {name}"));
         TestDatabase::on_postgres(shared_postgres(), name)
     }
 
-    /// An existing database of a server.
     pub fn on_postgres(server: &EmbeddedPostgres, name: &str) -> TestDatabase {
         TestDatabase::at(&server.url_for(name))
     }
@@ -53,7 +51,6 @@ impl TestDatabase {
         TestDatabase::on_maria(shared_mariadb(), name)
     }
 
-    /// Creates a database with this name on a MariaDB.
     pub fn on_maria(server: &MariaDb, name: &str) -> TestDatabase {
         TestDatabase::on_existing_maria(server, "test").execute(&format!("create database {name}"));
         TestDatabase::on_existing_maria(server, name)
@@ -79,19 +76,24 @@ impl TestDatabase {
         self.control().execute(sql).expect(sql);
     }
 
-    /// The number that a query returns.
+    /// Executes statements that are separated by semicolons.
+    pub fn execute_all(&self, sql: &str) {
+        let mut control = self.control();
+        for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
+            control.run(statement);
+        }
+    }
+
     pub fn query_number(&self, sql: &str) -> i64 {
         self.query_text(sql).parse().expect("a number")
     }
 
-    /// The text that a query returns.
     pub fn query_text(&self, sql: &str) -> String {
         let value = self.control().query_value(sql).expect(sql);
         value.expect("not null")
     }
 }
 
-/// A control connection of a test.
 pub trait TestControl {
     /// Executes a statement.
     ///

@@ -14,7 +14,6 @@ pub struct HaProxy {
     port: u16,
 }
 
-/// A server behind the proxy.
 #[derive(Clone, Copy, Debug)]
 pub struct ProxiedServer {
     pub port: u16,
@@ -60,7 +59,6 @@ impl HaProxy {
         })
     }
 
-    /// Its port on the loopback interface.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -24,6 +24,7 @@ pub use patroni::Patroni;
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;
 
+use std::process::Child;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Restores the signals for the processes that the tests start: a shell's background job inherits that
@@ -32,6 +33,16 @@ pub fn restore_signals() {
     for signal in [libc::SIGINT, libc::SIGHUP] {
         // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// A process that is killed at the end of its test.
+pub struct KillOnDrop(pub Child);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -20,7 +20,6 @@ pub struct LossyDisk {
     folder: PathBuf,
 }
 
-/// A write that can be undone.
 struct Write {
     offset: u64,
     old_size: u64,

@@ -43,12 +43,10 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Options of a throw-away MariaDB.
 #[derive(Clone, Debug)]
 pub struct MariaDbOptions {
     /// Further arguments of `mariadbd`.
     pub arguments: Vec<String>,
-    /// Variables of its environment.
     pub environment: Vec<(String, String)>,
     /// Options of `mariadbd` that name a file, with the contents of that file: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,
@@ -154,12 +152,10 @@ impl MariaDb {
         &self.password
     }
 
-    /// The folder of its data.
     pub fn data_dir(&self) -> PathBuf {
         self.directory.data_dir()
     }
 
-    /// Path of the unix socket.
     pub fn socket_path(&self) -> PathBuf {
         self.directory.socket_dir().join("m.sock")
     }
@@ -209,7 +205,6 @@ impl MariaDb {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates the data directory.
     fn create_data_dir(&self) -> Result<(), Error> {
         let program = find_program("mariadb-install-db")?;
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());

@@ -44,7 +44,6 @@ impl PgBouncer {
         })
     }
 
-    /// Its port on the loopback interface.
     pub fn port(&self) -> u16 {
         self.port
     }

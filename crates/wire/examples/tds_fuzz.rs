@@ -230,7 +230,6 @@ fn read_everything(exchange: &Exchange) {
     }
 }
 
-/// Outcomes of the conversations.
 #[derive(Default)]
 struct Counts {
     logins: u64,

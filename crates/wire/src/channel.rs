@@ -77,9 +77,6 @@ impl Channel {
     }
 
     /// Begins TLS; appends its first message to `to_socket`.
-    ///
-    /// # Errors
-    /// The login has no configuration of TLS, or it is unusable.
     pub fn start_tls(
         tls: Option<TlsParts>,
         to_socket: &mut Vec<u8>,

@@ -42,7 +42,6 @@ pub enum ConnectError {
     /// `require_auth` excludes the method that the server requests.
     #[error("authentication method requirement \"{required}\" failed: {reason}")]
     AuthExcluded {
-        /// The option's value.
         required: String,
         /// What the server did that violates the option.
         reason: &'static str,
@@ -117,7 +116,6 @@ impl From<ServerError> for ConnectError {
 }
 
 impl ConnectError {
-    /// The server's own error, if it sent one.
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             ConnectError::Server(error) => Some(error),

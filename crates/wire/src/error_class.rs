@@ -8,7 +8,6 @@ pub use prony_document::ErrorClass;
 /// What an error of a server means for the transaction that received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// The class under which it is counted.
     pub class: ErrorClass,
     /// Whether the server has rolled the transaction back and the same transaction may succeed when
     /// retried as a whole.

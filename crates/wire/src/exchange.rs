@@ -163,7 +163,6 @@ impl Exchange {
         }
     }
 
-    /// How statements are sent.
     pub fn mode(&self) -> QueryMode {
         match &self.state {
             ProtocolState::Postgres { codec, .. } => codec.mode(),

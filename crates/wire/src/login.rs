@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// The TLS configuration, and the name that the certificate must carry.
 pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
 
-/// Whether one attempt to connect uses TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsUse {
     /// Does not use TLS.
@@ -45,7 +44,6 @@ pub struct SessionFlags {
     pub(crate) collation: [u8; 5],
 }
 
-/// How far a login has come.
 #[derive(Debug)]
 pub enum LoginProgress {
     /// Send the appended bytes, then feed the bytes that arrive.

@@ -17,7 +17,6 @@ pub enum ParameterType {
     /// A whole number of eight bytes.
     BigInt,
     Decimal {
-        /// Maximum number of digits.
         precision: u8,
         /// Number of digits after the decimal point.
         scale: u8,
@@ -113,7 +112,6 @@ impl FromStr for ParameterType {
     }
 }
 
-/// A decimal type from its precision and scale.
 fn decimal(arguments: &str) -> Option<ParameterType> {
     let (precision, scale) = arguments.split_once(',')?;
     let (precision, scale) = (precision.parse().ok()?, scale.parse().ok()?);

@@ -19,7 +19,6 @@ pub(crate) struct RowBudget {
 }
 
 impl Default for RowBudget {
-    /// Keeps all rows.
     fn default() -> Self {
         RowBudget {
             max_bytes: usize::MAX,
@@ -37,7 +36,6 @@ impl RowBudget {
         self.max_bytes = max_bytes;
     }
 
-    /// Begins the next reply.
     pub(crate) fn begin(&mut self) {
         self.end_max = self.max_bytes;
     }
@@ -61,7 +59,6 @@ impl RowBudget {
         fits
     }
 
-    /// Checks the length of a whole reply.
     #[inline]
     pub(crate) fn check(&self, min_bytes: usize) -> Result<(), Violation> {
         if min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {

@@ -4,7 +4,6 @@
 
 use crate::{mysql, postgres, tds};
 
-/// One row of a result.
 #[derive(Clone, Copy, Debug)]
 pub struct WireRow<'a>(ProtocolRow<'a>);
 

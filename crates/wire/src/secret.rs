@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a password.
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }

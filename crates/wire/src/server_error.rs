@@ -29,7 +29,6 @@ pub struct ServerError {
     pub number: u32,
     pub message: String,
     pub detail: Option<String>,
-    /// The server's suggestion.
     pub hint: Option<String>,
     /// Position in the statement's text, in characters from 1.
     pub position: Option<u32>,
@@ -124,7 +123,6 @@ impl ServerError {
         }
     }
 
-    /// Whether the server, or the account, has no free connection.
     pub fn is_out_of_connections(&self) -> bool {
         match self.protocol {
             Protocol::PostgreSql => postgres::error::is_out_of_connections(self.code),
@@ -133,7 +131,6 @@ impl ServerError {
         }
     }
 
-    /// The SQLSTATE as text.
     pub fn code(&self) -> &str {
         // Only ASCII letters and digits are ever stored here.
         std::str::from_utf8(&self.code).unwrap_or("00000")

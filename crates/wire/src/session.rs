@@ -2,7 +2,6 @@
 
 use crate::{ConnectError, ServerError, SessionFlags};
 
-/// Identifies a session in a request to cancel.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct CancelKey {
     /// The server process (MySQL: the connection's number) of the session; 0 if the server sent none.
@@ -53,7 +52,6 @@ impl Parameters {
         Ok(())
     }
 
-    /// Adds a setting.
     pub fn set(&mut self, name: &str, value: &str) {
         for part in [name, value] {
             self.0.push_str(part);

@@ -23,7 +23,6 @@ pub enum Effect {
     Writes,
 }
 
-/// A placeholder in the text of a statement.
 #[derive(Clone, Debug)]
 struct Placeholder {
     /// Its bytes.
@@ -61,7 +60,6 @@ impl Statement {
         self.id
     }
 
-    /// The SQL with its placeholders, for display.
     pub fn sql(&self) -> &str {
         &self.sql
     }
@@ -179,7 +177,6 @@ impl Statement {
         self.is_joined
     }
 
-    /// Whether the statement's column names are needed.
     pub fn wants_columns(&self) -> bool {
         self.wants_columns
     }
@@ -197,7 +194,6 @@ impl Statement {
         parsed.chain(0..unparsed_parameters as usize)
     }
 
-    /// The statement's effect on its transaction.
     pub fn effect(&self) -> Effect {
         self.effect
     }
@@ -235,7 +231,6 @@ pub struct StatementIds {
 }
 
 impl StatementIds {
-    /// Creates a set in which no number is in use.
     pub fn new() -> Self {
         StatementIds::default()
     }
@@ -375,7 +370,6 @@ pub(crate) fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The effect of a statement, judged by its first word.
 fn effect_of_first_word(sql: &[u8]) -> Effect {
     const READS: &[&str] = &[
         "select", "show", "begin", "start", "rollback", "abort", "set", "values",

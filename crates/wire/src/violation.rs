@@ -1,7 +1,6 @@
 //! Protocol violations of a server: errors after which a connection can no longer be used. Must never:
 //! show what a server sent.
 
-/// A violation by the server of its own protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A message of this type is not allowed at this point.

@@ -41,7 +41,6 @@ fn row(number: i64) -> Vec<Datum> {
     ]
 }
 
-/// A connection that is logged in, and its server.
 fn connect(mode: QueryMode) -> (Exchange, Connection) {
     let mut server = Connection::new(Arc::new(Config::new(|text, _| match text {
         text if text.starts_with("select") => vec![Outcome::CompressedRows(

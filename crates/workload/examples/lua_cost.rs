@@ -19,7 +19,6 @@ use simulated::{PgServer, simulate};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Prepared point selects by the bundled script.
 const PREPARED_SCRIPT: &str = "require('oltp_point_select')";
 
 /// Point selects as text.
@@ -65,7 +64,6 @@ function event()
 end
 ";
 
-/// Appends a message of PostgreSQL's protocol.
 fn append_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
@@ -82,7 +80,6 @@ struct Replies {
     by_shape: HashMap<Vec<(u8, usize)>, &'static [u8]>,
 }
 
-/// The number of rows that a statement returns.
 fn row_count(sql: &[u8]) -> usize {
     if !sql.starts_with(b"SELECT") {
         return 0;
@@ -181,7 +178,6 @@ impl Replies {
     }
 }
 
-/// Prints what a script prints and its errors.
 struct PrintingListener;
 
 impl Listener for PrintingListener {

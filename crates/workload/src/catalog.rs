@@ -18,7 +18,6 @@ mod sqlserver;
 
 const READING_CATALOG: &str = "reading the catalog";
 
-/// An enumeration of a workload's tables.
 pub trait Tables: Copy + PartialEq + 'static {
     /// All tables, in the order in which they are listed to users and created.
     const ALL: &'static [Self];
@@ -40,7 +39,6 @@ pub trait Tables: Copy + PartialEq + 'static {
 
 /// An existing table with the name of one of the workload's tables; the first in the search path.
 pub struct CatalogTable<T> {
-    /// The table of the workload that has this name.
     pub table: T,
     /// Whether it is a table (plain or partitioned) with the workload's columns.
     pub is_own: bool,
@@ -56,7 +54,6 @@ pub struct CatalogTable<T> {
     pub key: &'static [&'static str],
     /// The note that a load left in its comment, if any.
     pub note: Option<LoadNote>,
-    /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
@@ -68,7 +65,6 @@ pub struct CatalogEntry {
     pub columns: String,
     /// Columns of its valid primary key.
     pub key: String,
-    /// First columns of its valid indexes.
     pub indexed_columns: String,
     /// See [`CatalogTable::is_rewritten`].
     pub is_rewritten: bool,
@@ -144,9 +140,6 @@ impl RelationNames<'_> {
 
 /// Returns the existing relations with these names, in the order of the list or of the numbers. Searches
 /// the search path on PostgreSQL, the connection's database on MySQL, and its default schema on SQL Server.
-///
-/// # Errors
-/// The connection has no database, or the server refuses.
 pub fn read_entries(
     control: &mut Control,
     names: &RelationNames<'_>,
@@ -413,9 +406,6 @@ pub fn drop_statement(dialect: SqlDialect, names: &[&str]) -> String {
 }
 
 /// Drops the existing tables; returns their names.
-///
-/// # Errors
-/// A table belongs to another application (then none is dropped), or the server refuses.
 pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
     let tables = find::<T>(control)?;
     reject_foreign_tables(&tables)?;

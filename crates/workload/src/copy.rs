@@ -14,17 +14,14 @@ use prony_server::{CopyIn, control};
 const CHUNK_BYTES: usize = 16 * 1024;
 
 pub trait RowSource {
-    /// Whether all rows have been written.
     fn is_done(&self) -> bool;
 
     /// Appends rows until `out` has at least `full_bytes` bytes or no rows remain; returns the number
     /// appended.
     fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64;
 
-    /// Writes the header of the format, if it has one.
     fn write_header(&self, _out: &mut Vec<u8>) {}
 
-    /// Writes the trailer of the format, if it has one.
     fn write_trailer(&self, _out: &mut Vec<u8>) {}
 }
 
@@ -85,7 +82,6 @@ impl CountingRow {
         self.bytes.extend_from_slice(suffix.as_bytes());
     }
 
-    /// Adds one to the key.
     #[inline]
     pub fn increment(&mut self) {
         let mut digit = KEY_DIGITS_MAX - 1;

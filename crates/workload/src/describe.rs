@@ -9,15 +9,12 @@ use prony_plan::WorkloadPlan;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionSpec {
     pub name: &'static str,
-    /// The valid values.
     pub kind: OptionKind,
     /// The default value; if `None`, [`help`](Self::help) explains the default.
     pub default: Option<&'static str>,
-    /// One-line description.
     pub help: &'static str,
 }
 
-/// The valid values of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// An integer from the first to the second, inclusive.
@@ -37,7 +34,6 @@ pub enum OptionKind {
 }
 
 impl OptionKind {
-    /// A short description of the values, for the help.
     pub fn values(&self) -> String {
         match self {
             OptionKind::Integer(min, u32::MAX) => format!("{min} or more"),
@@ -52,7 +48,6 @@ impl OptionKind {
     }
 }
 
-/// Constructs an option, for the tables of options.
 pub(crate) const fn option(
     name: &'static str,
     kind: OptionKind,
@@ -67,12 +62,10 @@ pub(crate) const fn option(
     }
 }
 
-/// A table of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// The name; for numbered tables, that of the first.
     pub name: &'static str,
-    /// Rows after a load.
     pub rows: TableRows,
     /// How transactions change the number of rows.
     pub growth: TableGrowth,
@@ -95,7 +88,6 @@ impl TableSpec {
     }
 }
 
-/// Rows of a table after a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableRows {
     /// This number per unit of scale.
@@ -133,12 +125,10 @@ pub enum Growth {
 pub struct CountedGrowth {
     /// What is counted, such as `rows of pgbench_history`.
     pub what: String,
-    /// Names of the kinds of transaction.
     pub kinds: Vec<&'static str>,
     pub counter: GrowthCounter,
 }
 
-/// How growth is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrowthCounter {
     /// The sum of a column of a small table.
@@ -152,13 +142,11 @@ pub enum GrowthCounter {
     /// the highest id before the run. The size of the tables does not matter.
     RowsWithNewIds {
         tables: Vec<String>,
-        /// The column of the id.
         column: &'static str,
     },
 }
 
 impl Growth {
-    /// The growth of one table by a row for each committed transaction of these kinds.
     pub(crate) fn rows_of(table: &'static str, kinds: Vec<&'static str>) -> CountedGrowth {
         CountedGrowth {
             what: format!("rows of {table}"),

@@ -28,10 +28,6 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
     })
 }
 
-/// Checks that a service can execute a workload.
-///
-/// # Errors
-/// It cannot; the message says why.
 pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
     let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
     let Some((service, why)) = refusal else {
@@ -62,7 +58,6 @@ fn version(control: &Control) -> &str {
     control.parameter("server_version").unwrap_or_default()
 }
 
-/// A hint that lists the workloads that run on an engine.
 fn workloads_hint(dialect: SqlDialect) -> String {
     // The first few: `prony workloads` has all of them with their engines.
     const MAX_NAMES: usize = 4;
@@ -81,7 +76,6 @@ fn workloads_hint(dialect: SqlDialect) -> String {
     }
 }
 
-/// The names of the workloads that run on an engine.
 fn workloads_on(dialect: SqlDialect) -> Vec<&'static str> {
     let workloads = registry::list().iter();
     let supported = workloads.filter(|workload| workload.dialects().contains(&dialect));

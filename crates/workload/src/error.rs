@@ -17,34 +17,20 @@ pub enum Error {
         hint: String,
     },
     /// A scale, number of loaders or option that this workload does not accept.
-    InvalidRequest {
-        /// What is wrong.
-        problem: String,
-        /// What to use instead.
-        hint: String,
-    },
+    InvalidRequest { problem: String, hint: String },
     /// An invalid value of an option of this workload.
     Value {
         key: String,
-        /// The value in the plan.
         value: String,
         /// What it should be; completes "is not ...".
         expected: &'static str,
-        /// Valid values.
         hint: String,
     },
     /// The tables are missing, incomplete, foreign, or of a different scale.
-    Data {
-        /// What is wrong.
-        problem: String,
-        /// What to do.
-        remedy: Remedy,
-    },
+    Data { problem: String, remedy: Remedy },
     /// The server could not be reached, rejected a statement or went away.
     Server {
-        /// What Prony was doing.
         activity: String,
-        /// The error of the server or the connection.
         source: prony_server::control::Error,
     },
     /// A load failed before its end.
@@ -53,14 +39,12 @@ pub enum Error {
         cause: Box<Error>,
         /// What is now in the database.
         left_behind: String,
-        /// What to do.
         remedy: Box<Remedy>,
     },
     /// The user stopped a load.
     Stopped {
         /// What is now in the database.
         left_behind: String,
-        /// What to do.
         remedy: Option<Remedy>,
     },
 }
@@ -89,7 +73,6 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// The parts of the error, with the commands of a tool in the hint.
     pub fn parts_with(&self, commands: &dyn Commands) -> ErrorParts {
         let parts = match self {
             Error::Server { activity, source } => {
@@ -160,7 +143,6 @@ impl Error {
         )
     }
 
-    /// The remedy as text, with the commands of a tool.
     fn hint(&self, commands: &dyn Commands) -> Option<Cow<'_, str>> {
         match self {
             Error::UnknownWorkload { hint, .. }

@@ -68,7 +68,6 @@ impl GrowthStart {
         Ok(start)
     }
 
-    /// Counts after a run.
     pub fn read_again(&self, control: &mut Control) -> Result<u64, NotCounted> {
         let dialect = control.dialect();
         let count_all = dialect.count_all();
@@ -96,7 +95,6 @@ impl GrowthStart {
     }
 }
 
-/// Refuses to count the rows of tables that are too large to be read.
 fn refuse_large(control: &mut Control, tables: &[String]) -> Result<(), NotCounted> {
     let names = tables.iter().map(String::as_str).collect();
     let entries = catalog::read_entries(control, &RelationNames::Listed(names))?;

@@ -18,13 +18,11 @@ const OPEN_ENTRIES: u64 = 20_000;
 /// The start of the names of all such tables.
 const PREFIX: &str = "prony_ledger_";
 
-/// The ledger's table of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerTable {
     name: String,
 }
 
-/// What the table has of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientEntries {
     /// The client, from 0.
@@ -69,9 +67,6 @@ impl LedgerTable {
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.
-    ///
-    /// # Errors
-    /// The server refused.
     pub fn create(&self, control: &mut Control) -> Result<(), Error> {
         let dialect = control.dialect();
         let key = match dialect {
@@ -93,10 +88,6 @@ impl LedgerTable {
         sql::execute(control, CREATING, &create)
     }
 
-    /// What the table has of each client.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn clients(&self, control: &mut Control) -> Result<Vec<ClientEntries>, Error> {
         let dialect = control.dialect();
         let table = dialect.quote_identifier(&self.name);
@@ -117,9 +108,6 @@ impl LedgerTable {
     /// The highest number of each client in the part of the table that may have changed since the reading before at the
     /// same server, for a reading that must be fast. On SQL Server, whose heap has no such order, in the whole table.
     /// `end`: where the table ended then, 0 for the first time; afterwards where it ends now.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn latest(&self, control: &mut Control, end: &mut u64) -> Result<Vec<(u32, u64)>, Error> {
         let name = &self.name;
         let table = control.dialect().quote_identifier(name);
@@ -149,10 +137,6 @@ impl LedgerTable {
         Ok(entries.collect())
     }
 
-    /// All numbers of one client, in order.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn numbers(&self, control: &mut Control, client: u32) -> Result<Vec<u64>, Error> {
         let table = control.dialect().quote_identifier(&self.name);
         let select =
@@ -186,10 +170,6 @@ impl LedgerTable {
         Some(count.count(0))
     }
 
-    /// Drops the table.
-    ///
-    /// # Errors
-    /// The server refused, or the connection was lost.
     pub fn drop(&self, control: &mut Control) -> Result<(), Error> {
         let table = control.dialect().quote_identifier(&self.name);
         sql::execute(

@@ -34,19 +34,16 @@ impl TableStage {
 /// How many characters of a load's options fit into an error on one line.
 pub const UNFINISHED_OPTIONS_CHARS: usize = 48;
 
-/// The note that a load leaves on each of its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadNote {
     /// Description of the data; identical for identical data.
     pub description: String,
-    /// State of the table.
     pub stage: TableStage,
 }
 
 impl LoadNote {
     const PREFIX: &'static str = "prony: ";
 
-    /// The text of the comment.
     pub fn text(&self) -> String {
         format!(
             "{}{}; {}",

@@ -8,12 +8,10 @@ use std::str::FromStr;
 /// Longest hint that fits into a line of 100 characters.
 const MAX_HINT_CHARS: usize = 92;
 
-/// Reads the option values of one plan.
 pub struct OptionReader<'a> {
     /// `None`: every option has its default.
     plan: Option<&'a WorkloadPlan>,
     specs: &'static [OptionSpec],
-    /// The problems found, in reading order.
     pub problems: Vec<Error>,
 }
 
@@ -26,7 +24,6 @@ impl<'a> OptionReader<'a> {
         }
     }
 
-    /// A reader that returns the default of every option.
     pub fn defaults(specs: &'static [OptionSpec]) -> Self {
         OptionReader {
             plan: None,
@@ -40,7 +37,6 @@ impl<'a> OptionReader<'a> {
         self.problems.push(Error::InvalidRequest { problem, hint });
     }
 
-    /// Returns the options, or every problem.
     pub fn finish<T>(self, options: T) -> Result<T, Vec<Error>> {
         if self.problems.is_empty() {
             Ok(options)
@@ -98,7 +94,6 @@ impl<'a> OptionReader<'a> {
         })
     }
 
-    /// A whole number with a default.
     pub fn integer(&mut self, name: &str) -> u32 {
         self.optional_integer(name).unwrap_or_default()
     }
@@ -113,7 +108,6 @@ impl<'a> OptionReader<'a> {
         value.unwrap_or_default()
     }
 
-    /// A number with a fraction.
     pub fn float(&mut self, name: &str) -> f64 {
         let value = self.value(name, |text, kind| match kind {
             OptionKind::Float(above, below) => {
@@ -148,7 +142,6 @@ impl<'a> OptionReader<'a> {
     }
 }
 
-/// The type of an option's value.
 pub trait OptionValue {
     fn read(reader: &mut OptionReader<'_>, name: &str) -> Self;
 }
@@ -177,7 +170,6 @@ option_values! {
 /// choice is stored as an index.
 macro_rules! options {
     ($(#[$meta:meta])* $struct:ident { $($name:ident: $type:ty, $kind:expr, $default:expr, $help:literal;)* }) => {
-        /// The options, sorted by name.
         pub const OPTIONS: &[$crate::describe::OptionSpec] = &[$(
             $crate::describe::option(stringify!($name), $kind, $default, $help)
         ),*];

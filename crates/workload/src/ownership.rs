@@ -9,9 +9,6 @@ use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// Refuses to drop tables that others own.
-///
-/// # Errors
-/// This role may not drop a table, or the server did not answer.
 pub fn require_ownership(control: &mut Control, names: &[&str]) -> Result<(), Error> {
     if control.dialect() != SqlDialect::PostgreSql || names.is_empty() {
         return Ok(());

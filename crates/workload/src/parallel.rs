@@ -26,7 +26,6 @@ pub struct WorkQueue<'a, W> {
 }
 
 impl<'a, W> WorkQueue<'a, W> {
-    /// A queue of these pieces, in this order.
     pub fn new(pieces: &'a [W]) -> Self {
         WorkQueue {
             pieces,

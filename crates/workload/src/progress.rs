@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 /// Minimum time between two reports within a phase.
 const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What a load is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadPhase {
     /// Dropping the old tables and creating new ones.
@@ -34,7 +33,6 @@ impl LoadPhase {
     }
 }
 
-/// The progress of a load at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressUpdate {
     pub phase: LoadPhase,
@@ -55,7 +53,6 @@ pub trait Progress: Sync {
     fn update(&self, update: &ProgressUpdate);
 }
 
-/// Ignores the progress.
 impl Progress for () {
     fn update(&self, _: &ProgressUpdate) {}
 }

@@ -130,7 +130,6 @@ pub struct RunSeeds {
     base: Random,
 }
 
-/// The generators of one of pgbench's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadRandom {
     /// Chooses the script of each transaction; not used if there is only one script.
@@ -144,7 +143,6 @@ pub struct ThreadRandom {
 /// The generators derived from a run's seed, by client and by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunGenerators {
-    /// Generators for the values of each client.
     pub clients: Vec<Random>,
     /// The default seed of hashes, unless it is set explicitly.
     pub default_seed: Option<i64>,
@@ -152,14 +150,12 @@ pub struct RunGenerators {
 }
 
 impl RunSeeds {
-    /// Starts from the run's seed.
     pub fn new(run_seed: u64) -> Self {
         RunSeeds {
             base: Random::new(run_seed),
         }
     }
 
-    /// The generator of the next client.
     pub fn next_client(&mut self) -> Random {
         Random::new(self.base.next_u64())
     }
@@ -186,7 +182,6 @@ impl RunSeeds {
         }
     }
 
-    /// The generators of the next thread.
     pub fn next_thread(&mut self) -> ThreadRandom {
         ThreadRandom {
             script_choice: Random::new(self.base.next_u64()),

@@ -31,10 +31,6 @@ static ALL: &[&dyn Workload] = &[
     &replay::REPLAY,
 ];
 
-/// Returns the workload with this name.
-///
-/// # Errors
-/// No workload has this name; the error suggests the nearest name and lists all.
 pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     if let Some(workload) = list().iter().find(|workload| workload.name() == name) {
         return Ok(*workload);

@@ -8,7 +8,6 @@ use std::fmt;
 /// An option of a load, with its value: `scale`, `table_size`, `seed`, `profile` or `partitions`.
 pub type LoadOption = (&'static str, String);
 
-/// A load that a remedy refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadSpec {
     pub workload: &'static str,
@@ -43,10 +42,8 @@ pub enum Remedy {
 /// The commands of a tool. The default methods are right for Prony, and for tools whose load commands replace
 /// tables and continue interrupted loads as Prony's does.
 pub trait Commands {
-    /// The command that loads tables.
     fn load_command(&self, load: &LoadSpec) -> String;
 
-    /// The command that drops the tables of a load.
     fn clean_command(&self, load: &LoadSpec) -> String;
 
     /// The command that checks the tables, if the tool has one.
@@ -64,7 +61,6 @@ pub trait Commands {
     }
 }
 
-/// Prony's own command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PronyCommands {
     /// Whether the server is named by `--url`, which the commands then need as well. They have `URL` in its place,
@@ -103,7 +99,6 @@ impl Commands for PronyCommands {
 }
 
 impl LoadSpec {
-    /// A load of a workload that has its own tables.
     pub fn of(workload: &'static str, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload,
@@ -131,7 +126,6 @@ impl LoadSpec {
 }
 
 impl Remedy {
-    /// The remedy as text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match self {
             Remedy::Advice(text) | Remedy::PronyOption(text) => text.clone(),
@@ -188,7 +182,6 @@ impl Remedy {
         }
     }
 
-    /// The load that this remedy continues, if the tool can do that.
     pub fn continued_load(&self, commands: &dyn Commands) -> Option<&LoadSpec> {
         match self {
             Remedy::Continue(load, condition) => {

@@ -5,21 +5,15 @@
 
 /// A row format. Rows are written field by field, in column order.
 pub trait RowFormat {
-    /// A timestamp, formatted once.
     type Timestamp;
 
-    /// Writes the header before the first row.
     fn write_header(_: &mut Vec<u8>) {}
-    /// Writes the trailer after the last row.
     fn write_trailer(_: &mut Vec<u8>) {}
     /// Formats a timestamp, given in microseconds since 2000-01-01 00:00 UTC, which must be whole seconds.
     fn prepare_timestamp(micros: i64) -> Self::Timestamp;
-    /// Begins a row of this many fields.
     fn begin_row(out: &mut Vec<u8>, fields: i16);
     fn end_row(out: &mut Vec<u8>);
-    /// Writes a whole number.
     fn write_int(out: &mut Vec<u8>, value: u32);
-    /// Writes a small whole number.
     fn write_small_int(out: &mut Vec<u8>, value: u32);
     /// Writes a decimal number: `value` / 10^`SCALE`, with a `SCALE` of 2 or 4.
     fn write_decimal<const SCALE: usize>(out: &mut Vec<u8>, value: i64);
@@ -38,7 +32,6 @@ pub trait RowFormat {
 pub struct CopyBinary;
 
 impl CopyBinary {
-    /// The option of the COPY statement.
     pub const OPTION: &'static str = "format binary";
 }
 

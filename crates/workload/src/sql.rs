@@ -59,9 +59,6 @@ pub fn query_row(control: &mut Control, activity: &str, sql: &str) -> Result<Res
 }
 
 /// Checks that a connection to MySQL or MariaDB has a database: unlike PostgreSQL, they accept a login without one.
-///
-/// # Errors
-/// The connection has none, or the server did not answer.
 pub fn require_mysql_database(control: &mut Control, activity: &str) -> Result<(), Error> {
     let row = query_row(control, activity, "select database()")?;
     if row.text(0).is_some() {

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Interval at which the stop flag is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time until the cancel requests are repeated for the first time; it doubles each time. A request has no
@@ -25,7 +24,6 @@ pub struct StopWatcher<'a> {
 }
 
 impl StopWatcher<'_> {
-    /// Whether the user requested a stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

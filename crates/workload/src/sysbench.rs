@@ -32,7 +32,6 @@ pub enum IgnoredErrors {
     Codes(Vec<u32>),
 }
 
-/// An error as a driver reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedError {
     /// MySQL's error number, including those of its client; 0 on PostgreSQL.
@@ -87,7 +86,6 @@ impl IgnoredErrors {
             .any(|number| self.contains(*number))
     }
 
-    /// Whether an event is restarted after this error.
     pub fn restarts_event(&self, driver: Driver, error: &DbError) -> bool {
         match driver {
             Driver::Pgsql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
@@ -98,7 +96,6 @@ impl IgnoredErrors {
     }
 }
 
-/// Whether the connection is lost.
 pub fn is_lost(error: &DbError) -> bool {
     matches!(
         error.class,

@@ -14,7 +14,6 @@ pub struct UniqueNumbers {
 }
 
 impl UniqueNumbers {
-    /// The share of this user.
     pub fn new(id: UserId) -> Self {
         UniqueNumbers {
             next_index: id.client,
@@ -48,18 +47,15 @@ const STORED_RANGES_MAX: usize = 1024;
 /// older ranges are forgotten.
 #[derive(Clone, Debug)]
 pub struct UniqueInRange {
-    /// Index of the user's first number in each range.
     first_index: u64,
     /// Difference of two consecutive indexes of the user.
     step: u64,
     key: u32,
     /// Ranges in use, at most [`STORED_RANGES_MAX`].
     ranges: HashMap<(i64, i64), RangePosition>,
-    /// Number of draws so far.
     draws: u64,
 }
 
-/// A user's position in a range.
 #[derive(Clone, Copy, Debug)]
 struct RangePosition {
     next_index: u64,
@@ -67,7 +63,6 @@ struct RangePosition {
 }
 
 impl UniqueInRange {
-    /// The share of this user.
     pub fn new(id: UserId) -> Self {
         UniqueInRange {
             first_index: u64::from(id.client),

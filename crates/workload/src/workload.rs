@@ -23,7 +23,6 @@ pub trait Workload: Send + Sync {
     /// The name for `prony run NAME`.
     fn name(&self) -> &'static str;
 
-    /// One-line description.
     fn title(&self) -> &'static str;
 
     /// Whether a plan has all that the workload does: results then have its name, and sessions keep the server's settings.
@@ -46,7 +45,6 @@ pub trait Workload: Send + Sync {
         &[]
     }
 
-    /// The engines that it runs on.
     fn dialects(&self) -> &'static [SqlDialect] {
         ALL_DIALECTS
     }
@@ -169,29 +167,22 @@ pub trait Workload: Send + Sync {
     }
 
     /// The program of its virtual users, for the loaded data.
-    ///
-    /// # Errors
-    /// The data is missing, half-loaded, or of a different scale than requested.
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
 }
 
-/// A metric per minute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateMetric {
     /// The name, such as `NOPM`.
     pub name: &'static str,
-    /// A description of what it counts.
     pub title: &'static str,
     /// The description where SQL Server counts something else.
     pub sql_server_title: Option<&'static str>,
-    /// What is counted.
     pub source: MetricSource,
     /// The theoretical maximum per unit of scale with the specification's keying and think times.
     pub ceiling_per_scale: Option<RateCeiling>,
 }
 
 impl RateMetric {
-    /// What it counts on an engine.
     pub fn title_on(&self, dialect: SqlDialect) -> &'static str {
         match dialect {
             SqlDialect::TransactSql => self.sql_server_title.unwrap_or(self.title),
@@ -211,7 +202,6 @@ pub struct RateCeiling {
     pub enforcing_setting: (&'static str, &'static str),
 }
 
-/// What a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricSource {
     /// Committed transactions of this kind.
@@ -223,7 +213,6 @@ pub enum MetricSource {
     TransactionsBegun,
 }
 
-/// The parameters of a load.
 pub struct LoadRequest<'a> {
     pub target: &'a Target,
     /// Scale (1 if absent) and options.
@@ -295,13 +284,9 @@ impl LoadRequest<'_> {
     }
 }
 
-/// A workload ready to run.
 pub struct ReadyWorkload {
-    /// The program of its virtual users.
     pub program: Arc<dyn Program>,
-    /// The scale of the loaded data.
     pub scale: u32,
-    /// Remarks on a run with this data.
     pub remarks: Vec<Remark>,
 }
 
@@ -321,7 +306,6 @@ pub struct LoadReport {
     pub scale: u32,
     /// Number of connections that sent rows concurrently.
     pub jobs: u32,
-    /// Rows of all tables.
     pub rows: u64,
     /// Bytes of rows sent, without protocol framing.
     pub bytes_sent: u64,
@@ -345,18 +329,15 @@ impl LoadReport {
     }
 }
 
-/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
     /// The scale of the data; `None` if it cannot be determined.
     pub scale: Option<u32>,
-    /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
     pub tables: Vec<TableFacts>,
 }
 
 impl CheckReport {
-    /// The findings as text, with the commands of a tool.
     pub fn rendered(&self, commands: &dyn Commands) -> Vec<ConsistencyFinding> {
         let findings = self.findings.iter().map(|finding| ConsistencyFinding {
             id: finding.id.to_owned(),
@@ -386,7 +367,6 @@ impl CheckReport {
     }
 }
 
-/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it is correct, a note, or wrong.
@@ -400,7 +380,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The full text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match &self.remedy {
             None => self.text.clone(),

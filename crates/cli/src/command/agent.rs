@@ -8,7 +8,6 @@ use crate::exit::{Exit, Failure};
 use crate::run::fleet::agent_setup;
 use std::io::{stdin, stdout};
 
-/// Executes the command.
 pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     if let Some(url) = &args.nats {
         let mut notice = |line: &str| output::notice(&format!("prony: {line}"));

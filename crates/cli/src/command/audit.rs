@@ -15,7 +15,6 @@ use std::io::Read;
 /// Largest output to read, bytes.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
-/// Audits the output of a tool.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let text = read_text(&args.file)?;
     let hint = "give what the tool printed at the end of its run, or its log";
@@ -36,7 +35,6 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The runs of an output, each with its audit.
 fn audited_runs(text: &str, scale: Option<u32>) -> Result<Vec<AuditedRun>, reading::ReadingError> {
     let runs = reading::read(text)?.into_iter().map(|mut reported| {
         reported.scale = reported.scale.or(scale);

@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// How often the last statements of the sessions are read: a server remembers few.
 const SEQUENCES_EVERY: Duration = Duration::from_secs(1);
 
-/// Executes the command.
 pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     if !args.log.is_empty() {
         return record(args);
@@ -83,7 +82,6 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Records the sessions of logs.
 fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
     file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
     let mut outcome = None;

@@ -31,11 +31,9 @@ const FIRST_SIDE: &str = "A";
 /// Maximum number of sides: they are labelled with letters. A sweep of more points shows its curve only.
 pub(crate) const MAX_SIDES: usize = 26;
 
-/// A side with its runs.
 pub(crate) struct LoadedSide {
     /// The variant of the experiment; empty if there is none.
     pub variant: String,
-    /// The runs of the side.
     pub runs: Vec<Run>,
     /// The id of the run by which the user named the side, if the name also selects other runs.
     pub named_run_id: Option<String>,
@@ -62,7 +60,6 @@ pub(crate) enum NameScope {
     Experiment,
 }
 
-/// Compares each side with the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
@@ -333,7 +330,6 @@ fn requirements_from_args(args: &CompareArgs) -> Vec<Requirement> {
     args.require.iter().cloned().chain(flags).collect()
 }
 
-/// The sides that the arguments name.
 fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>, Failure> {
     let mut sides: Vec<LoadedSide> = Vec::new();
     let scope = match names.len() {

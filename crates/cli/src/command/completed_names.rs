@@ -11,7 +11,6 @@ use prony_plan::scenario::{all_scenarios, suites};
 use prony_workload::describe::OptionKind;
 use prony_workload::registry;
 
-/// The value name of the argument that is a workload or a file.
 const WORKLOAD_OR_FILE: &str = "WORKLOAD|PLAN.toml";
 
 /// The command with the values of its arguments, and of those of its subcommands.

@@ -48,7 +48,6 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     run_and_print(&request, &ObserveOptions::default())
 }
 
-/// The request of a demo's run.
 pub(super) fn request(
     args: &DemoArgs,
     input: &PlanInput,

@@ -16,7 +16,6 @@ use std::time::Duration;
 /// How long `prony run --doctor` watches the machine.
 pub const WATCH_BEFORE_RUN: Duration = Duration::from_secs(10);
 
-/// Executes the command.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let options = DoctorOptions {
         load: args

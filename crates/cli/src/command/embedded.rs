@@ -30,7 +30,6 @@ pub fn options(clients: u32) -> EmbeddedOptions {
     }
 }
 
-/// Starts a server with these options.
 pub fn start_with(
     may_download: bool,
     options: &EmbeddedOptions,
@@ -47,7 +46,6 @@ pub fn start_with(
     Ok(server)
 }
 
-/// Starts a standby of a server.
 pub fn start_standby(
     primary: &EmbeddedPostgres,
     options: &EmbeddedOptions,

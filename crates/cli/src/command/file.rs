@@ -13,9 +13,6 @@ use std::path::{Path, PathBuf};
 const PREFIX_BYTES: u64 = 256;
 
 /// Refuses to replace a file of a different kind; `is_expected_kind` checks the start of the file.
-///
-/// # Errors
-/// If there is a file of a different kind.
 pub fn check_replaceable(
     path: &Path,
     kind: &str,

@@ -30,7 +30,6 @@ const FIRST_SHARE: f64 = 0.8;
 /// More transactions than a percentile needs, because their number scatters.
 const MARGIN: f64 = 1.2;
 
-/// A search in progress.
 struct Finder<'a> {
     args: &'a FindArgs,
     input: PlanInput,
@@ -40,16 +39,11 @@ struct Finder<'a> {
     requirements: Vec<Requirement>,
     search: Search,
     steps: Vec<CapacityStep>,
-    /// The length of the next step.
     length: Duration,
     /// The earlier runs, until they were compared with the server and the data of today.
     unchecked: Vec<Run>,
 }
 
-/// Executes the command.
-///
-/// # Errors
-/// The input has a mistake, or a step cannot be executed or stored; the steps so far are printed first.
 pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
     let input = args.complete(input);
@@ -130,7 +124,6 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     })
 }
 
-/// The exit code of an answer.
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
     exit_of_verdict(found.verdict(), found.invalid_by().is_empty())
 }
@@ -275,7 +268,6 @@ pub(super) fn probe_length(args: &FindArgs) -> Duration {
     args.step.unwrap_or(PROBE).min(PROBE)
 }
 
-/// The request of a step with this input.
 pub(super) fn request_of_step(
     args: &FindArgs,
     arguments: &[OsString],

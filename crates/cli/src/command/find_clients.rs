@@ -32,10 +32,6 @@ struct ClientsFinder<'a> {
     unchecked: Vec<Run>,
 }
 
-/// Executes the search.
-///
-/// # Errors
-/// A step cannot be executed or stored; the steps so far are printed first.
 pub fn find(
     args: &FindArgs,
     arguments: &[OsString],

@@ -17,9 +17,6 @@ pub const PROBE_NOTICE: &str =
 
 /// The complete runs of an earlier search over the rate or the clients, with their seconds. The plan is that of a step
 /// today.
-///
-/// # Errors
-/// There is none, or the search had other settings.
 pub fn earlier_runs(name: &str, plan: &Plan, over: &str) -> Result<Vec<Run>, Failure> {
     let mut runs = complete_runs(&stored::open_store()?, name)?;
     stored::judge_by_same_rules(&mut runs);

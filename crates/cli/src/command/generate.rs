@@ -8,7 +8,6 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use prony_plan::system_error;
 
-/// Prints the completions for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut command = completed_names::with_values(Cli::command());
     // `generate` panics if it cannot write, so it writes to memory.
@@ -37,7 +36,6 @@ pub fn man_pages(args: &ManPagesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes the pages of a command and of its subcommands.
 fn write_pages(command: &clap::Command, args: &ManPagesArgs) -> Result<(), Failure> {
     let subcommands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     for subcommand in subcommands {

@@ -21,7 +21,6 @@ use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Refresh interval of a load's view.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Loads the tables of a workload, and prints their sizes.
@@ -41,9 +40,7 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A load that has ended.
 pub struct FinishedLoad {
-    /// The workload of the tables.
     pub workload: &'static dyn Workload,
     pub report: LoadReport,
     /// The signals, handled since the start of the load.
@@ -64,7 +61,6 @@ pub struct LoadInput {
     pub is_confirmed: bool,
 }
 
-/// Loads the tables.
 pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     let mut plan_input = fleet::with_agents_of_environment(input.plan_input);
     // The rules of a plan's agents are those of a run.
@@ -125,7 +121,6 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     })
 }
 
-/// Loads a workload with its progress on stderr.
 fn load_with_progress(
     workload: &dyn Workload,
     request: &LoadRequest<'_>,
@@ -210,7 +205,6 @@ fn with_nothing_left_behind(mut error: Error) -> Error {
     error
 }
 
-/// A summary of a load, in a few lines.
 pub fn load_summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let phases: Vec<String> = report
         .phases
@@ -234,7 +228,6 @@ pub fn load_summary(workload: &dyn Workload, report: &LoadReport) -> String {
     )
 }
 
-/// Shows the progress of a load in its view.
 struct ProgressView(Mutex<LoadProgressView<Stderr>>);
 
 impl Progress for ProgressView {

@@ -23,7 +23,6 @@ pub const ASSUMED_LOAD_BYTES_PER_S: f64 = 40e6;
 const CONFIRM_BYTES: u64 = 100_000_000_000;
 const CONFIRM_S: f64 = 86_400.0;
 
-/// What a load writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LoadSize {
     scale: u64,
@@ -36,7 +35,6 @@ struct LoadSize {
     replaced: u64,
 }
 
-/// What follows from the size of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Decision {
     Load,
@@ -122,9 +120,6 @@ fn database_bytes(control: &mut Control) -> Option<u64> {
 }
 
 /// Says what the load takes, and asks about a large one. With `is_confirmed`, it is never asked about or refused.
-///
-/// # Errors
-/// If it does not fit, is not confirmed, or a signal arrives.
 pub fn announce(
     control: &mut Control,
     workload: &dyn Workload,
@@ -184,9 +179,6 @@ fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
 }
 
 /// Asks on the terminal; only `y` or `yes` agrees.
-///
-/// # Errors
-/// If a signal arrives meanwhile, or the terminal cannot be read.
 fn asks_to_go_on(question: &str, signals: &Signals) -> Result<bool, Failure> {
     let unreadable = |error: io::Error| {
         Failure::new(

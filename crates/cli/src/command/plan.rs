@@ -176,7 +176,6 @@ fn workload_problems(input: &PlanInput) -> Vec<ErrorParts> {
     }
 }
 
-/// Problems with the values of the workload's options.
 fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let name = input.workload.as_ref();
     let Some(Ok(workload)) = name.map(|name| server::find_workload(&name.value)) else {
@@ -208,7 +207,6 @@ fn option_location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputL
     matches!(location, InputLocation::File { .. }).then_some(location)
 }
 
-/// The workload's part of the plan, with its options.
 fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
     let options = input.options.iter();
     WorkloadPlan {
@@ -239,7 +237,6 @@ fn convert_problem(problem: Problem) -> ErrorParts {
     }
 }
 
-/// One line for the experiment and one for each of its variants.
 fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String> {
     use prony_plan::{Choice, format_duration};
     let [repeats, variants, runs] = [
@@ -289,7 +286,6 @@ pub fn planned_refusals_of(experiment: &Experiment) -> Vec<PlannedRefusal> {
     planned_refusals(&variants.collect::<Vec<_>>())
 }
 
-/// The settings that a variant changes, as text.
 fn changed_settings(input: &PlanInput) -> String {
     let redacted_url = input
         .url
@@ -314,7 +310,6 @@ fn changed_settings(input: &PlanInput) -> String {
     }
 }
 
-/// The plan in one line.
 fn plan_summary(plan: &Plan) -> String {
     use prony_plan::{Choice, Pace, Stop, format_duration};
     let drive = &plan.drive;

@@ -120,12 +120,10 @@ pub(super) fn default_sheet(store: &RunStore) -> Option<PathBuf> {
     sheet.is_file().then_some(sheet)
 }
 
-/// Reads and checks a sheet.
 pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
     parse_sheet(&read_sheet(file)?)
 }
 
-/// A sheet's name and text.
 pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -136,7 +134,6 @@ pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     Ok(SheetText { file: name, text })
 }
 
-/// Parses and checks a sheet.
 pub fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     let SheetText { file, text } = sheet;
     PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
@@ -261,15 +258,12 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
     }
 }
 
-/// A run that a sheet names.
 struct SheetRun {
-    /// Indexes of the sheet and of the configuration in it.
     position: (usize, usize),
     /// Id of the run; if the store does not have it, its name in the sheet, such as a file name.
     id_or_name: String,
 }
 
-/// The runs that the sheets name, with their ids from the store.
 fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
     let ids = store.ids().unwrap_or_default();
     let last = LazyCell::new(|| store.find("last"));
@@ -293,7 +287,6 @@ fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
     runs
 }
 
-/// The names in an argument, separated by commas.
 fn split_names(argument: &str) -> Vec<&str> {
     comma_separated(argument).unwrap_or_else(|| vec![argument])
 }

@@ -24,7 +24,6 @@ const MAX_PAGE_BYTES: u64 = 2 << 30;
 /// Default share of the measured throughput that is used over a month, as in `prony price`.
 const DEFAULT_UTILISATION: f64 = 0.3;
 
-/// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut page = if args.sheet.is_empty() {
@@ -59,7 +58,6 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The input from which a page is generated.
 #[derive(Default)]
 struct ReportPage {
     runs: Vec<Run>,
@@ -119,7 +117,6 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     })
 }
 
-/// Verifies that a page is unchanged.
 pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let path = args.file.display().to_string();
     let text = read_page(&args.file).map_err(|error| {
@@ -185,12 +182,12 @@ fn verify_failure(error: &VerifyError, path: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TestFolder;
     use std::fs;
 
     #[test]
     fn only_reports_are_replaced() {
-        let folder = std::env::temp_dir().join(format!("prony-report-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = TestFolder::create();
         let path = folder.join("a.html");
         let check_replaceable =
             |path: &Path| file::check_replaceable(path, "a report", html::is_report);
@@ -217,6 +214,5 @@ mod tests {
             file: folder.join("none"),
         };
         assert_eq!(verify(&args).unwrap_err().exit, Exit::Unexpected);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

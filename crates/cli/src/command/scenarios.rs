@@ -15,7 +15,6 @@ use prony_report::json;
 use prony_report::scenarios::{self, ScenarioDetails};
 use prony_report::units;
 
-/// Lists the scenarios, or shows one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     if let [id] = args.filter.as_slice() {
         match find_scenario(id) {
@@ -91,7 +90,6 @@ fn print_suite(suite: &Suite, as_json: bool) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The failure for an unknown scenario, with suggestions.
 pub fn unknown_scenario_failure(error: &UnknownScenario) -> Failure {
     Failure::of(Exit::Usage, error)
 }
@@ -109,7 +107,6 @@ fn print_script(scenario: &Scenario) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Whether a scenario's description contains a word.
 fn matches_word(scenario: &Scenario, word: &str) -> bool {
     let texts = [
         Some(scenario.id.as_str()),
@@ -124,13 +121,11 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
     any_contains(&texts.into_iter().flatten().collect::<Vec<_>>(), word)
 }
 
-/// Whether one of the texts contains a word, ignoring case.
 fn any_contains(texts: &[&str], word: &str) -> bool {
     let word = word.to_lowercase();
     texts.iter().any(|text| text.to_lowercase().contains(&word))
 }
 
-/// The amount of data, as text.
 pub fn data_size(scenario: &Scenario) -> Option<String> {
     let unit = prony_workload::find(scenario.data_workload())
         .ok()?
@@ -144,7 +139,6 @@ pub fn data_size(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// The steps that run the scenario, in order.
 fn scenario_steps(scenario: &Scenario) -> Vec<String> {
     let mut steps = Vec::new();
     if scenario.cold {

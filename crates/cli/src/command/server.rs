@@ -43,14 +43,12 @@ fn resolve_exit(error: &prony_server::Error) -> Exit {
     }
 }
 
-/// Opens the control connection.
 pub fn connect(target: &Target) -> Result<Control, Failure> {
     let control = Control::connect(target).map_err(|error| connect_failure(&error))?;
     cleartext::warn_if_password_exposed(&control);
     Ok(control)
 }
 
-/// The failure of [`Control::connect`].
 pub fn connect_failure(error: &ControlError) -> Failure {
     let mut failure = Failure::of(Exit::Connect, error);
     if let ControlError::Connect(attempts) = error
@@ -83,7 +81,6 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-/// Prony's commands for the server of a URL, if any.
 pub fn commands(url: Option<&str>) -> PronyCommands {
     PronyCommands {
         needs_url: url.is_some(),

@@ -17,14 +17,12 @@ use prony_store::scenario::CachedShare;
 /// A scale that was chosen by a share of cached data.
 pub struct ChosenScale {
     pub scale: u64,
-    /// Size of the data at that scale, bytes.
     pub data_bytes: u64,
     /// The share and the memory from which the scale was computed.
     pub cached: CachedShare,
 }
 
 impl ChosenScale {
-    /// A description of the choice and its reason.
     pub fn description(&self) -> String {
         let CachedShare {
             share,
@@ -78,9 +76,6 @@ pub fn choose_scale(
 }
 
 /// The requested share, with the memory that it refers to.
-///
-/// # Errors
-/// If the size of the named memory is unknown.
 pub fn cached_share(
     control: &mut Control,
     share: f64,

@@ -110,7 +110,6 @@ fn annotate(
     Ok(())
 }
 
-/// The text to store; `None` if it is empty.
 fn non_empty(text: &str) -> Option<String> {
     let text = plain(text);
     (!text.is_empty()).then_some(text)
@@ -187,7 +186,6 @@ fn show_argument(name: &str, run: &Run) -> String {
     }
 }
 
-/// Prints the distributions of a run, for other tools.
 fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
         let message = format!("{}: {error}", run.id);

@@ -80,7 +80,6 @@ fn answer(
     Ok(answer_repeats(requirements, &runs, 0, &baselines))
 }
 
-/// The history of the workload's runs.
 pub(super) fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
     let listing = store.list(&filter(args))?;
     for (path, reason) in &listing.unreadable {

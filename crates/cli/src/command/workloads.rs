@@ -12,7 +12,6 @@ use prony_workload::describe::{OptionKind, OptionSpec, TableGrowth, TableRows, T
 use prony_workload::remedy::{Commands, LoadSpec, PronyCommands};
 use std::io::{self, Write};
 
-/// Lists the workloads, or shows one.
 pub fn workloads(args: &WorkloadsArgs) -> Result<Exit, Failure> {
     match &args.name {
         Some(name) => {
@@ -118,7 +117,6 @@ fn write_section(
     Ok(())
 }
 
-/// The engines on which a workload runs.
 pub fn engine_names(workload: &dyn Workload) -> String {
     let dialects = workload.dialects().iter();
     let names = dialects.flat_map(|dialect| dialect.products().map(|product| product.name));

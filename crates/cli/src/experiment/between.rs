@@ -9,9 +9,6 @@ use prony_runner::{Signals, shell};
 use std::io::stderr;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
-///
-/// # Errors
-/// If the command cannot be started, or its exit status is not 0.
 pub fn run_between(
     experiment: &Experiment,
     position: &prony_store::Experiment,

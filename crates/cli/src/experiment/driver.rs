@@ -17,7 +17,6 @@ use prony_report::{experiment, json, terminal};
 use prony_runner::Signals;
 use prony_store::{Experiment, ExperimentKind, Run};
 
-/// Decides the runs of an experiment.
 pub trait Schedule {
     /// The position of the next run after those that have ended, without the id of the experiment; `None` after the last
     /// one. It only decides, and waits for nothing.
@@ -46,7 +45,6 @@ pub trait Schedule {
     }
 }
 
-/// Shows a run that has ended.
 pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
     output::show(|out, style| match format {
         ResultFormat::Json => json::write_line(out, result.run()),
@@ -59,7 +57,6 @@ pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure>
 }
 
 pub struct ExperimentDriver<'a> {
-    /// The signals that end the experiment.
     pub signals: &'a Signals,
     /// Where the figures of all runs are served: one listener answers during pauses too, and keeps the port.
     pub metrics: Option<&'a MetricsServer>,

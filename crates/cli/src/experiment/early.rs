@@ -14,10 +14,6 @@ use prony_server::{Control, Target, read_server_facts};
 use prony_store::SqlDialect;
 use std::mem::discriminant;
 
-/// Checks the URLs of all variants.
-///
-/// # Errors
-/// If one is wrong, or the pooler does not speak the protocol of its server.
 pub fn check_urls(experiment: &Experiment) -> Result<(), Failure> {
     let mut direct = None;
     for variant in &experiment.variants {

@@ -33,10 +33,6 @@ pub struct ExperimentRequest {
 }
 
 /// Executes the experiment. A finished run stays stored even if a later one fails.
-///
-/// # Errors
-/// If a run cannot be executed or stored, or the command between runs fails; the table of the
-/// finished runs is printed first.
 pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     // All runs share one listener, so that it answers during pauses too, and no other process can take the
     // port.
@@ -122,7 +118,6 @@ fn answers_of(request: &ExperimentRequest, ended: &[Run]) -> Vec<(String, Answer
     answers.collect()
 }
 
-/// The runs of a plan, in its order.
 struct PlanSchedule<'a> {
     request: &'a ExperimentRequest,
     order: Vec<ExperimentRun>,

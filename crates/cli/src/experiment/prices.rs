@@ -11,9 +11,6 @@ use prony_store::Run;
 use std::path::Path;
 
 /// The sheet of a sweep; `None` if its plan names none.
-///
-/// # Errors
-/// If it cannot be read, has a mistake, or lacks a configuration that a point names.
 pub fn load_sheet(experiment: &Experiment) -> Result<Option<PriceSheet>, Failure> {
     let Some(file) = &experiment.prices else {
         return Ok(None);

@@ -40,7 +40,6 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 /// Pause after a failed accept, such as for lack of file descriptors.
 const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(200);
 
-/// What a server answers.
 pub trait Pages: Send + Sync + 'static {
     /// Maximum concurrent connections; further ones get status 503 with Retry-After.
     const MAX_CONNECTIONS: usize;
@@ -49,7 +48,6 @@ pub trait Pages: Send + Sync + 'static {
     fn answer(&self, request: &PageRequest) -> Answer;
 }
 
-/// A GET or HEAD request.
 pub struct PageRequest {
     /// The path, percent-encoded.
     pub path: String,
@@ -80,9 +78,6 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// Starts to listen; `origin` is where the address was given: a flag, or a place in a plan.
-    ///
-    /// # Errors
-    /// If the address does not belong to this machine, or is in use.
     pub fn listen(
         listen: &ListenAddress,
         origin: &str,
@@ -120,7 +115,6 @@ impl HttpServer {
         })
     }
 
-    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -16,9 +16,6 @@ use prony_workload::Workload;
 const MAX_CANDIDATES: usize = 100;
 
 /// The runs of a workload with which requirements compare.
-///
-/// # Errors
-/// There is no run of that label or name.
 pub fn load_baselines<'a>(
     workload: &str,
     requirements: impl IntoIterator<Item = &'a Requirement>,
@@ -141,7 +138,6 @@ pub fn exit_of<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<Exit> {
     }
 }
 
-/// Refuses a format of answers where nothing is required.
 pub fn check_format(format: ResultFormat, requirements: &[Requirement]) -> Result<(), Failure> {
     let needs_requirements = matches!(format, ResultFormat::Junit | ResultFormat::Github);
     if !needs_requirements || !requirements.is_empty() {

@@ -82,7 +82,6 @@ fn examine_machine() -> Option<DoctorReport> {
     examine(None, options).ok()
 }
 
-/// The failure of a fleet that cannot drive a run.
 pub fn failure(error: &Error, signals: &Signals) -> Failure {
     let exit = match error.kind() {
         FailureKind::Usage => Exit::Usage,

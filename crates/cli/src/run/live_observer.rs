@@ -13,10 +13,8 @@ use prony_store::{Run, StoreError, WarmupEnd};
 use std::io::Stderr;
 use std::time::Duration;
 
-/// Shows one run.
 pub struct LiveObserver<'a> {
     view: LiveView<Stderr>,
-    /// The server for Prometheus, if there is one.
     metrics_server: Option<&'a MetricsServer>,
     /// The metrics of this run, once it has started.
     run_metrics: Option<RunMetrics>,

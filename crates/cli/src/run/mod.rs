@@ -37,7 +37,6 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// How the result of a run is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
     /// The figure, the verdict, the times and one advice.
@@ -55,7 +54,6 @@ pub enum ResultFormat {
 }
 
 impl ResultFormat {
-    /// The format that these two flags select.
     pub fn from_flags(json: bool, full: bool) -> ResultFormat {
         match (json, full) {
             (true, _) => ResultFormat::Json,
@@ -73,9 +71,7 @@ pub struct RunRequest {
     pub plan: Plan,
     /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
     pub may_download: bool,
-    /// How the result is printed.
     pub format: ResultFormat,
-    /// Whether the run is stored.
     pub must_store: bool,
     /// Time between lines of progress; zero for none.
     pub progress_interval: Duration,
@@ -83,7 +79,6 @@ pub struct RunRequest {
     pub check_after: bool,
     /// Whether the machine and the server are examined before the load.
     pub doctor: bool,
-    /// The label of the stored run.
     pub label: Option<String>,
     /// The user's command that restarts the server, where a setting of the plan needs that.
     pub restart: Option<String>,
@@ -94,19 +89,16 @@ pub struct RunRequest {
 /// How to observe the server during the run, and where to publish the figures.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveOptions {
-    /// How to observe the server.
     pub server: ServerObserverOptions,
     /// Where to serve the figures to Prometheus during the run.
     pub metrics_address: Option<WithOrigin<ListenAddress>>,
 }
 
-/// A run that is part of an experiment.
 pub struct ExperimentPart<'a> {
     /// Its position in the experiment, whose id is that of its first run.
     pub experiment: prony_store::Experiment,
     /// The seed of this repeat; `None` if the plan has none.
     pub seed: Option<u64>,
-    /// The signals that end the whole experiment.
     pub signals: &'a Signals,
     /// Where the figures of all its runs are served, if anywhere.
     pub metrics: Option<&'a MetricsServer>,
@@ -114,7 +106,6 @@ pub struct ExperimentPart<'a> {
     pub kept_connections: Option<&'a KeptConnections>,
 }
 
-/// A run that has ended.
 pub struct RunResult {
     run: Run,
     /// The path of its document, or why it is not stored; `None` if storing was not requested.
@@ -141,7 +132,6 @@ impl RunResult {
         terminal::write_full(out, style, &self.run, stored)
     }
 
-    /// Where the run is stored, by its id.
     pub fn stored(&self) -> Option<StoredRun<'_>> {
         static NO_ANNOTATION: LazyLock<Annotation> = LazyLock::new(Annotation::default);
         self.stored_path().map(|_| StoredRun {
@@ -154,7 +144,6 @@ impl RunResult {
         &self.run
     }
 
-    /// The stored document and the exit code.
     pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.storage_result {
             let hint = "make room before the next run: the result above is complete, but the stored one is not";
@@ -164,7 +153,6 @@ impl RunResult {
     }
 }
 
-/// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
     Ok(run_and_print_run(request, observe)?.1)
 }
@@ -372,9 +360,6 @@ fn find_server(
 }
 
 /// Starts to serve the figures if an address was given, and reports where.
-///
-/// # Errors
-/// If the address does not belong to this machine, or is in use.
 pub fn listen_for_prometheus(observe: &ObserveOptions) -> Result<Option<MetricsServer>, Failure> {
     let Some(requested) = &observe.metrics_address else {
         return Ok(None);

@@ -29,7 +29,6 @@ pub struct ChangedServer {
     restart: Option<String>,
 }
 
-/// One of the servers of a run.
 struct ChangedHost {
     /// The server without the settings of the sessions; a signal does not end waits for it.
     target: Target,
@@ -251,7 +250,6 @@ impl ChangedHost {
         Ok(())
     }
 
-    /// The names of the changed settings, with their values before.
     fn names(&self) -> String {
         let names =
             (self.changes.iter()).map(|change| format!("{} = {}", change.name, change.before));

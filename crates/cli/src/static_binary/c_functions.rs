@@ -15,7 +15,6 @@ macro_rules! c_functions {
             }
         }
 
-        /// The address of a function, if the table has it.
         pub fn address(name: &str) -> Option<*mut c_void> {
             match name {
                 $(stringify!($name) => Some(declared::$name as *mut c_void),)*

@@ -5,14 +5,11 @@
 /// The comment on the line above a block whose commands are run by a test.
 pub const RUN_MARK: &str = "<!-- run by a test -->";
 
-/// A fenced code block.
 pub struct CodeBlock {
-    /// The language after the fence.
     pub language: String,
     /// Line of the fence in the page, from 1.
     pub line: usize,
     pub lines: Vec<String>,
-    /// Whether a test runs its commands.
     pub is_run: bool,
 }
 

@@ -150,7 +150,6 @@ fn cargo_problem(arguments: &[String]) -> Option<String> {
     (!manifest.exists()).then(|| format!("there is no package in {path}"))
 }
 
-/// The languages of blocks with commands.
 const COMMAND_LANGUAGES: [&str; 3] = ["console", "sh", "yaml"];
 
 /// The commands of a block: after a prompt, all lines of a script, or the steps of a CI server's file.
@@ -245,7 +244,6 @@ fn every_documented_plan_is_valid() {
     );
 }
 
-/// The examples in the help of a command and its subcommands.
 fn help_examples(command: &Command, examples: &mut Vec<String>) {
     let help = command.get_after_long_help().or(command.get_after_help());
     let lines = help.map(|help| help.to_string()).unwrap_or_default();

@@ -40,7 +40,7 @@ impl Home {
 /// The first run is not of the first variant, because a random order may begin with any variant.
 #[test]
 fn the_baseline_is_the_first_variant_of_the_plan() {
-    let home = Home::new("base");
+    let home = Home::new();
     for (position, variant, tps) in [
         (1, "slow", 4_900.0),
         (2, "base", 10_000.0),
@@ -72,7 +72,7 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
 
 #[test]
 fn an_experiment_is_named_by_any_of_its_runs() {
-    let home = Home::new("experiment");
+    let home = Home::new();
     home.store_experiment();
     for name in ["20261121-1001", "20261121-1004"] {
         let text = home.run(&["compare", name], 0);
@@ -103,7 +103,7 @@ fn an_experiment_is_named_by_any_of_its_runs() {
 
 #[test]
 fn comparing_an_incomplete_experiment_reads_no_documents_of_other_runs() {
-    let home = Home::new("lacking");
+    let home = Home::new();
     home.store_experiment();
     home.run(&["compare", "20261121-1001"], 0);
     // Delete a run of the experiment, and damage the document of another run. The damaged file keeps its
@@ -125,7 +125,7 @@ fn comparing_an_incomplete_experiment_reads_no_documents_of_other_runs() {
 
 #[test]
 fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
-    let home = Home::new("purpose");
+    let home = Home::new();
     for position in 1..=6_u32 {
         let protocol = ["simple", "prepared"][usize::from(position % 4 > 1)];
         home.store_run(&format!("20261121-200{position}"), 10_000.0, |run| {
@@ -150,7 +150,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
 
 #[test]
 fn repeats_are_separated_by_commas_and_a_duplicate_is_an_error() {
-    let home = Home::new("repeats");
+    let home = Home::new();
     home.store_experiment();
     let [a, b] = [
         "20261121-1001,20261121-1004,20261121-1005",
@@ -175,7 +175,7 @@ fn repeats_are_separated_by_commas_and_a_duplicate_is_an_error() {
 
 #[test]
 fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
-    let home = Home::new("unlike");
+    let home = Home::new();
     home.store_experiment();
     home.store_run("20261121-1108", 10_000.0, |run| {
         run["workload"]["scale"] = json!(20)
@@ -193,7 +193,7 @@ fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
 
 #[test]
 fn a_slower_side_has_its_own_exit_code() {
-    let home = Home::new("slower");
+    let home = Home::new();
     home.store_experiment();
     let [base, big] = [
         "20261121-1001,20261121-1004,20261121-1005",
@@ -237,7 +237,7 @@ fn a_slower_side_has_its_own_exit_code() {
 
 #[test]
 fn the_primary_figure_can_be_chosen() {
-    let home = Home::new("primary");
+    let home = Home::new();
     home.store_experiment();
     let tested_figures = |options: &[&str]| {
         let text = home.run(
@@ -267,7 +267,7 @@ fn the_primary_figure_can_be_chosen() {
 /// Runs of 9,900 to 10,100 transactions per second have a 99th percentile of about 9 ms.
 #[test]
 fn limits_apply_to_the_99th_percentile() {
-    let home = Home::new("p99-limits");
+    let home = Home::new();
     home.store_experiment();
     let [base, big] = [
         "20261121-1001,20261121-1004,20261121-1005",
@@ -300,7 +300,7 @@ fn limits_apply_to_the_99th_percentile() {
 
 #[test]
 fn markdown_and_junit_are_written() {
-    let home = Home::new("forms");
+    let home = Home::new();
     home.store_experiment();
     let text = home.run(&["compare", "20261121-1001", "--markdown"], 0);
     text.assert_starts_with(
@@ -338,7 +338,7 @@ fn markdown_and_junit_are_written() {
 /// No case in which the figures cannot decide a limit passes, whatever the limit is.
 #[test]
 fn no_undecided_limit_passes() {
-    let home = Home::new("open-gate");
+    let home = Home::new();
     let kind = "/measured/kinds/0";
     let set = |run: &mut Value, pointer: &str, value: Value| {
         *run.pointer_mut(pointer).expect("a member") = value;
@@ -430,7 +430,7 @@ fn an_unfinished_experiment_leaves_the_limits_undecided() {
 }
 
 fn check_unfinished(planned: &[&str], message: &str) {
-    let home = Home::new(&format!("unfinished-{}", planned.len()));
+    let home = Home::new();
     for position in 1..=6_u32 {
         let variant = ["base", "big"][usize::from(position % 4 > 1)];
         home.store_run(
@@ -455,7 +455,7 @@ fn check_unfinished(planned: &[&str], message: &str) {
 
 #[test]
 fn a_sweep_of_more_points_than_letters_has_its_curve_only() {
-    let home = Home::new("long-sweep");
+    let home = Home::new();
     for clients in 1..=27 {
         let id = format!("20261121-10{clients:02}");
         home.store_run(&id, 100.0 * f64::from(clients), |run| {

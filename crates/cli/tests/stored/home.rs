@@ -1,28 +1,25 @@
 //! A separate store for one test, on which it runs `prony`.
 
+use prony_assertions::TestFolder;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// A store and a folder for files of the test, removed at the end.
-pub struct Home(pub PathBuf);
+pub struct Home(pub TestFolder);
 
 impl Home {
-    /// Creates a folder with an empty store; `name` must be unique among the tests.
-    pub fn new(name: &str) -> Home {
-        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("runs")).expect("a folder");
+    pub fn new() -> Home {
+        let folder = TestFolder::create();
+        std::fs::create_dir(folder.join("runs")).expect("a folder");
         Home(folder)
     }
 
     /// Writes a file; returns its path.
     pub fn write_file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
+        self.0.write(name, text).display().to_string()
     }
 
-    /// Stores a run under its id.
     pub fn store(&self, run: &Value) {
         let id = run["id"].as_str().expect("an id");
         self.write_file(&format!("runs/{id}.json"), &run.to_string());
@@ -49,11 +46,5 @@ impl Home {
             "{arguments:?}:\n{text}\n{errors}"
         );
         text
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 #[test]
 fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
-    let home = Home::new("begun");
+    let home = Home::new();
     let line = json!({ "run": new_run() });
     home.write_file("runs/20261121-1001.jsonl", &format!("{line}\n"));
     let listed = home.run(&["runs"], 0);
@@ -32,7 +32,7 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
 /// Documents without checks: the store creates them from the journals of killed runs.
 #[test]
 fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
-    let home = Home::new("cut-off");
+    let home = Home::new();
     for (id, state) in [("20261121-1001", "partial"), ("20261121-1002", "complete")] {
         let mut run = new_run();
         run["id"] = json!(id);

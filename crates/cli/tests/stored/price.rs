@@ -45,7 +45,7 @@ fn sheet(runs: [&str; 2], as_of: &str) -> String {
 
 #[test]
 fn runs_are_compared_and_priced() {
-    let home = Home::new("priced");
+    let home = Home::new();
     let (small, big) = (
         home.store_next_run(10_000.0, 15.0),
         home.store_next_run(25_000.0, 8.0),
@@ -82,7 +82,7 @@ fn runs_are_compared_and_priced() {
 
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
-    let home = Home::new("usual");
+    let home = Home::new();
     let small = home.store_next_run(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
     assert_eq!(last.status.code(), Some(2));
@@ -120,7 +120,7 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 
 #[test]
 fn a_sheet_may_list_runs_with_commas() {
-    let home = Home::new("listed");
+    let home = Home::new();
     let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_next_run(tps, 8.0));
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
@@ -164,7 +164,7 @@ fn a_sheet_may_list_runs_with_commas() {
 
 #[test]
 fn show_names_the_file_that_was_read() {
-    let home = Home::new("read");
+    let home = Home::new();
     let id = home.store_next_run(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
@@ -185,7 +185,7 @@ fn show_names_the_file_that_was_read() {
 
 #[test]
 fn an_implausible_output_of_another_tool_has_exit_code_7() {
-    let home = Home::new("wrong");
+    let home = Home::new();
     let report = "pgbench (15.18)\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\n\
          query mode: prepared\nnumber of clients: 64\nnumber of threads: 2\nduration: 600 s\n\
          number of transactions actually processed: 6000000\nnumber of failed transactions: 0 (0.000%)\n\
@@ -210,7 +210,7 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
 
 #[test]
 fn an_invalid_run_has_no_price() {
-    let home = Home::new("invalid");
+    let home = Home::new();
     let id = home.store_next_run(10_000.0, 15.0);
     let path = home.0.join("runs").join(format!("{id}.json"));
     let text = std::fs::read_to_string(&path).expect("it is stored");
@@ -229,7 +229,7 @@ fn an_invalid_run_has_no_price() {
 
 #[test]
 fn a_report_with_prices_is_verified_with_its_sheet() {
-    let home = Home::new("drawn");
+    let home = Home::new();
     let (small, big) = (
         home.store_next_run(10_000.0, 15.0),
         home.store_next_run(25_000.0, 8.0),
@@ -294,15 +294,8 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
 
 #[test]
 fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
-    let home = Home::new("variants");
-    let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps
-        .iter()
-        .map(|tps| home.store_next_run(*tps, 8.0))
-        .collect();
-    add_to_experiment(&home, &ids);
+    let (home, ids, prices) = home_with_experiment();
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
-    let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
         let text = home.run(&all, 0);
@@ -372,8 +365,8 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 }
 
 /// A home with six runs of an experiment with two variants, and a sheet that names none of them.
-fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
-    let home = Home::new(name);
+fn home_with_experiment() -> (Home, Vec<String>, String) {
+    let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
     let ids: Vec<String> = all_tps
         .iter()
@@ -413,7 +406,7 @@ fn price_runs(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
 
 #[test]
 fn variants_without_a_configuration_are_listed_and_the_others_priced() {
-    let (home, ids, prices) = home_with_experiment("partly");
+    let (home, ids, prices) = home_with_experiment();
     let experiment = ids[0].as_str();
     // The sheet names only a run of the first variant.
     let named = home.write_file("named.toml", &sheet([experiment, "y"], "2026-11"));
@@ -428,7 +421,7 @@ fn variants_without_a_configuration_are_listed_and_the_others_priced() {
 
 #[test]
 fn repeats_named_for_two_configurations_are_priced_alone() {
-    let (home, ids, prices) = home_with_experiment("apart");
+    let (home, ids, prices) = home_with_experiment();
     let [small, big] = [("small", 0), ("big", 4)].map(|(name, run)| format!("{name}={}", ids[run]));
     let point = |name: &str, tps: f64, runs: usize| (name.to_owned(), tps, runs);
     let expected = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
@@ -463,7 +456,7 @@ fn repeats_named_for_two_configurations_are_priced_alone() {
 
 #[test]
 fn a_remark_says_that_a_run_selects_its_repeats() {
-    let (home, ids, prices) = home_with_experiment("taken");
+    let (home, ids, prices) = home_with_experiment();
     let (id, small) = (&ids[4], format!("small={}", ids[4]));
     let text = home.run(&["price", "--sheet", &prices, &small], 0);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -482,7 +475,7 @@ fn a_remark_says_that_a_run_selects_its_repeats() {
 
 #[test]
 fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
-    let (home, ids, prices) = home_with_experiment("short");
+    let (home, ids, prices) = home_with_experiment();
     let small = format!("small={}", ids[0]);
     let load = |tps: &str| {
         let text = home.run(&["price", "--sheet", &prices, "--rate", tps, &small], 0);

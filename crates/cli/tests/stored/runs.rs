@@ -6,15 +6,14 @@ use prony_assertions::TextAssertions;
 use prony_judge::RULES_VERSION;
 use serde_json::json;
 
-/// Stores a complete run.
 fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
     let mut run = complete_run(id, started_at);
     run["workload"]["name"] = json!(workload);
     home.store(&run);
 }
 
-fn home_with_runs(name: &str) -> Home {
-    let home = Home::new(name);
+fn home_with_runs() -> Home {
+    let home = Home::new();
     store_run(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
     store_run(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
     store_run(&home, "20261122-1003", "tpcc", "2026-11-22T10:03:00Z");
@@ -29,7 +28,7 @@ fn ids(listed: &str) -> Vec<&str> {
 
 #[test]
 fn filters_select_runs_that_match_all_filters() {
-    let home = home_with_runs("filtered");
+    let home = home_with_runs();
     let listed = |options: &[&str]| home.run(&[&["runs"], options].concat(), 0);
     assert_eq!(ids(&listed(&[])).len(), 3);
     assert_eq!(ids(&listed(&["--workload", "tpcb"])), ["20261121-1001"]);
@@ -47,7 +46,7 @@ fn filters_select_runs_that_match_all_filters() {
 
 #[test]
 fn labels_and_notes_are_shown_and_do_not_change_the_document() {
-    let home = home_with_runs("labelled");
+    let home = home_with_runs();
     let path = home.0.join("runs/20261121-1002.json");
     let before = std::fs::read(&path).expect("it is there");
     for wrong in ["before\u{1b}[2J vacuum", "two\nlines", "last"] {
@@ -84,7 +83,7 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
 
 #[test]
 fn diff_settings_lists_what_differs_between_two_runs() {
-    let home = home_with_runs("different");
+    let home = home_with_runs();
     let text = home.run(&["diff-settings", "20261121-1001", "20261122"], 0);
     for expected in [
         "A  20261121-1001\n",
@@ -102,7 +101,7 @@ fn diff_settings_lists_what_differs_between_two_runs() {
 
 #[test]
 fn deleting_removes_all_named_runs_or_none() {
-    let home = home_with_runs("deleted");
+    let home = home_with_runs();
     home.run(&["runs", "label", "20261121-1001", "x"], 0);
     home.run(&["runs", "delete", "20261121-1001", "20269999"], 2);
     assert_eq!(ids(&home.run(&["runs"], 0)).len(), 3);
@@ -117,7 +116,7 @@ fn deleting_removes_all_named_runs_or_none() {
 
 #[test]
 fn a_huge_rate_is_printed_in_short_form() {
-    let home = home_with_runs("digits");
+    let home = home_with_runs();
     let refused = home.prony(&[
         "run",
         "tpcb",
@@ -133,7 +132,7 @@ fn a_huge_rate_is_printed_in_short_form() {
 
 #[test]
 fn very_many_wrong_options_are_counted() {
-    let home = Home::new("many-options");
+    let home = Home::new();
     let options: Vec<String> = (0..150).map(|number| format!("x{number}=1")).collect();
     let options = options.iter().flat_map(|option| ["--option", option]);
     let arguments: Vec<&str> = ["run", "tpcb"].into_iter().chain(options).collect();
@@ -155,7 +154,7 @@ fn store_judged_run(home: &Home, id: &str, rules_version: u32) {
 
 #[test]
 fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
-    let home = Home::new("judged");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", 1);
     let path = home.0.join("runs/20261121-1001.json");
     let before = std::fs::read(&path).expect("it is there");
@@ -191,7 +190,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
 
 #[test]
 fn a_run_in_progress_is_not_judged() {
-    let home = Home::new("judge-running");
+    let home = Home::new();
     let mut run = new_run();
     run["id"] = json!("20261121-1001");
     let path = home.write_file("running.json", &run.to_string());
@@ -200,7 +199,7 @@ fn a_run_in_progress_is_not_judged() {
 
 #[test]
 fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
-    let home = Home::new("contradicting");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", RULES_VERSION);
     store_judged_run(&home, "20261121-1002", RULES_VERSION);
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -253,7 +252,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
 
 #[test]
 fn compare_never_mixes_rule_sets() {
-    let home = Home::new("mixed-rules");
+    let home = Home::new();
     store_judged_run(&home, "20261121-1001", 1);
     store_judged_run(&home, "20261121-1002", 1);
     let path = home.0.join("runs/20261121-1002.json");

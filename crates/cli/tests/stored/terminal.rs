@@ -80,7 +80,7 @@ fn assert_no_controls(home: &Home, arguments: &[&str], expected: &str) {
 
 #[test]
 fn error_messages_of_servers_send_no_control_characters() {
-    let home = Home::new("hostile-server");
+    let home = Home::new();
     let port = hostile_server(false).to_string();
     let url = format!("postgres://u@127.0.0.1:{port}/d?sslmode=prefer");
     let escaped = "\\x1b]0;owned\\x07\\x1b[2J\\u009b2J\\u202e\\u007f";
@@ -124,7 +124,7 @@ fn error_messages_of_servers_send_no_control_characters() {
 
 #[test]
 fn names_of_files_and_variants_send_no_control_characters() {
-    let home = Home::new("hostile-names");
+    let home = Home::new();
     let escaped = "\\x1b[2J";
     let file = home.0.join("a\x1b[2J\u{9b}.sql");
     std::fs::write(&file, "\\nosuch\n").expect("a script");
@@ -153,7 +153,7 @@ fn names_of_files_and_variants_send_no_control_characters() {
 
 #[test]
 fn views_of_a_document_send_no_control_characters() {
-    let home = Home::new("hostile-document");
+    let home = Home::new();
     let mut run = new_run();
     run["id"] = "20261121-100000-tpcb-0001".into();
     run["state"] = "partial".into();
@@ -204,7 +204,7 @@ fn open_terminal() -> (File, OwnedFd) {
 /// Colour codes are allowed; other control characters may come from rows of a server.
 #[test]
 fn output_of_scripts_sends_no_control_characters() {
-    let home = Home::new("hostile-script");
+    let home = Home::new();
     let script = home.0.join("hostile.lua");
     let text = "print(\"\\27[1;31mred\\27[0m \\27]0;owned\\7 \\27[2J \\155\")";
     std::fs::write(&script, text).expect("a file");
@@ -245,7 +245,7 @@ fn large_load(home: &Home) -> Command {
 
 #[test]
 fn a_large_load_is_confirmed_on_a_terminal_and_refused_without_one() {
-    let home = Home::new("large-load");
+    let home = Home::new();
     let output = large_load(&home)
         .stdin(Stdio::null())
         .output()

@@ -16,8 +16,8 @@ fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
 
 /// Twenty days; from the 13th on, the server has another version and is slower. The run of the 5th has other
 /// clients, and that of the 16th is of another workload.
-fn home_with_history(name: &str) -> Home {
-    let home = Home::new(name);
+fn home_with_history() -> Home {
+    let home = Home::new();
     for day in 1..=20 {
         let tps = if day < 13 { 1_000.0 } else { 900.0 } + f64::from(day * 7 % 5);
         store_run(&home, day, tps, |run| {
@@ -44,7 +44,7 @@ fn home_with_history(name: &str) -> Home {
 /// The runs since the change answer, not those before it.
 #[test]
 fn the_runs_since_the_last_change_answer_what_is_required() {
-    let home = home_with_history("trend-require");
+    let home = home_with_history();
     let text = home.run(&["trend", "tpcb", "--require", "throughput>950/s"], 8);
     text.assert_starts_with("FAIL: throughput 90");
     let text = home.run(&["trend", "tpcb", "--require", "throughput>850/s"], 0);
@@ -66,7 +66,7 @@ fn the_runs_since_the_last_change_answer_what_is_required() {
 
 #[test]
 fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
-    let home = home_with_history("trend");
+    let home = home_with_history();
     let text = home.run(&["trend", "tpcb"], 0);
     text.assert_contains("\ntpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n");
     text.assert_contains("20261113-1000-tpcb");
@@ -93,7 +93,7 @@ fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
 
 #[test]
 fn filters_and_another_reference_select_the_runs() {
-    let home = home_with_history("trend-filters");
+    let home = home_with_history();
     let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
     since.assert_contains(" runs): the median is 90");
     home.run(&["runs", "label", "20261102-1000", "nightly"], 0);
@@ -113,7 +113,7 @@ fn filters_and_another_reference_select_the_runs() {
 
 #[test]
 fn the_page_replaces_only_an_older_page() {
-    let home = home_with_history("trend-page");
+    let home = home_with_history();
     let path = home.0.join("trend.html");
     let file = path.to_str().expect("UTF-8");
     for _ in 0..2 {
@@ -129,7 +129,7 @@ fn the_page_replaces_only_an_older_page() {
 
 #[test]
 fn a_history_of_invalid_runs_says_where_the_reasons_are() {
-    let home = Home::new("trend-invalid");
+    let home = Home::new();
     store_run(&home, 3, 1000.0, |run| {
         run["measured"]["kinds"][0]["busy_s"] = json!(0.01);
     });

@@ -2,8 +2,8 @@
 //! the real pgbench.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, own_postgres, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, own_postgres,
+    query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
@@ -27,15 +27,9 @@ fn pgbench(bench: &TestBench, arguments: &str) -> Output {
 }
 
 /// A database with pgbench's tables.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
-    bench
-}
-
 #[test]
 fn a_run_is_reported_and_stored() {
-    let bench = loaded_bench("pgbench_kept");
+    let bench = TestBench::loaded("pgbench_kept", 1);
     let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
@@ -93,9 +87,8 @@ fn a_run_beside_other_clients_says_so() {
 /// the replaced tools; 2 is that of a wrong command line of Prony.
 #[test]
 fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
-    let bench = loaded_bench("extreme_numbers");
-    let write =
-        |name: &str, text: &str| std::fs::write(bench.home.join(name), text).expect("a file");
+    let bench = TestBench::loaded("extreme_numbers", 1);
+    let write = |name: &str, text: &str| bench.home.write(name, text);
     write(
         "many.tcl",
         "dbset db pg\nvuset vu 2147483647\nvucreate\nvurun\n",
@@ -159,7 +152,7 @@ fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
 
 #[test]
 fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
-    let bench = loaded_bench("pgbench_signal");
+    let bench = TestBench::loaded("pgbench_signal", 1);
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let (child, _) = start_run(pgbench_command(&bench, "-n -S -c 2 -T 300 -P 1"));
         wait_until(&bench.home, any_committed);
@@ -182,7 +175,7 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
 
 #[test]
 fn an_ignored_signal_stays_ignored() {
-    let bench = loaded_bench("pgbench_ignored");
+    let bench = TestBench::loaded("pgbench_ignored", 1);
     let mut command = pgbench_command(&bench, "-n -S -T 3 -P 1");
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
@@ -199,7 +192,7 @@ fn an_ignored_signal_stays_ignored() {
 
 #[test]
 fn latency_does_not_include_connecting() {
-    let bench = loaded_bench("pgbench_connect");
+    let bench = TestBench::loaded("pgbench_connect", 1);
     ok_stdout(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
     let run = last_run(&bench);
     let totals = total_figures(&run.measured);
@@ -217,12 +210,13 @@ fn latency_does_not_include_connecting() {
 
 #[test]
 fn exit_on_abort_ends_the_run_and_names_the_thread() {
-    let bench = loaded_bench("pgbench_abort");
+    let bench = TestBench::loaded("pgbench_abort", 1);
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
-    std::fs::write(bench.home.join("one.sql"), script).expect("a file");
-    let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    let stderr = stderr_text(&output);
+    bench.home.write("one.sql", script);
+    let stderr = assert_code(
+        &pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql"),
+        2,
+    );
     stderr.assert_contains("error in thread 1\n");
     stderr.assert_contains("division by zero");
     let run = last_run(&bench);
@@ -232,17 +226,15 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
 
 #[test]
 fn invalid_utf_8_is_refused() {
-    let bench = loaded_bench("pgbench_bytes");
-    std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
-    let output = pgbench(&bench, "-n -t 1 -f raw.sql");
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr_text(&output);
+    let bench = TestBench::loaded("pgbench_bytes", 1);
+    bench.home.write("raw.sql", b"select '\xe9';\n");
+    let stderr = assert_code(&pgbench(&bench, "-n -t 1 -f raw.sql"), 1);
     stderr.assert_contains("file \"raw.sql\": it is not text");
 }
 
 #[test]
 fn a_run_works_without_a_store() {
-    let bench = loaded_bench("pgbench_nowhere");
+    let bench = TestBench::loaded("pgbench_nowhere", 1);
     let output = pgbench_command(&bench, "-n -S -t 5")
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()

@@ -1,13 +1,13 @@
 //! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
 
-use crate::common::{TestBench, connect, ok_stdout, parse_run, stderr_text, total_figures};
-use crate::maria::MariaTestBench;
-use prony_assertions::TextAssertions;
+use crate::common::{
+    TestBench, assert_code, connect, ok_stdout, parse_run, stderr_text, total_figures,
+};
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_plan::PlanInput;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{ROWS_OF_CALLS, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 
 /// What an application does: it looks three times for each order, and its texts hold values that nobody else may see.
 const APPLICATION: &str = r"
@@ -36,9 +36,8 @@ protocol = 'simple'
 ";
 
 /// Writes the application's plan; returns its path.
-fn write_application(home: &Path) -> String {
-    let path = home.join("application.toml");
-    std::fs::write(&path, APPLICATION).expect("a file");
+fn write_application(home: &TestFolder) -> String {
+    let path = home.write("application.toml", APPLICATION);
     path.display().to_string()
 }
 
@@ -73,7 +72,6 @@ fn assert_captured(plan: &str) {
     assert_eq!(weight("(:id, :id_2"), inserts);
 }
 
-/// Asserts that a run of the captured plan has the captured mix.
 fn assert_driven(run: &Run, plan: &str) {
     let totals = total_figures(&run.measured);
     let errors = &run.measured.errors;
@@ -110,9 +108,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
     let bench = TestBench::on(&server, "capture");
     let out = bench.home.join("mix.toml").display().to_string();
     let capture = format!("capture --for 0s --share 100 --out {out}");
-    let missing = bench.prony(&capture);
-    assert_eq!(missing.status.code(), Some(3));
-    stderr_text(&missing).assert_contains("no extension pg_stat_statements");
+    assert_code(&bench.prony(&capture), 3).assert_contains("no extension pg_stat_statements");
     let mut control = bench.control();
     control
         .execute(
@@ -151,8 +147,8 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "capture");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "capture");
+    let mut control = connect(&bench.url);
     for sql in [
         "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, status varchar(20), note varchar(20))",
         "INSERT INTO orders (customer, status, note) SELECT seq % 100 + 1, 'secret open', 'secret' FROM seq_1_to_2000",
@@ -173,9 +169,8 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
 
 #[test]
 fn mariadb_without_performance_schema_is_told_what_is_missing() {
-    let bench = MariaTestBench::new("capture_off");
+    let bench = TestBench::maria("capture_off");
     let out = bench.home.join("mix.toml").display().to_string();
     let refused = bench.prony(&format!("capture --for 0s --out {out}"));
-    assert_eq!(refused.status.code(), Some(3));
-    stderr_text(&refused).assert_contains("performance_schema is off");
+    assert_code(&refused, 3).assert_contains("performance_schema is off");
 }

@@ -7,7 +7,7 @@ use crate::controls::account;
 use crate::lost_commits::{
     disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
 };
-use crate::maria::MariaTestBench;
+use prony_assertions::TestFolder;
 use prony_server::Control;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
@@ -125,7 +125,7 @@ enum Replacement {
 /// The run of a failover from a MariaDB to its replica.
 fn fail_over_mariadb(replacement: Replacement) -> Run {
     let (primary, replica) = (with_binary_log(1), with_binary_log(2));
-    let bench = MariaTestBench::on(&primary, "failover");
+    let bench = TestBench::on_maria(&primary, "failover");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let (mut on_primary, mut on_replica) = (connect(&primary.url()), connect(&replica.url()));
     let password = primary.password().reveal();
@@ -224,7 +224,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let [killed, stopped, last] = &cluster.nodes[..] else {
         panic!("three nodes");
     };
-    let bench = MariaTestBench::on(killed, "drill");
+    let bench = TestBench::on_maria(killed, "drill");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let password = killed.password().reveal();
     let run_on = |nodes: &[&MariaDb], workload: &str, disturb: &dyn Fn()| {
@@ -400,8 +400,7 @@ fn patroni_fails_over_by_itself() {
         .map(|port| format!("127.0.0.1:{port}"))
         .collect();
     let password = cluster.password().to_owned();
-    let home = std::env::temp_dir().join(format!("prony-patroni-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let bench = TestBench {
         url: format!(
             "postgres://postgres:{password}@{}/postgres?target_session_attrs=read-write",

@@ -6,6 +6,7 @@ use crate::common::{
     prony_command, send_signal, start_run, total_figures,
 };
 use crate::relay::Relay;
+use prony_assertions::TestFolder;
 use prony_store::{Figures, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::path::PathBuf;
@@ -22,9 +23,7 @@ struct TestServer {
     /// URL of the connections that the test opens itself.
     admin_url: String,
     workload: String,
-    /// Counts the rows of the table.
     row_count_sql: &'static str,
-    /// Counts the sessions of other clients.
     session_count_sql: &'static str,
 }
 
@@ -135,12 +134,6 @@ impl TestServer {
     }
 }
 
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
-}
-
 /// The figures of the warm-up and of the window.
 fn warmup_and_window(run: &Run) -> impl Iterator<Item = &Figures> {
     run.warmup.iter().chain([&run.measured])
@@ -222,7 +215,7 @@ fn reported_commits_match_rows_on_postgres() {
         url: bench.url.clone(),
         password: bench.password.clone(),
         port: server.port(),
-        home: bench.home.clone(),
+        home: bench.home.to_path_buf(),
         admin_url: bench.socket_url.clone(),
         workload: "tpcb".to_owned(),
         row_count_sql: "select count(*) from pgbench_history",
@@ -240,10 +233,9 @@ fn reported_commits_match_rows_on_postgres() {
     server_under_test.check_cut_off();
 
     // Writes outside a transaction block commit at once, long before Prony's transaction ends.
-    let script = bench.home.join("no-block.sql");
     let text = "INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (1, 1, 1, 1);\n\
                 SELECT pg_sleep(0.05);\n";
-    std::fs::write(&script, text).expect("a file");
+    let script = bench.home.write("no-block.sql", text);
     server_under_test.workload = format!("script -f {} --protocol prepared", script.display());
     server_under_test.check_cut_connections();
     server_under_test.check_cut_off();
@@ -254,15 +246,14 @@ fn reported_commits_match_rows_on_mariadb() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     connect(&server.url()).run("create database account");
     let (password, port) = (server.password().reveal().to_owned(), server.port());
-    let home = std::env::temp_dir().join(format!("prony-my-account-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let url = format!("mysql://prony:{password}@127.0.0.1:{port}/account");
     let server_under_test = TestServer {
         admin_url: url.clone(),
         url,
         password,
         port,
-        home,
+        home: home.to_path_buf(),
         workload: "oltp_insert".to_owned(),
         row_count_sql: "select count(*) from sbtest1",
         session_count_sql: "select count(*) from information_schema.processlist \

@@ -1,11 +1,11 @@
 //! Fixtures of the tests: a separate database and store for each test, and the program started on
 //! them.
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
-use prony_test_servers::{TestControl, restore_signals, shared_postgres};
+use prony_test_servers::{MariaDb, TestControl, restore_signals, shared_mariadb, shared_postgres};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -13,39 +13,64 @@ use std::time::{Duration, Instant};
 /// The timeout of every wait in a test; long enough for a loaded machine.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A database and a store for one test. The store is removed at the end.
+/// A database and a store for one test.
 pub struct TestBench {
     /// URL over TCP that contains the password, the hardest case for hiding it.
     pub url: String,
     /// The store, and a folder for files of the test.
-    pub home: PathBuf,
-    /// The password of the URL; must not appear in any output or file.
+    pub home: TestFolder,
+    /// The password of the URL, which must not appear in any output or file; empty if the server requires none.
     pub password: String,
     /// URL of the unix socket, which requires no password.
     pub socket_url: String,
 }
 
 impl TestBench {
-    /// Creates a database of this name on the shared server.
+    /// Creates a database of this name on the shared PostgreSQL.
     pub fn new(name: &str) -> TestBench {
         TestBench::on(shared_postgres(), name)
     }
 
-    /// Creates a database of this name on a server.
+    /// Creates a database of this name on the shared PostgreSQL, with the tables of tpcb.
+    pub fn loaded(name: &str, scale: u32) -> TestBench {
+        let bench = TestBench::new(name);
+        ok_stdout(&bench.prony(&format!("load tpcb --scale {scale}")));
+        bench
+    }
+
     pub fn on(server: &EmbeddedPostgres, name: &str) -> TestBench {
         restore_signals();
-        let mut control = connect(&server.url());
-        let sql = format!("CREATE DATABASE {name}");
-        control.run(sql);
-        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
-        let password = server.password().reveal().to_owned();
-        let port = server.port();
+        connect(&server.url()).run(format!("CREATE DATABASE {name}"));
+        let (port, password) = (server.port(), server.password().reveal());
+        let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}");
+        let mut bench = TestBench::at(url);
+        bench.password = password.to_owned();
+        bench.socket_url = server.url_for(name);
+        bench
+    }
+
+    /// Creates a database of this name on the shared MariaDB.
+    pub fn maria(name: &str) -> TestBench {
+        TestBench::on_maria(shared_mariadb(), name)
+    }
+
+    pub fn on_maria(server: &MariaDb, name: &str) -> TestBench {
+        connect(&server.url()).run(format!("create database {name}"));
+        let (port, password) = (server.port(), server.password().reveal());
+        let url = format!("mysql://prony:{password}@127.0.0.1:{port}/{name}");
+        let mut bench = TestBench::at(url);
+        bench.password = password.to_owned();
+        bench.socket_url = server.url_for("root", name);
+        bench
+    }
+
+    /// An existing database whose URL has no password.
+    pub fn at(url: String) -> TestBench {
         TestBench {
-            url: format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}"),
-            home,
-            password,
-            socket_url: server.url_for(name),
+            socket_url: url.clone(),
+            password: String::new(),
+            url,
+            home: TestFolder::create(),
         }
     }
 
@@ -61,13 +86,18 @@ impl TestBench {
 
     /// Runs the program to its end, on this database.
     pub fn prony(&self, arguments: &str) -> Output {
-        let output = self.command(arguments).args(["--url", &self.url]).output();
-        self.assert_no_password(output.expect("it starts"))
+        self.prony_with(arguments, &["--url", &self.url])
     }
 
     /// Runs the program to its end, without a server.
     pub fn prony_without_server(&self, arguments: &str) -> Output {
-        self.assert_no_password(self.command(arguments).output().expect("it starts"))
+        self.prony_with(arguments, &[])
+    }
+
+    /// Runs the program to its end, with additional arguments.
+    pub fn prony_with(&self, arguments: &str, additional: &[&str]) -> Output {
+        let output = self.command(arguments).args(additional).output();
+        self.assert_no_password(output.expect("it starts"))
     }
 
     /// Runs the program to its end, on this database; returns the Run document.
@@ -94,16 +124,11 @@ impl TestBench {
         child
     }
 
-    /// Asserts that the password is in no output and in no file of the store.
     pub fn assert_no_password(&self, output: Output) -> Output {
-        assert_hidden(&self.password, &output, &self.home);
+        if !self.password.is_empty() {
+            assert_hidden(&self.password, &output, &self.home);
+        }
         output
-    }
-}
-
-impl Drop for TestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 
@@ -125,26 +150,26 @@ pub fn prony_command(arguments: &str, home: &Path) -> Command {
     command
 }
 
-/// Opens a separate connection for the test.
 pub fn connect(url: &str) -> Control {
     let environment = Environment::without_home("postgres");
     let target = resolve(url, &environment).expect("its URL");
     Control::connect(&target).expect("it runs")
 }
 
-/// Queries an integer.
 pub fn query_number(control: &mut Control, sql: &str) -> u64 {
     let value = control.query_value(sql).expect(sql);
     value.expect("not null").parse().expect("a number")
 }
 
+/// Starts a command whose output is kept.
+pub fn spawn_piped(mut command: Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
 /// Starts a run and waits for two lines on stderr, the second of which reports progress; returns these lines.
-pub fn start_run(mut command: Command) -> (Child, String) {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+pub fn start_run(command: Command) -> (Child, String) {
+    let mut child = spawn_piped(command);
     let mut lines = Vec::new();
     let stderr = child.stderr.as_mut().expect("piped");
     let mut byte = [0];
@@ -177,7 +202,6 @@ pub fn wait_until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
     }
 }
 
-/// Asserts that a password is in no output and in no file below a folder.
 pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     for text in [&output.stdout, &output.stderr] {
         let text = String::from_utf8_lossy(text);
@@ -191,7 +215,6 @@ pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     }
 }
 
-/// Returns all files below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -243,7 +266,14 @@ pub fn parse_run(output: &Output) -> Run {
     serde_json::from_str(&ok_stdout(output)).expect("a document")
 }
 
-/// Returns the stderr of a command.
+/// Asserts the exit code of a command; returns its stderr.
+#[track_caller]
+pub fn assert_code(output: &Output, code: i32) -> String {
+    let stderr = stderr_text(output);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
+}
+
 pub fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -255,12 +285,10 @@ pub fn send_signal(child: &Child, signal: &str) {
     assert!(sent.expect("kill").success());
 }
 
-/// Returns the figures of all kinds of transactions together.
 pub fn total_figures(figures: &Figures) -> &KindFigures {
     figures.all_kinds().expect("the run has figures")
 }
 
-/// Returns the last stored run.
 pub fn last_run(bench: &TestBench) -> Run {
     parse_run(&bench.prony_without_server("show last --json"))
 }
@@ -272,8 +300,7 @@ pub fn io_engines(bench: &TestBench) -> Vec<&'static str> {
     if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];
     }
-    let stderr = stderr_text(&probe);
-    assert_eq!(probe.status.code(), Some(2), "{stderr}");
+    let stderr = assert_code(&probe, 2);
     stderr.assert_contains("--io ring: ");
     eprintln!("only epoll is tested: {stderr}");
     vec!["epoll"]

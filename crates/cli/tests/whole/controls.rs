@@ -6,7 +6,6 @@ use crate::common::{
     query_number, start_run, wait_until,
 };
 use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
-use crate::maria::MariaTestBench;
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedPostgres, process, server_user};
 use prony_store::{LedgerAccount, Run};
@@ -38,7 +37,7 @@ pub fn account(run: &Run) -> &LedgerAccount {
 #[test]
 fn a_crash_of_mariadb_loses_commits_only_if_they_are_not_durable() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "crash");
+    let bench = TestBench::on_maria(&server, "crash");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let crash = |flush: u32| {
         connect(&server.url()).run(format!(
@@ -47,7 +46,7 @@ fn a_crash_of_mariadb_loses_commits_only_if_they_are_not_durable() {
         let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 8s \
                          --expect-outage --ledger --json";
         let mut command = bench.command(arguments);
-        command.args(["--url", bench.url()]);
+        command.args(["--url", &bench.url]);
         disturbed(command, &bench.home, server.password().reveal(), || {
             server.kill();
             server.restart().expect("it starts again");
@@ -147,7 +146,7 @@ fn a_full_disk_of_the_server_loses_nothing() {
 fn half_open_connections_leave_an_account_that_adds_up() {
     let (postgres, maria) = (
         TestBench::new("half_open_ledger"),
-        MariaTestBench::new("half_open_ledger"),
+        TestBench::maria("half_open_ledger"),
     );
     ok_stdout(&postgres.prony("load tpcb --scale 4"));
     ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=1000"));
@@ -164,7 +163,7 @@ fn half_open_connections_leave_an_account_that_adds_up() {
             shared_mariadb().port(),
             &maria.home,
             maria_password.reveal(),
-            maria.url(),
+            &maria.url,
             "oltp_write_only -o table_size=1000",
         ),
     ];
@@ -213,7 +212,7 @@ fn cut_network(home: &Path, port: u16, url: &str, workload: &str, options: &str)
 
 #[test]
 fn a_network_that_is_cut_keeps_no_client_waiting_beyond_its_time_out() {
-    let (postgres, maria) = (TestBench::new("cut_off"), MariaTestBench::new("cut_off"));
+    let (postgres, maria) = (TestBench::new("cut_off"), TestBench::maria("cut_off"));
     ok_stdout(&postgres.prony("load tpcb --scale 4"));
     ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=50000"));
     // The server keeps the transactions that are cut off, and their locks: these meet none.
@@ -228,7 +227,7 @@ fn a_network_that_is_cut_keeps_no_client_waiting_beyond_its_time_out() {
             options,
         )
     };
-    let on_maria = |options| cut_network(&maria.home, maria_port, maria.url(), workload, options);
+    let on_maria = |options| cut_network(&maria.home, maria_port, &maria.url, workload, options);
     // A request that was received before the cut has nothing left that could time out but probes of the connection; the
     // time-out of a write does not limit the wait for a reply.
     let probed = "tcp_user_timeout=1000&keepalives_idle=1&keepalives_interval=1&keepalives_count=1";

@@ -13,7 +13,6 @@ const UNFIT_MACHINE: i32 = 7;
 /// Exit codes of `prony find` if the machine of the test is too busy for its rates.
 const ANSWERS_OF_FIND: [i32; 3] = [7, 8, 9];
 
-/// Returns the root of the repository.
 pub fn repository_root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the repository")
@@ -35,7 +34,6 @@ fn parse_arguments(line: &str) -> Vec<String> {
     arguments.collect()
 }
 
-/// Sets the value of an option, replacing an existing one.
 fn set_option(arguments: &mut Vec<String>, option: &str, value: &str) {
     match arguments.iter().position(|argument| argument == option) {
         Some(index) => arguments[index + 1] = value.to_owned(),
@@ -122,7 +120,6 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
     arguments
 }
 
-/// Overrides parts of a plan for the test.
 fn shorten_plan(arguments: &mut Vec<String>, plan: &str, url: &str) {
     if plan.contains("\nembedded = true") {
         set_option(arguments, "--scale", "1");
@@ -176,7 +173,6 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
     }
 }
 
-/// The commands in the blocks of a page that are marked to be run.
 fn marked_commands(page: &Path) -> Vec<String> {
     let blocks = code_blocks(&read_text(page));
     let marked = blocks.iter().filter(|block| block.is_run);

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use crate::controls::rounds;
 use crate::lost_commits::start_standby;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::observe::is_replica;
 use prony_store::{EventKind, Run, Severity};
 use prony_test_servers::TestControl;
@@ -108,7 +108,7 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
 
 /// The result of `prony demo failover`.
 fn failover_demo(mode: &str) -> (Option<i32>, Run) {
-    let home = std::env::temp_dir().join(format!("prony-demo{mode}-{}", std::process::id()));
+    let home = TestFolder::create();
     let arguments = format!("demo failover {mode} --duration 16s --no-store --json");
     let output = prony_command(&arguments, &home).output();
     let output = output.expect("it starts");
@@ -161,8 +161,7 @@ fn the_demo_of_a_failover_loses_commits_only_if_none_waits_for_the_standby() {
 
 #[test]
 fn the_account_of_commits_survives_the_client() {
-    let bench = TestBench::new("ledger_killed");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded("ledger_killed", 4);
     (0..rounds()).for_each(|_| kill_a_client(&bench));
 }
 
@@ -203,8 +202,7 @@ fn kill_a_client(bench: &TestBench) {
 
 #[test]
 fn sigusr1_is_a_mark_and_ends_nothing() {
-    let bench = TestBench::new("drill_signal");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("drill_signal", 1);
     let mut command = bench.command("run tpcb --clients 1 --duration 3s --warmup 0s");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);

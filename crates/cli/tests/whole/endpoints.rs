@@ -5,7 +5,7 @@ use crate::common::{
     prony_command, query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use crate::lost_commits::start_standby;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EndpointFigures, Run, Spread};
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -308,11 +308,10 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     text.assert_contains("no transaction of tpcb is known to only read");
 
     // The user says which of their own transactions read.
-    let plan = bench.home.join("own.toml");
     let own = "[workload]\nname = \"sql\"\n\
         [[workload.transactions]]\nname = \"pay\"\nsql = \"UPDATE pgbench_branches SET bbalance = 1\"\n\
         [[workload.transactions]]\nname = \"look\"\nreads = true\nsql = \"SELECT count(*) FROM pgbench_tellers\"\n";
-    std::fs::write(&plan, own).expect("a plan");
+    let plan = bench.home.write("own.toml", own);
     let own = parse_run(&run(&format!(
         "{} --transactions 100 --json",
         plan.display()
@@ -347,7 +346,7 @@ fn a_list_of_mysql_hosts_is_spread_as_one_of_postgresql() {
         MariaDb::start(options).expect("a server")
     };
     let servers = [start(), start()];
-    let home = std::env::temp_dir().join(format!("prony-mysql-spread-{}", std::process::id()));
+    let home = TestFolder::create();
     let prony = |arguments: &str, hosts: &str| {
         let url = format!("mysql://ann:sesame@{hosts}/spread");
         let mut command = prony_command(arguments, &home);
@@ -372,5 +371,4 @@ fn a_list_of_mysql_hosts_is_spread_as_one_of_postgresql() {
         let observed = run.endpoints.iter().filter(|at| is_observed(at)).count();
         assert_eq!(observed, if spread == "first" { 0 } else { 2 });
     }
-    let _ = std::fs::remove_dir_all(&home);
 }

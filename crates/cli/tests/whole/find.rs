@@ -116,12 +116,10 @@ fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
         stderr_text(&output).contains("find varies the rate itself"),
         "{output:?}"
     );
-    let plan = bench.home.join("swept.toml");
-    std::fs::write(
-        &plan,
+    let plan = bench.home.write(
+        "swept.toml",
         "[workload]\nname = \"select-only\"\n[sweep]\nclients = [1, 2]\n",
-    )
-    .expect("a file");
+    );
     let output = bench.prony(&format!("find {} --p99 20ms", plan.display()));
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(
@@ -132,8 +130,7 @@ fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
 
 #[test]
 fn the_clients_of_a_closed_loop_are_searched() {
-    let bench = TestBench::new("find_clients");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("find_clients", 1);
     let output = bench.prony(
         "find select-only --over clients --p99 60s --step 1s --warmup 0s --max-steps 3 --no-observe --json",
     );

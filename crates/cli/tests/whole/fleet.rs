@@ -1,12 +1,12 @@
 //! Runs that several agents drive together, each a process of this machine.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, stderr_text,
-    total_figures,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, query_number,
+    send_signal, spawn_piped, stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{MachinePart, Run, RunState, Severity};
-use prony_test_servers::TestControl;
+use prony_test_servers::{KillOnDrop, TestControl};
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub fn execute(bench: &TestBench, mut command: Command) -> Output {
 fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
     let arguments = format!("{arguments} --json");
     let output = execute(bench, command(bench, name, agents, &arguments));
-    serde_json::from_str(&ok_stdout(&output)).expect("a document")
+    parse_run(&output)
 }
 
 /// The processes that were started with this agent's environment.
@@ -137,8 +137,7 @@ fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
 /// The histogram, the seconds and the machines have the same transactions.
 #[test]
 fn what_several_machines_measured_adds_up() {
-    let bench = TestBench::new("fleet_sums");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_sums", 1);
     let arguments = "run select-only --clients 4 --threads 4 --duration 3s --warmup 1s";
     let run = run_with(&bench, "sums", 2, arguments);
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
@@ -174,11 +173,8 @@ pub fn long_run(bench: &TestBench, name: &str) -> Child {
 
 fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
     let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
-    let mut command = command(bench, name, 2, &arguments);
-    command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let command = command(bench, name, 2, &arguments);
+    let child = spawn_piped(command);
     crate::common::wait_until(&bench.home, any_committed);
     child
 }
@@ -192,8 +188,7 @@ pub fn kill(pids: &[u32], signal: &str) {
 
 #[test]
 fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
-    let bench = TestBench::new("fleet_lost");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_lost", 1);
     let in_window = "--warmup 0s --duration 5m";
     for (signal, times, reason) in [
         ("-KILL", in_window, "its command was ended by signal 9"),
@@ -234,8 +229,7 @@ fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
 
 #[test]
 fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
-    let bench = TestBench::new("fleet_ctrl_c");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_ctrl_c", 1);
     let child = long_run(&bench, "interrupted");
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
@@ -254,8 +248,7 @@ fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
 
 #[test]
 fn what_is_no_agent_of_this_build_is_refused() {
-    let bench = TestBench::new("fleet_refused");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_refused", 1);
     for (agent, code, expected) in [
         (
             "echo hello;",
@@ -272,8 +265,7 @@ fn what_is_no_agent_of_this_build_is_refused() {
         let mut command = bench.command("run select-only --clients 2 --duration 1s");
         command.args(["--url", &bench.url, "--agent", agent]);
         let output = execute(&bench, command);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let stderr = assert_code(&output, code);
         stderr.assert_contains(expected);
     }
     for (arguments, expected) in [
@@ -296,17 +288,14 @@ fn what_is_no_agent_of_this_build_is_refused() {
             command.args(["--agent", &agent("refused", number)]);
         }
         let output = execute(&bench, command);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let stderr = assert_code(&output, 2);
         stderr.assert_contains(expected);
     }
     let mut twice = bench.command("run select-only --clients 2 --threads 2");
     twice.args([
         "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
     ]);
-    let output = execute(&bench, twice);
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("an agent is named twice");
+    assert_code(&execute(&bench, twice), 2).assert_contains("an agent is named twice");
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
 
@@ -325,7 +314,6 @@ pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) ->
     command
 }
 
-/// Server processes of this database.
 fn backends(database: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -338,8 +326,7 @@ fn backends(database: &str) -> usize {
 
 #[test]
 fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
-    let bench = TestBench::new("fleet_connecting");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_connecting", 1);
     let mut command = bench.command("run tpcb --clients 16 --threads 2 --duration 5m");
     // Each connection takes a second, after the log-in.
     let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
@@ -358,9 +345,7 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
     }
     kill(&processes("connecting", 2), "-KILL");
     let output = child.expect("it starts").wait_with_output();
-    let output = bench.assert_no_password(output.expect("it ends"));
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    let stderr = assert_code(&bench.assert_no_password(output.expect("it ends")), 3);
     stderr
         .assert_contains("agent 2 (")
         .assert_contains("was lost before the load: its command was ended by signal 9");
@@ -371,8 +356,7 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
 /// The load has hardly begun, or has not, when the agent is killed.
 #[test]
 fn an_agent_that_ends_at_any_time_ends_the_run() {
-    let bench = TestBench::new("fleet_early");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_early", 1);
     for time in ["0.05", "0.2", "0.5", "1", "2"] {
         let lost = format!("timeout -s KILL {time}");
         let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
@@ -390,8 +374,7 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
 /// A time namespace is a machine with another clock.
 #[test]
 fn the_offset_of_another_clock_is_measured() {
-    let bench = TestBench::new("fleet_clock");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_clock", 1);
     let unshare = "unshare --time --monotonic 100";
     let works = Command::new("sh")
         .args(["-c", &format!("{unshare} true")])
@@ -402,7 +385,7 @@ fn the_offset_of_another_clock_is_measured() {
     }
     let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
     let command = command_with_path(&bench, &[unshare, "env"], arguments);
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     let parts = parts(&run);
     for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
@@ -417,17 +400,10 @@ fn the_offset_of_another_clock_is_measured() {
     assert_eq!(seconds.count(), 2);
 }
 
-/// An ssh server of this user on loopback, and a configuration of its clients; ended when it is dropped.
+/// An ssh server of this user on loopback, and a configuration of its clients.
 struct SshServer {
-    process: Child,
+    process: KillOnDrop,
     config: std::path::PathBuf,
-}
-
-impl Drop for SshServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl SshServer {
@@ -478,14 +454,14 @@ impl SshServer {
             .arg(server_config)
             .spawn();
         let mut server = SshServer {
-            process: process.ok()?,
+            process: KillOnDrop(process.ok()?),
             config,
         };
         for _ in 0..100 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return Some(server);
             }
-            if server.process.try_wait().ok()?.is_some() {
+            if server.process.0.try_wait().ok()?.is_some() {
                 return None;
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -505,7 +481,7 @@ fn agents_are_reached_by_ssh() {
     let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
     let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
@@ -534,15 +510,12 @@ fn agents_are_reached_by_ssh() {
     let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
     ok_stdout(&execute(&bench, again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
-    let output = execute(&bench, unknown);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("elsewhere.invalid");
+    assert_code(&execute(&bench, unknown), 3).assert_contains("elsewhere.invalid");
 }
 
 #[test]
 fn statements_and_hosts_of_several_machines_add_up() {
-    let bench = TestBench::new("fleet_hosts");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_hosts", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --statement-latency --json \
                      --spread round-robin";
     let mut command = bench.command(arguments);
@@ -554,7 +527,7 @@ fn statements_and_hosts_of_several_machines_add_up() {
     for number in [1, 2] {
         command.args(["--agent", &agent("hosts", number)]);
     }
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.endpoints.len(), 2);
     let connections = run
@@ -596,9 +569,7 @@ fn the_machines_of_a_fleet_are_examined() {
     for row in rows {
         row.assert_contains("±").assert_contains("µs");
     }
-    let without = bench.prony("fleet check");
-    assert_eq!(without.status.code(), Some(2));
-    stderr_text(&without).assert_contains("no machine is named");
+    assert_code(&bench.prony("fleet check"), 2).assert_contains("no machine is named");
 }
 
 fn last_run_is_missing(bench: &TestBench) -> bool {
@@ -608,8 +579,7 @@ fn last_run_is_missing(bench: &TestBench) -> bool {
 /// A folder is another machine for the program: it is not in the PATH there.
 #[test]
 fn the_program_is_installed_where_it_is_missing() {
-    let bench = TestBench::new("fleet_install");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_install", 1);
     let folder = bench.home.join("vm1");
     std::fs::create_dir(&folder).expect("a folder");
     let agent = format!("env -C {} FLEET_OF_TEST=install1", folder.display());
@@ -628,7 +598,7 @@ fn the_program_is_installed_where_it_is_missing() {
         (Some(&*agent), "agent 1 (env -C"),
     ] {
         let output = run(variable);
-        let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
+        let run = parse_run(&output);
         assert_eq!(parts(&run)[0].committed, 10);
         stderr_text(&output)
             .assert_contains(expected)
@@ -640,14 +610,12 @@ fn the_program_is_installed_where_it_is_missing() {
     let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
     command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
     let output = execute(&bench, command);
-    assert_eq!(output.status.code(), Some(3));
-    stderr_text(&output).assert_contains("it is a machine of architecture s390x");
+    assert_code(&output, 3).assert_contains("it is a machine of architecture s390x");
 }
 
 #[test]
 fn half_of_the_machines_prove_what_the_client_can_do() {
-    let bench = TestBench::new("fleet_proof");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_proof", 1);
     let proof = "run select-only --clients 4 --threads 2 --duration 1s --prove-client --warmup 0s";
     let output = execute(&bench, command(&bench, "proof", 2, proof));
     let stderr = stderr_text(&output);
@@ -660,21 +628,18 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
         assert_eq!(output.status.code(), Some(7), "{stderr}");
     }
     let single = execute(&bench, command(&bench, "proof", 1, proof));
-    assert_eq!(single.status.code(), Some(2));
-    stderr_text(&single).assert_contains("--prove-client needs several machines");
+    assert_code(&single, 2).assert_contains("--prove-client needs several machines");
     let paced = execute(
         &bench,
         command(&bench, "proof", 2, &format!("{proof} --rate 50")),
     );
-    assert_eq!(paced.status.code(), Some(2));
-    stderr_text(&paced).assert_contains("--prove-client needs a load without a rate");
+    assert_code(&paced, 2).assert_contains("--prove-client needs a load without a rate");
 }
 
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.
 #[test]
 fn a_ledger_accounts_for_the_commits_of_all_agents() {
-    let bench = TestBench::new("fleet_ledger");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_ledger", 1);
     let arguments = "run tpcb --ledger --clients 4 --threads 2 --transactions 30";
     let run = run_with(&bench, "ledger", 2, arguments);
     let ledger = run.ledger.expect("an account");
@@ -712,13 +677,11 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
 /// share its choice of scripts.
 #[test]
 fn agents_run_own_scripts_without_their_files() {
-    let bench = TestBench::new("fleet_scripts");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_scripts", 1);
     let mut control = bench.control();
     control.run("create table marks (client int, machine text default inet_client_port()::text)");
-    let script = bench.home.join("insert.sql");
     let text = "\\set x random(1, 9)\ninsert into marks values (:x);\n";
-    std::fs::write(&script, text).expect("a file");
+    bench.home.write("insert.sql", text);
     std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
     for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
         let arguments = format!(
@@ -749,8 +712,7 @@ fn agents_run_own_scripts_without_their_files() {
 /// A lock keeps the clients of all machines from committing for two seconds.
 #[test]
 fn a_time_without_commits_is_measured_over_all_machines() {
-    let bench = TestBench::new("fleet_gap");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_gap", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
     let child = command(&bench, "gap", 2, arguments)
         .stdout(std::process::Stdio::null())

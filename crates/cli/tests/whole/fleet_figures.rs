@@ -1,6 +1,8 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
-use crate::common::{TestBench, any_committed, ok_stdout, own_postgres, total_figures, wait_until};
+use crate::common::{
+    TestBench, any_committed, ok_stdout, own_postgres, parse_run, total_figures, wait_until,
+};
 use crate::fleet::{agent, command, execute, processes};
 use crate::relay::Relay;
 use prony_store::{Run, RunState};
@@ -25,7 +27,7 @@ fn complete_run(bench: &TestBench, agents: usize, url: &str, arguments: &str) ->
     for number in 1..=agents {
         command.args(["--agent", &agent("figures", number)]);
     }
-    let run: Run = serde_json::from_str(&ok_stdout(&execute(bench, command))).expect("a document");
+    let run = parse_run(&execute(bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }
@@ -59,8 +61,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
 /// Two machines send what one would, each statement at its time; even gaps stay even.
 #[test]
 fn a_rate_of_several_machines_arrives_as_that_of_one() {
-    let bench = TestBench::new("fleet_rate");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_rate", 1);
     for arrival in ["poisson", "even"] {
         let mut tries = Vec::new();
         // The machine may be too busy to start on time.
@@ -100,8 +101,7 @@ fn cpu_of_threads(pid: u32) -> [u64; 2] {
 
 #[test]
 fn an_agent_spends_little_of_its_time_on_its_rows() {
-    let bench = TestBench::new("fleet_cpu");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_cpu", 1);
     let arguments = "run select-only --clients 8 --threads 1 --warmup 0s --duration 10s";
     let child = command(&bench, "cpu", 1, arguments)
         .stdout(Stdio::null())
@@ -135,7 +135,6 @@ struct Capture {
     thread: JoinHandle<HashMap<u16, Exchange>>,
 }
 
-/// The statements on one connection.
 #[derive(Default)]
 struct Exchange {
     sent_ns: Option<u64>,

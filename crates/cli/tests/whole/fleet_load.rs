@@ -1,6 +1,6 @@
 //! Loads whose rows several machines send, and what agents of a killed coordinator kept.
 
-use crate::common::{TestBench, ok_stdout, query_number, send_signal, stderr_text};
+use crate::common::{TestBench, assert_code, ok_stdout, query_number, send_signal};
 use crate::fleet::{agent, assert_all_end, command, command_with_path, execute, long_run};
 use prony_assertions::TextAssertions;
 use std::time::Duration;
@@ -46,9 +46,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
     let lost = "timeout -s KILL 1";
     let arguments = "load tpcc --scale 40 --jobs 2 --yes";
     let command = command_with_path(&bench, &[&agent("load_lost", 1), lost], arguments);
-    let output = execute(&bench, command);
-    assert_eq!(output.status.code(), Some(6), "{}", stderr_text(&output));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&execute(&bench, command), 6);
     stderr.assert_contains("agent 2 (timeout -s KILL 1) was lost");
     stderr.assert_contains("incomplete tables");
     assert_all_end("load_lost", 1, Duration::from_secs(20));
@@ -98,8 +96,7 @@ fn a_load_after_a_killed_one_has_each_row_once() {
 /// The coordinator is killed: what the agents measured is on their disks, and is fetched once.
 #[test]
 fn what_agents_of_a_killed_coordinator_measured_is_collected() {
-    let bench = TestBench::new("fleet_collect");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("fleet_collect", 1);
     let mut child = long_run(&bench, "kept");
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");

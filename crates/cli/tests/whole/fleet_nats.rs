@@ -1,10 +1,12 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, stderr_text, total_figures, wait_until,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
+    total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
+use prony_test_servers::KillOnDrop;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -12,9 +14,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A NATS server of this user, ended when it is dropped.
+/// A NATS server of this user.
 pub struct NatsServer {
-    process: Child,
+    process: KillOnDrop,
     config: PathBuf,
     pub port: u16,
 }
@@ -40,8 +42,8 @@ impl NatsServer {
     }
 
     fn kill(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.process.0.kill();
+        let _ = self.process.0.wait();
     }
 
     fn restart(&mut self) {
@@ -54,13 +56,7 @@ impl NatsServer {
     }
 }
 
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn spawn_server(config: &Path, port: u16) -> Option<Child> {
+fn spawn_server(config: &Path, port: u16) -> Option<KillOnDrop> {
     let program = std::env::var("PRONY_TEST_NATS").unwrap_or("/usr/sbin/nats-server".to_owned());
     let mut command = Command::new(program);
     command.arg("-c").arg(config).stderr(Stdio::null());
@@ -70,7 +66,7 @@ fn spawn_server(config: &Path, port: u16) -> Option<Child> {
     };
     for _ in 0..300 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Some(process);
+            return Some(KillOnDrop(process));
         }
         assert!(process.try_wait().expect("its state").is_none(), "it ended");
         std::thread::sleep(Duration::from_millis(100));
@@ -78,28 +74,19 @@ fn spawn_server(config: &Path, port: u16) -> Option<Child> {
     panic!("the NATS server did not listen");
 }
 
-/// Agents that wait; ended when they are dropped.
-pub struct Agents(pub Vec<Child>);
-
-impl Agents {
-    fn start(bench: &TestBench, addresses: &[&str], variables: &[(&str, &str)]) -> Agents {
-        let start = |address: &&str| {
-            let mut command = bench.command("agent --nats");
-            command.arg(address).env("PGPASSWORD", &bench.password);
-            command.envs(variables.iter().copied());
-            command.stderr(Stdio::null()).spawn().expect("it starts")
-        };
-        Agents(addresses.iter().map(start).collect())
-    }
-}
-
-impl Drop for Agents {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// Agents that wait.
+fn start_agents(
+    bench: &TestBench,
+    addresses: &[&str],
+    variables: &[(&str, &str)],
+) -> Vec<KillOnDrop> {
+    let start = |address: &&str| {
+        let mut command = bench.command("agent --nats");
+        command.arg(address).env("PGPASSWORD", &bench.password);
+        command.envs(variables.iter().copied());
+        KillOnDrop(command.stderr(Stdio::null()).spawn().expect("it starts"))
+    };
+    addresses.iter().map(start).collect()
 }
 
 /// The program with these agents, and the server's password in its environment.
@@ -120,7 +107,7 @@ pub fn execute(bench: &TestBench, mut command: Command) -> Output {
 }
 
 pub fn complete_run(output: &Output) -> Run {
-    let run: Run = serde_json::from_str(&ok_stdout(output)).expect("a document");
+    let run = parse_run(output);
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }
@@ -161,7 +148,7 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let heard = overhear(&server);
     let names = [server.agent("vm1"), server.agent("vm2")];
-    let _agents = Agents::start(&bench, &[&names[0], &names[1]], &[]);
+    let _agents = start_agents(&bench, &[&names[0], &names[1]], &[]);
     for _ in 0..2 {
         let output = execute(&bench, command(&bench, &names, SHORT_RUN));
         assert_eq!(committed(&complete_run(&output)), [40, 40]);
@@ -179,13 +166,11 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let mut with_password = bench.command(SHORT_RUN);
     with_password.args(["--url", &bench.url, "--agent", &names[0]]);
     let output = execute(&bench, with_password);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("the server's password is not sent over NATS");
+    assert_code(&output, 2).assert_contains("the server's password is not sent over NATS");
 
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
     let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("its address must end with the agent's name");
+    assert_code(&output, 2).assert_contains("its address must end with the agent's name");
 }
 
 #[test]
@@ -196,7 +181,7 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
     };
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let names = [server.agent("vm1"), server.agent("vm2")];
-    let mut agents = Agents::start(&bench, &[&names[0], &names[1]], &[]);
+    let mut agents = start_agents(&bench, &[&names[0], &names[1]], &[]);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
     let lost = |child: Child| {
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
@@ -223,9 +208,8 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
     });
     // A second coordinator must wait for its turn.
     let output = execute(&bench, command(&bench, &names[..1], SHORT_RUN));
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("is busy: it serves another coordinator");
-    agents.0[1].kill().expect("it runs");
+    assert_code(&output, 3).assert_contains("is busy: it serves another coordinator");
+    agents[1].0.kill().expect("it runs");
     lost(child.expect("it starts")).assert_contains("agent 2 (");
 }
 
@@ -242,7 +226,7 @@ fn two_agents_of_one_name_are_refused() {
     };
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let name = server.agent("vm1");
-    let _agents = Agents::start(&bench, &[&name, &name], &[]);
+    let _agents = start_agents(&bench, &[&name, &name], &[]);
     // Both must be there when the call comes.
     std::thread::sleep(Duration::from_secs(2));
     let output = execute(&bench, command(&bench, &[name], SHORT_RUN));
@@ -259,8 +243,7 @@ fn users_keys_and_tls_of_nats() {
     let bench = TestBench::new("fleet_nats_login");
     let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a key");
     let file = |name: &str, text: &str| {
-        let path = bench.home.join(name);
-        std::fs::write(&path, text).expect("a file");
+        let path = bench.home.write(name, text);
         path.display().to_string()
     };
     let certificate = file("cert.pem", &certified.cert.pem());
@@ -276,7 +259,7 @@ fn users_keys_and_tls_of_nats() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let name = server.agent("vm1").replace("nats://", "tls://");
     let by_key = [("NATS_CA", &*certificate), ("NATS_NKEY", &*seed)];
-    let _agents = Agents::start(&bench, &[&name], &by_key);
+    let _agents = start_agents(&bench, &[&name], &by_key);
     let with = |variables: &[(&str, &str)]| {
         let mut command = command(&bench, std::slice::from_ref(&name), SHORT_RUN);
         command.env("NATS_CA", &certificate);
@@ -290,9 +273,7 @@ fn users_keys_and_tls_of_nats() {
     assert_eq!(total_figures(&run.measured).committed, 80);
     assert!(!stderr_text(&output).contains("asks for no log-in"));
     for wrong in [&[][..], &[("NATS_USER", "a"), ("NATS_PASSWORD", "falsch")]] {
-        let output = with(wrong);
-        assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-        stderr_text(&output)
+        assert_code(&with(wrong), 3)
             .assert_contains("could not be reached")
             .assert_lacks("falsch");
     }

@@ -1,10 +1,13 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
-use crate::common::{TestBench, any_committed, last_run, ok_stdout, stderr_text, wait_until};
-use crate::fleet_nats::{Agents, NatsServer, SHORT_RUN, command, complete_run, execute};
+use crate::common::{
+    TestBench, any_committed, assert_code, last_run, ok_stdout, stderr_text, wait_until,
+};
+use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run, execute};
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
+use prony_test_servers::KillOnDrop;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +15,7 @@ use std::time::{Duration, Instant};
 const AHEAD_S: i64 = 100;
 
 /// An agent at this address, started by a command such as `unshare`, with the server's password in its environment.
-fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> Agents {
+fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> KillOnDrop {
     let agent = bench.command("agent --nats");
     let mut words = wrapper.split_whitespace();
     let mut command = Command::new(words.next().expect("a command"));
@@ -29,7 +32,7 @@ fn agent_behind(bench: &TestBench, wrapper: &str, address: &str) -> Agents {
             None => command.env_remove(name),
         };
     }
-    Agents(vec![command.spawn().expect("it starts")])
+    KillOnDrop(command.spawn().expect("it starts"))
 }
 
 fn succeeds(line: &str) -> bool {
@@ -203,8 +206,9 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
 #[test]
 fn a_machine_that_two_commands_reach_is_refused() {
     let bench = TestBench::new("fleet_same");
-    let file = bench.home.join("boot_id");
-    std::fs::write(&file, "11111111-2222-3333-4444-555555555555\n").expect("a file");
+    let file = bench
+        .home
+        .write("boot_id", "11111111-2222-3333-4444-555555555555\n");
     let mount = format!(
         "mount --bind {} /proc/sys/kernel/random/boot_id",
         file.display()
@@ -221,9 +225,7 @@ fn a_machine_that_two_commands_reach_is_refused() {
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    let output = crate::fleet::execute(&bench, command);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
-    stderr_text(&output)
+    assert_code(&crate::fleet::execute(&bench, command), 2)
         .assert_contains("agent 2 (")
         .assert_contains("is on the same machine as agent 1 (");
     crate::fleet::assert_all_end("same", 2, Duration::from_secs(5));

@@ -1,8 +1,8 @@
 //! The replaced tools with agents: their output, and what they leave, is that of one machine.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, query_number, stderr_text, stored_runs,
-    wait_until,
+    TestBench, any_committed, assert_code, last_run, ok_stdout, query_number, stderr_text,
+    stored_runs, wait_until,
 };
 use crate::fleet::{agent, assert_all_end, kill, processes, rows};
 use crate::hammerdb::{HammerdbCli, parse_result};
@@ -86,10 +86,9 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         assert!(count == 0 || parts.iter().sum::<u64>() == 120, "{parts:?}");
     }
     // Scripts of files at a rate, with progress: each agent has its part.
-    let script = bench.home.join("own.sql");
     let text =
         "\\set aid random(1, 100000)\nselect abalance from pgbench_accounts where aid = :aid;\n";
-    std::fs::write(&script, text).expect("a file");
+    let script = bench.home.write("own.sql", text);
     let arguments = format!(
         "-n -c 4 -j 2 -T 3 -R 200 -P 1 -f {}@3 -b select-only@1",
         script.display()
@@ -115,8 +114,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let bench = TestBench::new("tools_refused");
     ok_stdout(&output(&bench, pgbench(&bench, 0, "-i -q")));
     let script = |name: &str, text: &str| {
-        let file = bench.home.join(name);
-        std::fs::write(&file, text).expect("a file");
+        let file = bench.home.write(name, text);
         file.display().to_string()
     };
     let shell = script("shell.sql", "\\setshell x echo 1\nselect :x;\n");
@@ -142,17 +140,14 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let mut missing = pgbench(&bench, 1, "-n -t 1");
     missing.env("PRONY_AGENTS", "no_such_command_of_prony");
     let missing = output(&bench, missing);
-    assert_eq!(missing.status.code(), Some(1));
-    stderr_text(&missing).assert_contains("its command ended with exit code 127");
+    assert_code(&missing, 1).assert_contains("its command ended with exit code 127");
     assert!(stored_runs(&bench.home).is_empty());
 
     // What a client prints, it prints at the agent; the user sees it here.
     let broken = script("broken.sql", "select 1 / 0;\n");
     let texts = [0, 2].map(|count| {
         let arguments = format!("-n -c 2 -j 2 -t 5 -f {broken}");
-        let aborted = output(&bench, pgbench(&bench, count, &arguments));
-        assert_eq!(aborted.status.code(), Some(2));
-        let stderr = stderr_text(&aborted);
+        let stderr = assert_code(&output(&bench, pgbench(&bench, count, &arguments)), 2);
         let mut lines: Vec<String> = stderr.lines().map(str::to_owned).collect();
         lines.sort();
         lines
@@ -166,8 +161,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     wait_until(&bench.home, any_committed);
     kill(&processes(&name_of(&bench), 2), "-KILL");
     let lost = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(lost.status.code(), Some(1), "{}", stderr_text(&lost));
-    stderr_text(&lost).assert_contains("was lost: ");
+    assert_code(&lost, 1).assert_contains("was lost: ");
     assert!(!String::from_utf8_lossy(&lost.stdout).contains("tps ="));
     assert_eq!(last_run(&bench).state, RunState::Partial);
     assert_all_end(&name_of(&bench), 2, Duration::from_secs(10));
@@ -218,8 +212,7 @@ fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
         missing.stderr.assert_lacks("panicked");
         let text = missing.failed_stdout(1);
         text.assert_contains("FATAL: ").assert_contains("sbtest1");
-        let script = bench.home.join("own.lua");
-        std::fs::write(&script, "function event() end\n").expect("a file");
+        let script = bench.home.write("own.lua", "function event() end\n");
         let refused = run(
             2,
             &format!("{} --threads=2 --events=1 run", script.display()),

@@ -2,8 +2,8 @@
 //! can set on a running process.
 
 use crate::common::{
-    TestBench, any_committed, files_below, last_run, ok_stdout, send_signal, start_run,
-    stderr_text, wait_until,
+    TestBench, any_committed, assert_code, files_below, last_run, ok_stdout, send_signal,
+    start_run, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
@@ -31,8 +31,7 @@ fn limit_file_sizes(child: &Child, bytes: u64) {
 
 #[test]
 fn a_full_disk_is_reported_during_the_run() {
-    let bench = TestBench::new("full_disk");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("full_disk", 1);
     let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--url", &bench.url]);
     let (mut child, _) = start_run(command);
@@ -58,8 +57,7 @@ fn a_full_disk_is_reported_during_the_run() {
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     // The exit code is that of the interrupt; a message reports that the run is not stored completely.
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
-    let messages = stderr_text(&output);
+    let messages = assert_code(&output, 130);
     messages.assert_contains("its journal has ");
     messages.assert_lacks("all there is");
     let stdout = String::from_utf8_lossy(&output.stdout);

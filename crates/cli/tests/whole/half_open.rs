@@ -2,11 +2,11 @@
 //! the wait: every command ends, and reports what it leaves on the server.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, connect, last_run, ok_stdout, parse_run, prony_command, query_number,
-    send_signal, stderr_text, wait_until,
+    TestBench, WAIT_TIMEOUT, assert_code, connect, last_run, ok_stdout, parse_run, prony_command,
+    query_number, send_signal, spawn_piped, stderr_text, wait_until,
 };
 use crate::relay::Relay;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::RunState;
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{Read, Write};
@@ -86,13 +86,12 @@ impl Drop for RunningCommand {
 fn start_command(bench: &TestBench, arguments: &str, url: &str) -> RunningCommand {
     let mut command = bench.command(arguments);
     command.args(["--url", url]).stdin(Stdio::null());
-    spawn_piped(command)
+    start_piped(command)
 }
 
 /// Starts a command with its output captured.
-fn spawn_piped(mut command: Command) -> RunningCommand {
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    RunningCommand(Some(command.spawn().expect("it starts")))
+fn start_piped(command: Command) -> RunningCommand {
+    RunningCommand(Some(spawn_piped(command)))
 }
 
 /// Waits for the end of a command; asserts that its output contains no password.
@@ -107,9 +106,7 @@ fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
         let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
         relay.wait_until_sent(BYTES_BEFORE_FREEZE);
         relay.freeze();
-        let output = wait_without_password(&bench, child);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(6), "{stderr}");
+        let stderr = assert_code(&wait_without_password(&bench, child), 6);
         stderr.assert_contains("the server stopped answering");
         stderr.assert_contains("timeout expired");
         stderr.assert_contains("left behind: ");
@@ -133,9 +130,7 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
             } else {
                 relay.freeze_open_connections()
             }
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(6), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 6);
             stderr.assert_contains(message);
             stderr.assert_contains("left behind: ");
         }
@@ -177,9 +172,7 @@ fn the_first_signal_ends_a_load_over_a_frozen_connection() {
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             relay.freeze();
             child.signal(name);
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(code), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), code);
             stderr.assert_contains("the load was stopped");
             stderr.assert_contains("left behind: ");
             if name == "-INT" {
@@ -197,9 +190,7 @@ fn commands_end_if_the_login_is_never_answered() {
         let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
         let children = arguments.map(|arguments| start_command(&bench, arguments, &url));
         for child in children {
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(3), "{stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 3);
             stderr.assert_contains("timeout expired");
         }
     }
@@ -229,8 +220,7 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
         &bench,
         start_command(&bench, "check tpcb --io-timeout 1s", &url),
     );
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    let stderr = assert_code(&output, 3);
     stderr.assert_contains("the server stopped answering");
     stderr.assert_contains("timeout expired");
 }
@@ -254,9 +244,7 @@ fn the_first_signal_ends_a_wait_for_a_login() {
                 std::thread::sleep(Duration::from_millis(20));
             }
             child.signal("-INT");
-            let output = wait_without_password(&bench, child);
-            let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(130), "{arguments}: {stderr}");
+            let stderr = assert_code(&wait_without_password(&bench, child), 130);
             stderr.assert_contains("interrupted");
         }
     }
@@ -316,9 +304,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     for (mut child, message) in children {
         assert!(child.is_running(), "the command ended early");
         child.signal("-INT");
-        let output = wait_without_password(&bench, child);
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        let stderr = assert_code(&wait_without_password(&bench, child), 130);
         stderr.assert_contains("interrupted");
         stderr.assert_contains(message);
     }
@@ -331,8 +317,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
 
 #[test]
 fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
-    let bench = TestBench::new("dead_end");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("dead_end", 1);
     let [(relay, url, _), _] = start_relays(&bench, "dead_end");
     // Long enough for the freeze to happen during the run, even on a slow machine.
     let arguments = "run tpcb --clients 2 --duration 20s --warmup 0s --grace 2s";
@@ -356,8 +341,7 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
 
 #[test]
 fn a_closed_terminal_ends_a_run_as_sigterm_does() {
-    let bench = TestBench::new("hung_up");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("hung_up", 1);
     // A closing terminal sends SIGHUP more than once; systemd also sends SIGTERM, before or after it.
     for (signals, code, name) in [
         (["-HUP", "-HUP"], 129, "SIGHUP"),
@@ -368,7 +352,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         let arguments =
             "run script --file sleep.sql --clients 2 --duration 5m --warmup 0s --grace 2s";
         let mut command = bench.command(arguments);
-        std::fs::write(bench.home.join("sleep.sql"), SLEEP_SCRIPT).expect("a script");
+        bench.home.write("sleep.sql", SLEEP_SCRIPT);
         command.current_dir(&bench.home).args(["--url", &bench.url]);
         let (child, _) = crate::common::start_run(command);
         let mut child = RunningCommand(Some(child));
@@ -413,13 +397,12 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
 
 #[test]
 fn a_run_ends_if_its_throw_away_server_dies() {
-    let home = std::env::temp_dir().join(format!("prony-died-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
+    let home = TestFolder::create();
     let command = prony_command(
         "run tpcb --embedded --clients 2 --duration 10m --warmup 0s",
         &home,
     );
-    let mut child = spawn_piped(command);
+    let mut child = start_piped(command);
     wait_until(&home, crate::common::any_committed);
     let server = find_postmaster(child.child().id());
     let sent = Command::new("kill")
@@ -434,7 +417,6 @@ fn a_run_ends_if_its_throw_away_server_dies() {
     let run = parse_run(&output);
     let reason = run.ended_because.expect("a reason");
     assert_eq!(reason, "the throw-away server has ended");
-    std::fs::remove_dir_all(&home).expect("it is ours");
 }
 
 /// The postmaster that process `parent` started.

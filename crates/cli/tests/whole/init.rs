@@ -1,7 +1,6 @@
 //! `prony init` on real servers: each goal's plan, and the commands that it names.
 
-use crate::common::{TestBench, stderr_text};
-use crate::maria::MariaTestBench;
+use crate::common::{TestBench, assert_code, stderr_text};
 use prony_assertions::TextAssertions;
 use std::path::Path;
 use std::process::Output;
@@ -62,9 +61,7 @@ fn try_goals(home: &Path, product: &str, prony: impl Fn(&str, bool) -> Output) {
             assert!(!output.stdout.is_empty(), "{goal}: {command}");
         }
         // What is there is never replaced.
-        let again = prony(&init, true);
-        assert_eq!(again.status.code(), Some(2));
-        stderr_text(&again).assert_contains("the file exists, and is not replaced");
+        assert_code(&prony(&init, true), 2).assert_contains("the file exists, and is not replaced");
         assert_eq!(std::fs::read_to_string(&path).expect("the plan"), plan);
     }
     let sheet = std::fs::read_to_string(home.join("prices.toml")).expect("a price sheet");
@@ -98,7 +95,7 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
 
 #[test]
 fn each_goal_has_a_plan_that_runs_on_mariadb() {
-    let bench = MariaTestBench::new("init_goals");
+    let bench = TestBench::maria("init_goals");
     let path = bench.home.join("empty.toml");
     let gate = bench.prony(&format!("init --goal gate --out {}", path.display()));
     assert!(gate.status.success(), "{}", stderr_text(&gate));
@@ -108,7 +105,7 @@ fn each_goal_has_a_plan_that_runs_on_mariadb() {
     let load = bench.prony("load ycsb --scale 1");
     assert!(load.status.success(), "{}", stderr_text(&load));
     try_goals(&bench.home, "MariaDB", |arguments, needs_server| {
-        let url = ["--url", bench.url()];
+        let url = ["--url", &bench.url];
         bench.prony_with(arguments, if needs_server { &url } else { &[] })
     });
 }

@@ -1,6 +1,9 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, query_number, send_signal, spawn_piped,
+    stderr_text,
+};
 use prony_assertions::TextAssertions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -111,9 +114,7 @@ fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
             .control()
             .execute(constraint_sql)
             .expect("a constraint");
-        let output = initialize(&bench, "-I g", jobs);
-        assert_eq!(output.status.code(), Some(1));
-        let messages = stderr_text(&output);
+        let messages = assert_code(&initialize(&bench, "-I g", jobs), 1);
         messages.assert_contains("\nERROR:  new row for relation");
         messages.assert_ends_with("\npgbench: error: PQendcopy failed\n");
     }
@@ -125,11 +126,7 @@ fn a_signal_cancels_the_load_and_leaves_no_connection() {
     let sessions_sql = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = 'init_stopped' AND application_name = 'pgbench'";
     for (jobs, name, code) in [("1", "-INT", 130), ("3", "-INT", 130), ("1", "-TERM", 143)] {
-        let mut child = initialize_command(&bench, "-s 500", jobs)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn_piped(initialize_command(&bench, "-s 500", jobs));
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
         while !line.contains("tuples (0%)") {
@@ -178,8 +175,7 @@ fn a_required_password_is_prompted_for() {
         writeln!(stdin, "{typed_password}").expect("it reads");
         drop(stdin);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        let messages = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(code), "{messages}");
+        let messages = assert_code(&output, code);
         messages.assert_starts_with("Password: ");
         let is_missing = messages.contains("fe_sendauth: no password supplied");
         assert_eq!(is_missing, typed_password.is_empty(), "{messages}");

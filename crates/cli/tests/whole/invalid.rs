@@ -4,7 +4,6 @@ use crate::common::{
     TestBench, any_committed, assert_severity, ok_stdout, own_postgres, parse_run, start_run,
     stderr_text, wait_until,
 };
-use crate::maria;
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
@@ -16,12 +15,6 @@ use std::time::Duration;
 const STALL_SECONDS: usize = 3;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    bench
-}
-
 fn expects_outage(run: &Run) -> bool {
     run.plan.pointer("/run/expect_outage") == Some(&true.into())
 }
@@ -44,7 +37,7 @@ fn wait_for_run(bench: &TestBench, child: Child, code: i32) -> Run {
 
 #[test]
 fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
-    let bench = loaded_bench("locked");
+    let bench = TestBench::loaded("locked", 2);
     let start = |options: &str| {
         let arguments = format!(
             "run tpcb --clients 4 --duration 20s --warmup 0s --json --no-observe {options}"
@@ -93,7 +86,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
-    let bench = loaded_bench("cut");
+    let bench = TestBench::loaded("cut", 2);
     let relay = Relay::to_port(prony_test_servers::shared_postgres().port());
     let port = format!(":{}/", prony_test_servers::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
@@ -120,35 +113,25 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
-    let bench = loaded_bench("replaced");
-    let valid_run = bench.run("run select-only --clients 2 --duration 1s");
-    assert_severity(&valid_run, "tables-replaced", None);
-    let arguments = "run select-only --clients 2 --rate 20 --duration 20s --warmup 0s --json";
-    let child = bench.start_long_run(arguments, any_committed);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    let run = wait_for_run(&bench, child, 7);
-    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.assert_contains("pgbench_accounts, ");
-    line.assert_contains("(replaced by others");
-}
-
-#[test]
-fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
-    let bench = maria::MariaTestBench::new("replaced");
-    let load_arguments = "load oltp_point_select --scale 1 -o table_size=2000";
-    let run_arguments = "run oltp_point_select --clients 2 --duration 1s --json";
-    ok_stdout(&bench.prony(load_arguments));
-    let valid_run = parse_run(&bench.prony(run_arguments));
-    assert_severity(&valid_run, "tables-replaced", None);
-    let mut command =
-        bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
-    command.args(["--url", bench.url()]);
-    let (child, _) = start_run(command);
-    wait_until(&bench.home, any_committed);
-    ok_stdout(&bench.prony(load_arguments));
-    let output = child.wait_with_output().expect("it ends");
-    let run = parse_run(&output);
-    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
+    let small = "load oltp_point_select --scale 1 -o table_size=2000";
+    for (bench, load, workload) in [
+        (
+            TestBench::new("replaced"),
+            "load tpcb --scale 2",
+            "select-only",
+        ),
+        (TestBench::maria("replaced"), small, "oltp_point_select"),
+    ] {
+        ok_stdout(&bench.prony(load));
+        let valid_run = bench.run(&format!("run {workload} --clients 2 --duration 1s"));
+        assert_severity(&valid_run, "tables-replaced", None);
+        let arguments =
+            format!("run {workload} --clients 2 --rate 20 --duration 20s --warmup 0s --json");
+        let child = bench.start_long_run(&arguments, any_committed);
+        ok_stdout(&bench.prony(load));
+        let run = wait_for_run(&bench, child, 7);
+        assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
+        let text = ok_stdout(&bench.prony_without_server("show last --full"));
+        text.assert_contains("(replaced by others");
+    }
 }

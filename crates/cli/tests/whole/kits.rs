@@ -3,7 +3,6 @@
 use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
-use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -64,8 +63,7 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
 
 #[test]
 fn durability_is_varied_on_purpose_and_answered() {
-    let bench = TestBench::new("kit_durability");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("kit_durability", 1);
     ok_stdout(&run_kit(&bench, "durability", shared_postgres().port(), ""));
     let Some(text) = compared(&bench) else {
         return;
@@ -94,7 +92,7 @@ fn a_ledger_is_varied_on_purpose_and_answered() {
 
 #[test]
 fn tls_is_varied_by_the_url_alone() {
-    let (_, certificate, key) = create_certificates("Authority of the kits");
+    let [_, certificate, key] = create_certificates("Authority of the kits");
     let options = EmbeddedOptions {
         files: vec![
             ("server.crt".into(), certificate.into_bytes()),
@@ -120,8 +118,7 @@ fn tls_is_varied_by_the_url_alone() {
 
 #[test]
 fn replication_waits_as_each_variant_says() {
-    let bench = TestBench::new("kit_replication");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("kit_replication", 1);
     // Without a standby no commit waits, but each session has its value.
     ok_stdout(&run_kit(
         &bench,
@@ -183,8 +180,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
         .replace("timeout 82", "timeout 3")
         .replace("pause = \"10s\"", "pause = \"1s\"");
     assert_ne!(short, text);
-    let plan = bench.home.join("backup.toml");
-    std::fs::write(&plan, short).expect("a file");
+    let plan = bench.home.write("backup.toml", short);
     let run = |url: &str, password: &str, options: &str| {
         let mut command = bench.command(&format!("run {} {options} --url", plan.display()));
         let path = std::env::var("PATH").unwrap_or_default();
@@ -230,7 +226,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
 #[test]
 fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "kit_schema");
+    let bench = TestBench::on_maria(&server, "kit_schema");
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     let kit = repository_root().join("plans/kits/performance-schema.toml");
     let text = std::fs::read_to_string(kit).expect("a file");
@@ -248,10 +244,9 @@ fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
         .lines()
         .find(|line| line.starts_with("restart = "));
     let plan_text = plan_text.replace(restart.expect("a command"), &between);
-    let plan = bench.home.join("schema.toml");
-    std::fs::write(&plan, plan_text).expect("a file");
+    let plan = bench.home.write("schema.toml", plan_text);
     let mut command = bench.command(&format!("run {} {SHORT}", plan.display()));
-    command.args(["--url", bench.url()]);
+    command.args(["--url", &bench.url]);
     let mut child = command.spawn().expect("it starts");
     // What the command would do over ssh.
     while child.try_wait().expect("its state").is_none() {
@@ -279,15 +274,15 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
         return;
     };
     let (alone, node) = (
-        MariaTestBench::on(shared_mariadb(), "kit_galera"),
-        MariaTestBench::on(&cluster.nodes[0], "kit_galera_node"),
+        TestBench::on_maria(shared_mariadb(), "kit_galera"),
+        TestBench::on_maria(&cluster.nodes[0], "kit_galera_node"),
     );
     for bench in [&alone, &node] {
         ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=1000"));
     }
     let kit = repository_root().join("plans/kits/galera.toml");
     let kit = format!("run {} {SHORT}", kit.display());
-    let urls = ["--url", alone.url(), "--versus", node.url()];
+    let urls = ["--url", &alone.url, "--versus", &node.url];
     ok_stdout(&alone.prony_with(&kit, &urls));
     let runs = stored_runs(&alone.home);
     assert_eq!(runs.len(), 4);
@@ -311,7 +306,7 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
         .map(|node| format!("127.0.0.1:{}", node.port()));
     let hosts = hosts.collect::<Vec<_>>().join(",");
     let first = format!("127.0.0.1:{}", cluster.nodes[0].port());
-    let all = node.url().replace(&first, &hosts);
+    let all = node.url.replace(&first, &hosts);
     let arguments = "run oltp_read_write --clients 6 --transactions 50 --spread round-robin \
                      --setting innodb_flush_log_at_trx_commit=2 --json";
     let output = node.prony_with(arguments, &["--url", &all]);

@@ -1,7 +1,7 @@
 //! A ledger finds the losses of something between client and server that lies: it acknowledges what it drops, repeats it,
 //! or executes it in another order.
 
-use crate::common::{TestBench, ok_stdout, parse_run};
+use crate::common::{TestBench, parse_run};
 use crate::controls::rounds;
 use prony_store::LedgerAccount;
 use prony_test_servers::shared_postgres;
@@ -145,7 +145,6 @@ fn to_client(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// The account of a run behind a liar.
 fn account(bench: &TestBench, lie: Lie) -> LedgerAccount {
     let port = start_liar(shared_postgres().port(), lie);
     let password = &bench.password;
@@ -165,8 +164,7 @@ fn account(bench: &TestBench, lie: Lie) -> LedgerAccount {
 
 #[test]
 fn a_ledger_finds_what_a_proxy_drops_doubles_or_reorders() {
-    let bench = TestBench::new("liar_proxy");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded("liar_proxy", 4);
     (0..rounds()).for_each(|_| find_all_lies(&bench));
 }
 

@@ -1,16 +1,14 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, start_run, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
+    start_run, stderr_text, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -71,14 +69,12 @@ fn the_main_commands_work_in_sequence() {
 
 #[test]
 fn a_signal_ends_a_run_with_its_partial_result() {
-    let bench = TestBench::new("signals");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("signals", 1);
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
         // One of its transactions and the drop would wait for each other.
         let beside = bench.prony("clean tpcb");
-        assert_eq!(beside.status.code(), Some(6));
-        stderr_text(&beside).assert_contains("a run may be using the tables: ");
+        assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
         send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
@@ -94,14 +90,11 @@ fn a_signal_ends_a_run_with_its_partial_result() {
 /// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.
 #[test]
 fn refused_and_invalid_runs_have_their_own_exit_codes() {
-    let bench = TestBench::new("read_only");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let mistyped = bench.home.join("mistyped.sql");
-    fs::write(
-        &mistyped,
+    let bench = TestBench::loaded("read_only", 1);
+    let mistyped = bench.home.write(
+        "mistyped.sql",
         "select 1;\nselect balance from pgbench_acounts;\n",
-    )
-    .expect("a script");
+    );
     let script = format!(
         "run script -b select-only -f {} --duration 1m --warmup 0s",
         mistyped.display()
@@ -152,8 +145,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
 
 #[test]
 fn a_killed_run_keeps_its_measurements() {
-    let bench = TestBench::new("killed");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("killed", 1);
     let mut child = bench.long_run();
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");
@@ -177,16 +169,10 @@ fn a_killed_run_keeps_its_measurements() {
 
 #[test]
 fn a_closed_pipe_is_not_an_error() {
-    let bench = TestBench::new("pipes");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("pipes", 1);
     ok_stdout(&bench.prony("run select-only --transactions 10"));
     for arguments in ["show last --full", "show last --json", "--help"] {
-        let mut child = bench
-            .command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn_piped(bench.command(arguments));
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -206,8 +192,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     first_lines.assert_starts_with("Started ");
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&output, 130);
     let message = "left behind: nothing (the throw-away server is removed)";
     stderr.assert_contains(message).assert_lacks("tables with");
     assert_eq!(stderr.matches("left behind").count(), 1, "{stderr}");
@@ -235,12 +220,8 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
             .expect("sets permissions");
     }
     let mut command = bench.command("run tpcb --embedded --duration 1s");
-    let command = command.env("PRONY_PG_BINDIR", &programs);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    command.env("PRONY_PG_BINDIR", &programs);
+    let child = spawn_piped(command);
     let started = Instant::now();
     while !start_marker.exists() {
         assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");
@@ -248,8 +229,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     }
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let stderr = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let stderr = assert_code(&output, 130);
     stderr.assert_contains("interrupted while preparing");
 }
 
@@ -284,8 +264,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
 fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const CAP_IPC_LOCK: libc::c_ulong = 14;
     const LOCKED_BYTES: u64 = 256 * 1024;
-    let bench = TestBench::new("locked_memory");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("locked_memory", 1);
     let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);

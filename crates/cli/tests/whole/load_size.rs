@@ -1,7 +1,6 @@
 //! What a load says before it begins: its size, its time, and the room for it.
 
 use crate::common::{TestBench, stderr_text};
-use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 
 /// More data than any machine of a test has room for: 31 PB of accounts.
@@ -43,7 +42,7 @@ fn a_load_says_its_size_and_is_refused_if_it_cannot_fit() {
 
 #[test]
 fn the_room_for_mariadbs_tables_is_that_of_its_data_directory() {
-    let bench = MariaTestBench::new("load_size");
+    let bench = TestBench::maria("load_size");
     let message = refused(&bench.prony("load tpcc --scale 100000"));
     message.assert_contains("the data does not fit: ");
     message.assert_contains(" are free in /");

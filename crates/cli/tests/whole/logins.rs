@@ -43,9 +43,9 @@ struct TlsServer {
 
 impl TlsServer {
     fn start() -> TlsServer {
-        let (ca, certificate, key) = create_certificates("Authority of the tests");
-        let (same_name_ca, _, _) = create_certificates("Authority of the tests");
-        let (other_ca, _, _) = create_certificates("Another authority");
+        let [ca, certificate, key] = create_certificates("Authority of the tests");
+        let [same_name_ca, ..] = create_certificates("Authority of the tests");
+        let [other_ca, ..] = create_certificates("Another authority");
         let options = EmbeddedOptions {
             shared_buffers_mib: 16,
             hba_lines: HBA_LINES.map(str::to_owned).to_vec(),
@@ -64,8 +64,7 @@ impl TlsServer {
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().run(grant);
         let file = |name: &str, text: String| {
-            let path = bench.home.join(name);
-            std::fs::write(&path, text).expect("a file");
+            let path = bench.home.write(name, text);
             path
         };
         TlsServer {
@@ -95,7 +94,7 @@ impl TlsServer {
 
 /// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
 /// certificate and its key, all in PEM.
-pub fn create_certificates(name: &str) -> (String, String, String) {
+pub fn create_certificates(name: &str) -> [String; 3] {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -104,7 +103,7 @@ pub fn create_certificates(name: &str) -> (String, String, String) {
     let key = KeyPair::generate().expect("a key");
     let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
     let certificate = params.signed_by(&key, &issuer).expect("signs");
-    (issuer.pem(), certificate.pem(), key.serialize_pem())
+    [issuer.pem(), certificate.pem(), key.serialize_pem()]
 }
 
 /// One test for all logins, so that only one server is started.

@@ -5,7 +5,6 @@ use crate::common::{
     parse_run, query_number, start_run, wait_until,
 };
 use crate::controls::rounds;
-use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
@@ -15,7 +14,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The finding about lost commits.
 fn finding(run: &Run) -> Option<&Check> {
     run.check("lost-commits")
 }
@@ -88,7 +86,7 @@ fn assert_balanced(run: &Run, readings: usize) {
 #[test]
 fn what_healthy_runs_add_equals_what_they_committed() {
     let postgres = TestBench::new("balance");
-    let maria = MariaTestBench::new("balance");
+    let maria = TestBench::maria("balance");
     const RUN: &str = "--clients 4 --warmup 200ms --duration 500ms --grace 30s";
     let common = [
         (
@@ -170,8 +168,7 @@ pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl Fn
 
 #[test]
 fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() {
-    let bench = TestBench::new("liar");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded("liar", 4);
     let mut control = bench.control();
     let run_with = |sql: &str| {
         let sql = sql.to_owned();
@@ -305,7 +302,7 @@ SELECT 1 / :zero::int;
 
 #[test]
 fn a_ledger_accounts_for_each_commit() {
-    let (postgres, maria) = (TestBench::new("ledger"), MariaTestBench::new("ledger"));
+    let (postgres, maria) = (TestBench::new("ledger"), TestBench::maria("ledger"));
     ok_stdout(&postgres.prony("load tpcb --scale 4"));
     ok_stdout(&postgres.prony("load tpcc --scale 1"));
     for load in [
@@ -315,13 +312,11 @@ fn a_ledger_accounts_for_each_commit() {
         ok_stdout(&postgres.prony(load));
         ok_stdout(&maria.prony(load));
     }
-    let own = postgres.home.join("own.toml");
-    fs::write(&own, OWN_SQL).expect("a file");
-    for control in [&mut postgres.control(), &mut connect(maria.url())] {
+    let own = postgres.home.write("own.toml", OWN_SQL);
+    for control in [&mut postgres.control(), &mut connect(&maria.url)] {
         control.run("create table own_notes (n bigint)");
     }
-    let of_postgres = postgres.home.join("postgres.toml");
-    fs::write(&of_postgres, OWN_SQL_POSTGRES).expect("a file");
+    let of_postgres = postgres.home.write("postgres.toml", OWN_SQL_POSTGRES);
     let of_postgres = of_postgres.display().to_string();
     const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
     let on_postgres = [

@@ -1,8 +1,8 @@
 //! `prony sysbench` with Lua scripts.
 
-use crate::common::{assert_hidden, connect};
-use prony_assertions::TextAssertions;
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
+use crate::common::assert_hidden;
+use crate::sysbench::{Driver, create_database};
+use prony_assertions::{TestFolder, TextAssertions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -13,57 +13,32 @@ use std::time::Duration;
 pub struct LuaBench {
     arguments: Vec<String>,
     password: String,
-    pub home: PathBuf,
+    pub home: TestFolder,
 }
 
 impl LuaBench {
     /// A database on the shared MariaDB.
     pub fn maria(name: &str) -> LuaBench {
-        let server = shared_mariadb();
-        let sql = format!("create database {name}");
-        connect(&server.url()).run(sql);
-        let password = server.password().reveal().to_owned();
-        let arguments = [
-            "--mysql-host=127.0.0.1".to_owned(),
-            format!("--mysql-port={}", server.port()),
-            "--mysql-user=prony".to_owned(),
-            format!("--mysql-password={password}"),
-            format!("--mysql-db={name}"),
-        ];
-        LuaBench::new(name, arguments.to_vec(), password)
+        let (_, arguments, password) = create_database(Driver::Mysql, name);
+        LuaBench::new(arguments, password)
     }
 
-    /// A database on the shared PostgreSQL.
     pub fn postgres(name: &str) -> LuaBench {
-        let server = shared_postgres();
-        let sql = format!("create database {name}");
-        connect(&server.url()).run(sql);
-        let password = server.password().reveal().to_owned();
-        let arguments = [
-            "--db-driver=pgsql".to_owned(),
-            "--pgsql-host=127.0.0.1".to_owned(),
-            format!("--pgsql-port={}", server.port()),
-            "--pgsql-user=postgres".to_owned(),
-            format!("--pgsql-password={password}"),
-            format!("--pgsql-db={name}"),
-        ];
-        LuaBench::new(name, arguments.to_vec(), password)
+        let (_, arguments, password) = create_database(Driver::Pgsql, name);
+        LuaBench::new(arguments, password)
     }
 
     /// Creates the folder; `arguments` are sysbench's options for the server and the login.
-    pub fn new(name: &str, arguments: Vec<String>, password: String) -> LuaBench {
-        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
+    pub fn new(arguments: Vec<String>, password: String) -> LuaBench {
         LuaBench {
             arguments,
             password,
-            home,
+            home: TestFolder::create(),
         }
     }
 
-    /// Writes a script.
     pub fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.home.join(name), text).expect("a file");
+        self.home.write(name, text);
     }
 
     /// Runs `prony sysbench`; returns the exit code (-1 after a signal), stdout and stderr.
@@ -105,19 +80,12 @@ impl LuaBench {
         command
     }
 
-    /// Returns the file extensions of the stored runs.
     pub fn stored_extensions(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
         let extension = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
         files
             .filter_map(|file| extension(file.expect("a file").path()))
             .collect()
-    }
-}
-
-impl Drop for LuaBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 

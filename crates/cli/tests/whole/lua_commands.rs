@@ -6,7 +6,7 @@ use prony_assertions::TextAssertions;
 
 #[test]
 fn a_script_that_blocks_its_thread_gets_one_warning() {
-    let bench = without_server("lua_waiting");
+    let bench = without_server();
     bench.write(
         "waits.lua",
         // The call is assembled at run time, so that Prony cannot detect it in advance.
@@ -27,7 +27,7 @@ fn a_script_that_blocks_its_thread_gets_one_warning() {
 /// `init` calls LuaJIT's own `os.execute`; in threads the commands run beside the worker.
 #[test]
 fn commands_return_what_luajit_returns() {
-    let bench = without_server("lua_commands");
+    let bench = without_server();
     bench.write(
         "commands.lua",
         "local function try(name)

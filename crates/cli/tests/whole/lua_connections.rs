@@ -1,25 +1,25 @@
 //! Connections of sysbench scripts: no connection, several connections, TLS, refused connections.
 
 use crate::common::connect;
+use crate::logins::create_certificates;
 use crate::lua::LuaBench;
 use prony_assertions::TextAssertions;
 use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::Path;
 
 /// Options of an address without a server.
 const NO_SERVER: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
 
 /// A bench whose server does not exist.
-pub fn without_server(name: &str) -> LuaBench {
+pub fn without_server() -> LuaBench {
     let arguments = NO_SERVER.map(str::to_owned).to_vec();
     // No server requests this password; the bench asserts that no output contains it.
-    LuaBench::new(name, arguments, "sesame-0815".to_owned())
+    LuaBench::new(arguments, "sesame-0815".to_owned())
 }
 
 #[test]
 fn a_script_that_does_not_connect_needs_no_server() {
-    let bench = without_server("lua_nowhere");
+    let bench = without_server();
     bench.write(
         "none.lua",
         "sysbench.cmdline.commands = { hi = { function() print('hi') end }, \
@@ -83,7 +83,7 @@ fn a_script_that_does_not_connect_needs_no_server() {
 
 #[test]
 fn thread_init_timeout_limits_the_wait_of_a_script() {
-    let bench = without_server("lua_silent");
+    let bench = without_server();
     bench.write(
         "one.lua",
         "function thread_init() sysbench.sql.driver():connect() end function event() end",
@@ -99,7 +99,7 @@ fn thread_init_timeout_limits_the_wait_of_a_script() {
 
 #[test]
 fn a_legacy_script_connects_at_its_first_query() {
-    let bench = without_server("lua_late");
+    let bench = without_server();
     bench.write("late.lua", "function event()\n  db_query('select 1')\nend");
     let (status, out, _) = bench.sysbench("./late.lua run");
     assert_eq!(status, 1);
@@ -156,7 +156,7 @@ fn init_and_done_have_their_own_connections() {
 
 #[test]
 fn the_last_repeated_message_has_no_count() {
-    let bench = without_server("lua_again");
+    let bench = without_server();
     bench.write(
         "again.lua",
         "function event() return true end\n\
@@ -169,20 +169,6 @@ fn the_last_repeated_message_has_no_count() {
     let expected = "FATAL: invalid database driver name: 'x'\n(last message repeated 2 times)\n\
                 FATAL: invalid database driver name: 'y'\n";
     out.assert_ends_with(expected);
-}
-
-/// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
-/// certificate and its key, all in PEM.
-fn create_certificates(name: &str) -> [String; 3] {
-    let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().expect("a key");
-    let issuer = CertifiedIssuer::self_signed(params, key).expect("signs");
-    let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
-    let certificate = params.signed_by(&key, &issuer).expect("signs");
-    [issuer.pem(), certificate.pem(), key.serialize_pem()]
 }
 
 /// Reads a file of the TLS tests of the server crate.
@@ -215,7 +201,7 @@ fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
         "--mysql-password=sesame-0815".to_owned(),
         "--mysql-db=test".to_owned(),
     ];
-    let bench = LuaBench::new("lua_tls", arguments.to_vec(), "sesame-0815".to_owned());
+    let bench = LuaBench::new(arguments.to_vec(), "sesame-0815".to_owned());
     (server, bench, certificates)
 }
 

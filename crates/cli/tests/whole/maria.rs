@@ -1,77 +1,17 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    any_committed, assert_hidden, connect, ok_stdout, parse_run, prony_command, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
+    TestBench, any_committed, assert_code, assert_hidden, connect, ok_stdout, parse_run,
+    query_number, send_signal, start_run, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Product, Run, ServerSecond};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-/// A database and a store for one test.
-pub struct MariaTestBench {
-    url: String,
-    password: String,
-    pub home: PathBuf,
-}
-
-impl MariaTestBench {
-    pub fn new(name: &str) -> MariaTestBench {
-        MariaTestBench::on(shared_mariadb(), name)
-    }
-
-    pub fn on(server: &MariaDb, name: &str) -> MariaTestBench {
-        let sql = format!("create database {name}");
-        connect(&server.url()).run(sql);
-        let home = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
-        let password = server.password().reveal().to_owned();
-        let port = server.port();
-        MariaTestBench {
-            url: format!("mysql://prony:{password}@127.0.0.1:{port}/{name}"),
-            password,
-            home,
-        }
-    }
-
-    /// The program with this store and these arguments, separated by spaces.
-    pub fn command(&self, arguments: &str) -> Command {
-        prony_command(arguments, &self.home)
-    }
-
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// Runs the program with additional arguments; asserts that its output contains no password.
-    pub fn prony_with(&self, arguments: &str, additional: &[&str]) -> Output {
-        let output = self
-            .command(arguments)
-            .args(additional)
-            .output()
-            .expect("it starts");
-        assert_hidden(&self.password, &output, &self.home);
-        output
-    }
-
-    /// Runs the program on this database.
-    pub fn prony(&self, arguments: &str) -> Output {
-        self.prony_with(arguments, &["--url", &self.url])
-    }
-}
-
-impl Drop for MariaTestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
-}
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 
 #[test]
 fn mariadb_is_loaded_run_checked_and_cleaned() {
-    let bench = MariaTestBench::new("whole");
+    let bench = TestBench::maria("whole");
     let loaded =
         ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
     loaded.assert_contains("Loaded oltp_read_write, scale 2: 6,000 rows");
@@ -107,28 +47,26 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     ok_stdout(&bench.prony("check oltp_read_write"));
     // One of its transactions and the drop would wait for each other.
     let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
-    command.args(["--url", bench.url()]);
+    command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
     let beside = bench.prony("clean oltp_read_write");
-    assert_eq!(beside.status.code(), Some(6));
-    stderr_text(&beside).assert_contains("a run may be using the tables: ");
+    assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
     send_signal(&child, "-INT");
     child.wait_with_output().expect("it ends");
     // What the same user does elsewhere in the database is not in the way.
-    let url = bench.url().to_owned();
+    let url = bench.url.clone();
     let other = std::thread::spawn(move || connect(&url).run("do sleep(10)"));
     let cleaned = ok_stdout(&bench.prony("clean oltp_read_write"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
     other.join().expect("it slept");
 
-    let plan = bench.home.join("plan.toml");
     let text = format!(
         "[server]\nurl = \"{}\"\n[workload]\nname = \"hot-row\"\n[run]\nclients = 4\n\
          transactions = 5\n",
         bench.url.replace(&format!(":{}@", bench.password), "@")
     );
-    std::fs::write(&plan, text).expect("a plan");
+    let plan = bench.home.write("plan.toml", text);
     // The URL in the plan has no password; that of `--url` has.
     ok_stdout(&bench.prony("load hot-row"));
     let output = bench.prony(&format!("run {} --json", plan.display()));
@@ -137,7 +75,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
 
 #[test]
 fn a_run_on_mariadb_records_its_server() {
-    let bench = MariaTestBench::new("watched");
+    let bench = TestBench::maria("watched");
     ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
     let arguments = "run oltp_read_write --clients 4 --duration 3s --json";
     let run: Run = parse_run(&bench.prony(arguments));
@@ -192,7 +130,7 @@ fn a_run_on_mariadb_records_its_server() {
 
 #[test]
 fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
-    let bench = MariaTestBench::new("orders");
+    let bench = TestBench::maria("orders");
     let loaded = ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 1"));
     loaded.assert_contains("Loaded tpcc, scale 1: 5");
     loaded.assert_contains("in one transaction per part");
@@ -227,16 +165,10 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
 
 #[test]
 fn errors_of_mariadb_are_reported() {
-    let bench = MariaTestBench::new("refused");
+    let bench = TestBench::maria("refused");
     for arguments in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
         let output = bench.prony(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments}: {}",
-            stderr_text(&output)
-        );
-        let stderr = stderr_text(&output);
+        let stderr = assert_code(&output, 2);
         assert!(
             stderr.contains("this workload runs only on PostgreSQL, but the server is MariaDB"),
             "{arguments}: {stderr}"
@@ -245,8 +177,7 @@ fn errors_of_mariadb_are_reported() {
     let wrong_password = "gehe1m-aus-Paris";
     let url = bench.url.replace(&bench.password, wrong_password);
     let output = bench.prony_with("run oltp_insert", &["--url", &url]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    stderr_text(&output).assert_contains("Access denied");
+    assert_code(&output, 3).assert_contains("Access denied");
     assert_hidden(wrong_password, &output, &bench.home);
 }
 
@@ -266,8 +197,8 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "Odd");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "Odd");
+    let mut control = connect(&bench.url);
     let set_time_limit = |control: &mut Control, seconds: &str| {
         let sql = format!("set global max_statement_time = {seconds}");
         control.run(sql);
@@ -315,7 +246,7 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
 }
 
 /// The server executes `init_connect` after the login, except for administrators.
-fn assert_independent_of_init_connect(bench: MariaTestBench, mut control: Control) {
+fn assert_independent_of_init_connect(bench: TestBench, mut control: Control) {
     let password = bench.password.as_str();
     for sql in [
         "set global autocommit = 1",
@@ -354,7 +285,7 @@ fn assert_independent_of_init_connect(bench: MariaTestBench, mut control: Contro
     let script = "function prepare() sysbench.sql.driver():connect():query('insert into sbtest1 values (9000000, 1, 2, 3)') end\n\
         function thread_init() con = sysbench.sql.driver():connect() end\n\
         function event() con:query('insert into sbtest1 (k) values (4)') end\n";
-    std::fs::write(bench.home.join("own.lua"), script).expect("a script");
+    bench.home.write("own.lua", script);
     let login = format!(
         "--mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=plain --mysql-password={password} --mysql-db=odd"
     );
@@ -383,8 +314,7 @@ fn assert_independent_of_init_connect(bench: MariaTestBench, mut control: Contro
          diset tpcc maria_dbase hammer\nbuildschema\nvudestroy\ndiset tpcc maria_driver timed\n\
          diset tpcc maria_rampup 1\ndiset tpcc maria_duration 1\nloadscript\nvuset vu 2\nvurun\nvudestroy\n"
     );
-    let path = bench.home.join("script.tcl");
-    std::fs::write(&path, hammer).expect("a script");
+    let path = bench.home.write("script.tcl", hammer);
     let mut command = bench.command(&format!("hammerdbcli auto {}", path.display()));
     let output = command.env("PRONY_HAMMERDB_MINUTE", "2s").output();
     std::fs::remove_file(&path).expect("the file exists");

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;
 
-/// Counts read from the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
     /// Number of rows of the history table.
     history_rows: u64,
-    /// Number of scans of the accounts' primary key.
     account_scans: u64,
     /// Number of commits of all sessions.
     commits: u64,
@@ -77,7 +75,6 @@ fn all_committed(run: &Run) -> u64 {
     run.warmup.as_ref().map_or(0, committed) + committed(&run.measured) + run.measured.unfinished
 }
 
-/// Asserts that a run is complete and had no errors.
 fn assert_no_errors(run: &Run, arguments: &str) {
     assert_eq!(
         run.state,

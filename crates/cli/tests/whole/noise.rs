@@ -3,7 +3,8 @@
 use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
 use prony_assertions::TextAssertions;
 use prony_store::Severity;
-use std::process::{Child, Command};
+use prony_test_servers::KillOnDrop;
+use std::process::Command;
 
 /// The plan of an experiment with runs that are long enough to count the CPU time of others: the simple protocol costs
 /// more of it.
@@ -12,28 +13,14 @@ const PLAN: &str = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nthre
     [variants.simple.run]\nprotocol = \"simple\"\n[variants.prepared]\n";
 
 /// Processes that use the CPUs until they are dropped.
-struct Neighbours(Vec<Child>);
-
-impl Neighbours {
-    fn start() -> Neighbours {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let start = |_| {
-            let mut busy = Command::new("sh");
-            busy.args(["-c", "while :; do :; done"])
-                .spawn()
-                .expect("a shell")
-        };
-        Neighbours((0..2 * cpus).map(start).collect())
-    }
-}
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+fn start_neighbours() -> Vec<KillOnDrop> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let start = |_| {
+        let mut busy = Command::new("sh");
+        busy.args(["-c", "while :; do :; done"]);
+        KillOnDrop(busy.spawn().expect("a shell"))
+    };
+    (0..2 * cpus).map(start).collect()
 }
 
 #[test]
@@ -41,9 +28,8 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "noise");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let plan = bench.home.join("noise.toml");
-    std::fs::write(&plan, PLAN).expect("a plan");
-    let neighbours = Neighbours::start();
+    let plan = bench.home.write("noise.toml", PLAN);
+    let neighbours = start_neighbours();
     let printed = ok_stdout(&bench.prony(&format!("run {}", plan.display())));
     drop(neighbours);
     let runs = stored_runs(&bench.home);

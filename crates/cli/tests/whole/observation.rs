@@ -2,8 +2,8 @@
 //! unavailable.
 
 use crate::common::{
-    TestBench, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run, send_signal,
-    stderr_text, total_figures, wait_until,
+    TestBench, assert_code, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run,
+    send_signal, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
 use prony_store::{
@@ -16,12 +16,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A database loaded with tpcb at scale 2.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    bench
-}
-
 fn observation_of(run: &Run) -> &Observed {
     run.observed.as_ref().expect("an observation")
 }
@@ -33,7 +27,6 @@ fn has_seconds(run: &Run, count: usize) -> bool {
         .is_some_and(|observed| observed.series.len() >= count)
 }
 
-/// Whether an event of this kind was observed.
 fn has_event(run: &Run, kind: EventKind) -> bool {
     let mut events = run.observed.iter().flat_map(|observed| &observed.events);
     events.any(|event| event.kind == kind)
@@ -41,7 +34,7 @@ fn has_event(run: &Run, kind: EventKind) -> bool {
 
 #[test]
 fn a_run_records_its_server() {
-    let bench = loaded_bench("watched");
+    let bench = TestBench::loaded("watched", 2);
     let run = bench.run("run tpcb --clients 2 --warmup 1s --duration 3s");
     let observed = observation_of(&run);
     assert_eq!((&observed.off, &observed.missing[..]), (&None, &[][..]));
@@ -88,7 +81,7 @@ fn a_run_records_its_server() {
 
 #[test]
 fn a_run_records_seconds_and_events_of_its_server() {
-    let bench = loaded_bench("watched_rows");
+    let bench = TestBench::loaded("watched_rows", 2);
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     bench.control().run("checkpoint");
@@ -138,7 +131,7 @@ fn a_run_records_seconds_and_events_of_its_server() {
 
 #[test]
 fn observation_can_be_disabled() {
-    let bench = loaded_bench("unwatched");
+    let bench = TestBench::loaded("unwatched", 2);
     let arguments = "run select-only --clients 2 --duration 2s --no-observe";
     let run = bench.run(arguments);
     let observed = observation_of(&run);
@@ -172,7 +165,7 @@ fn assert_only_the_machine_is_read(run: &Run) {
 
 #[test]
 fn runs_as_another_tool_read_the_machine_too() {
-    let bench = loaded_bench("as_pgbench");
+    let bench = TestBench::loaded("as_pgbench", 2);
     let mut command = bench.command("pgbench -n -S -c 2 -T 2");
     ok_stdout(&command.arg(&bench.socket_url).output().expect("it starts"));
     assert_only_the_machine_is_read(&last_run(&bench));
@@ -198,7 +191,7 @@ fn start_rivals(bench: &TestBench, sql: &'static str, pause: Duration) -> Vec<Jo
 #[test]
 fn other_clients_are_named() {
     let (bench, other) = (
-        loaded_bench("beside_others"),
+        TestBench::loaded("beside_others", 2),
         TestBench::new("foreign_clients"),
     );
     let mut idle = other.control();
@@ -242,7 +235,7 @@ fn other_clients_are_named() {
 
 #[test]
 fn a_killed_run_keeps_its_observations() {
-    let bench = loaded_bench("watched_killed");
+    let bench = TestBench::loaded("watched_killed", 2);
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let mut child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     send_signal(&child, "-KILL");
@@ -284,7 +277,7 @@ fn start_exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
 
 #[test]
 fn a_remote_machine_is_observed_through_its_node_exporter() {
-    let bench = loaded_bench("watched_far");
+    let bench = TestBench::loaded("watched_far", 2);
     // The exporter ends after four requests, and the run continues.
     let (port, exporter) = start_exporter(4);
     let arguments = format!(
@@ -327,15 +320,13 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
 
     for (url, exit) in [("db1:9100", 2), ("http://127.0.0.1:1", 3)] {
         let arguments = format!("run select-only --duration 1s --server-metrics {url}");
-        let output = bench.prony(&arguments);
-        assert_eq!(output.status.code(), Some(exit), "{}", stderr_text(&output));
-        stderr_text(&output).assert_contains("--server-metrics");
+        assert_code(&bench.prony(&arguments), exit).assert_contains("--server-metrics");
     }
 }
 
 #[test]
 fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
-    let bench = loaded_bench("watched_poor");
+    let bench = TestBench::loaded("watched_poor", 2);
     bench
         .control()
         .execute(

@@ -1,8 +1,8 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
+    stderr_text, total_figures,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,13 +15,6 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> TestBench {
-    let bench = TestBench::new(name);
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    bench
-}
-
-/// Returns the body of /metrics.
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
@@ -46,13 +39,12 @@ fn sum_samples(body: &str, series: &str) -> Option<f64> {
 
 #[test]
 fn prometheus_can_scrape_a_run() {
-    let bench = loaded_bench("looking_on");
+    let bench = TestBench::loaded("looking_on", 2);
     let arguments =
         "run tpcb --clients 2 --duration 5m --warmup 0s --rate 50 --metrics-listen 127.0.0.1:0";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
+    let mut child = spawn_piped(command);
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     stderr.read_line(&mut line).expect("a line");
@@ -103,13 +95,7 @@ fn prometheus_can_scrape_a_run() {
     let second_run = bench.prony(&format!(
         "run tpcb --duration 1s --metrics-listen {address}"
     ));
-    assert_eq!(
-        second_run.status.code(),
-        Some(2),
-        "{}",
-        stderr_text(&second_run)
-    );
-    let messages = stderr_text(&second_run);
+    let messages = assert_code(&second_run, 2);
     messages.assert_contains(&format!("--metrics-listen: {address} is in use"));
 
     send_signal(&child, "-INT");
@@ -129,8 +115,7 @@ fn prometheus_can_scrape_a_run() {
 /// All runs of an experiment share one address, which is also served between the runs.
 #[test]
 fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
-    let bench = loaded_bench("looking_on_pauses");
-    let plan = bench.home.join("paused.toml");
+    let bench = TestBench::loaded("looking_on_pauses", 2);
     // The command between the runs waits until the test has scraped the page.
     let continue_file = bench.home.join("continue");
     let text = format!(
@@ -139,11 +124,10 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
          [experiment]\nrepeats = 2\nbetween = \"test $PRONY_REPEAT = 1 || until test -e '{0}'; do sleep 0.1; done\"\n",
         continue_file.display()
     );
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("paused.toml", text);
     let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
     command.args(["--url", &bench.url]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
+    let mut child = spawn_piped(command);
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut messages = String::new();
     while messages.matches("before the run").count() < 2 {
@@ -182,9 +166,8 @@ fn scrape_if_ready(address: &str) -> Option<String> {
 #[test]
 fn an_invalid_metrics_address_is_refused_first() {
     let bench = TestBench::new("looking_on_bad");
-    let plan = bench.home.join("bad.toml");
     let text = "[workload]\nname = \"tpcb\"\n[observe]\nmetrics_listen = \":9187\"\n";
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("bad.toml", text);
     // The tables are missing too, but the address is checked first.
     for (arguments, expected) in [
         (
@@ -217,11 +200,10 @@ fn an_invalid_metrics_address_is_refused_first() {
 
 #[test]
 fn a_plan_can_disable_observation() {
-    let bench = loaded_bench("looking_on_plan");
-    let plan = bench.home.join("dark.toml");
+    let bench = TestBench::loaded("looking_on_plan", 2);
     let text = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nduration = \"1s\"\n\
                 [observe]\nserver = false\nmetrics_listen = \"0\"\n";
-    std::fs::write(&plan, text).unwrap();
+    let plan = bench.home.write("dark.toml", text);
     let output = bench.prony(&format!("run {} --json", plan.display()));
     stderr_text(&output).assert_contains("prony: metrics at http://127.0.0.1:");
     let run = parse_run(&output);
@@ -236,7 +218,7 @@ fn a_plan_can_disable_observation() {
 
 #[test]
 fn distributions_and_server_seconds_can_be_exported() {
-    let bench = loaded_bench("looking_on_after");
+    let bench = TestBench::loaded("looking_on_after", 2);
     let run = bench.run("run tpcb --clients 2 --duration 5s");
     let log = ok_stdout(&bench.prony_without_server("show last --hdr-log"));
     let mut tags = Vec::new();
@@ -288,7 +270,7 @@ fn run_on_terminal(bench: &TestBench, variables: &str, arguments: &str) -> Vec<u
 
 #[test]
 fn a_terminal_shows_charts_and_a_dumb_terminal_shows_lines() {
-    let bench = loaded_bench("looking_on_terminal");
+    let bench = TestBench::loaded("looking_on_terminal", 2);
     let url = bench.url.replace(&format!(":{}@", bench.password), "@");
     let arguments = format!("run tpcb --url {url} --clients 2 --duration 4s --no-store");
     let view = run_on_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &arguments);

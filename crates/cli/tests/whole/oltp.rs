@@ -1,6 +1,8 @@
 //! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
+use crate::common::{
+    TestBench, assert_code, last_run, ok_stdout, parse_run, stderr_text, total_figures,
+};
 use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
 
@@ -90,8 +92,7 @@ fn all_invalid_options_are_reported() {
     let invalid_options = "-o table_size=0 -o rand_type=zipf --scale 3 -o tables=2";
     for command in ["load", "run"] {
         let output = bench.prony(&format!("{command} oltp_insert {invalid_options}"));
-        assert_eq!(output.status.code(), Some(2));
-        let stderr = stderr_text(&output);
+        let stderr = assert_code(&output, 2);
         for problem in [
             "the command line has 3 problems",
             "table_size = 0 is not a valid number",
@@ -111,8 +112,7 @@ fn all_invalid_options_are_reported() {
 fn options_apply_to_the_load_of_a_throw_away_server() {
     let bench = TestBench::new("oltp_embedded");
     let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
-    let run: Run = serde_json::from_str(&ok_stdout(&bench.prony_without_server(arguments)))
-        .expect("a document");
+    let run = parse_run(&bench.prony_without_server(arguments));
     assert_eq!(total_figures(&run.measured).committed, 80);
     assert_eq!(query_share(&run, "writes").count, 80);
 }

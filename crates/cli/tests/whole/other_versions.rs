@@ -3,62 +3,28 @@
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
 use crate::common::{
-    connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
+    TestBench, connect, ok_stdout, parse_run, send_signal, start_run, total_figures,
 };
 use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Product, Run};
 use prony_test_servers::{TestControl, shared_mariadb};
-use std::path::PathBuf;
-use std::process::{Command, Output};
 
-/// A database on one of the servers, with its own store.
-struct OtherVersionTestBench {
-    url: String,
-    home: PathBuf,
+/// Runs a workload and asserts the number of transactions.
+fn run_counted(bench: &TestBench, arguments: &str, transactions: u64) -> Run {
+    let run = bench.run(&format!("run {arguments}"));
+    // The first entry is all kinds together.
+    let totals = total_figures(&run.measured);
+    let ended = totals.committed + totals.rolled_back + totals.failed;
+    assert_eq!(ended, transactions, "{arguments} on {}", bench.url);
+    let observed = run.observed.as_ref().expect("an observation");
+    assert!(
+        observed.before.is_some() && observed.after.is_some(),
+        "{arguments}"
+    );
+    run
 }
 
-impl OtherVersionTestBench {
-    /// `url` is that of the existing database `name`.
-    fn new(url: String, name: &str) -> OtherVersionTestBench {
-        let home = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&home).expect("a folder");
-        OtherVersionTestBench { url, home }
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        prony_command(arguments, &self.home)
-    }
-
-    fn prony(&self, arguments: &str) -> Output {
-        let mut command = self.command(arguments);
-        command.args(["--url", &self.url]);
-        command.output().expect("it starts")
-    }
-
-    /// Runs a workload and asserts the number of transactions.
-    fn run(&self, arguments: &str, transactions: u64) -> Run {
-        let run: Run = parse_run(&self.prony(&format!("run {arguments} --json")));
-        // The first entry is all kinds together.
-        let totals = total_figures(&run.measured);
-        let ended = totals.committed + totals.rolled_back + totals.failed;
-        assert_eq!(ended, transactions, "{arguments} on {}", self.url);
-        let observed = run.observed.as_ref().expect("an observation");
-        assert!(
-            observed.before.is_some() && observed.after.is_some(),
-            "{arguments}"
-        );
-        run
-    }
-}
-
-impl Drop for OtherVersionTestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
-}
-
-/// Returns the server URLs in an environment variable.
 fn server_urls(variable: &str) -> Vec<String> {
     let urls = std::env::var(variable).unwrap_or_default();
     if urls.trim().is_empty() {
@@ -93,12 +59,12 @@ fn on_each_server(variable: &str, test: impl Fn(usize, &str) + Sync) {
 }
 
 /// Loads, runs, checks and cleans an OLTP workload.
-fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
+fn run_oltp(bench: &TestBench, engine: &str, protocols: &[&str]) {
     ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
     for protocol in protocols {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
-        let run = bench.run(&arguments, 100);
+        let run = run_counted(&bench, &arguments, 100);
         let actual = run.server.product.map(|product| product.id);
         assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
@@ -110,13 +76,15 @@ fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
 
 /// A setting of the server and one that it reads when it starts, both put back: the user's command restarts nothing, and the
 /// run does not begin.
-fn set_and_put_back(root: &mut Control, bench: &OtherVersionTestBench) {
+fn set_and_put_back(root: &mut Control, bench: &TestBench) {
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
     let run = "oltp_read_write --clients 1 --transactions 5";
     let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size, @@performance_schema";
     let before = root.query(sql).unwrap();
     let settings = "--setting innodb_flush_log_at_trx_commit=2 --setting sort_buffer_size=3M";
-    let found = bench.run(&format!("{run} {settings}"), 5).server.settings;
+    let found = run_counted(&bench, &format!("{run} {settings}"), 5)
+        .server
+        .settings;
     let value = |name: &str| serde_json::to_value(&found[name]).unwrap();
     assert_eq!(
         value("innodb_flush_log_at_trx_commit"),
@@ -128,12 +96,11 @@ fn set_and_put_back(root: &mut Control, bench: &OtherVersionTestBench) {
     assert_eq!(root.query(sql).unwrap(), before, "{}", bench.url);
     let is_on = before[0][2].as_deref() == Some("1");
     let other = if is_on { "OFF" } else { "ON" };
-    let plan = bench.home.join("restart.toml");
     let text = format!(
         "[workload]\nname = \"oltp_read_write\"\n[run]\ntransactions = 5\n[experiment]\nrepeats = 2\n\
          restart = \"true\"\n[server.settings]\nperformance_schema = \"{other}\"\n"
     );
-    std::fs::write(&plan, text).expect("a file");
+    let plan = bench.home.write("restart.toml", text);
     let output = bench.prony(&format!("run {}", plan.display()));
     let messages = String::from_utf8_lossy(&output.stderr);
     let persists = root.product() == Product::MYSQL && root.server_version() >= 80_000;
@@ -153,7 +120,7 @@ fn set_and_put_back(root: &mut Control, bench: &OtherVersionTestBench) {
 }
 
 /// Runs tpcc on a server that requires or generates primary keys, if its version can; history has an invisible one.
-fn run_tpcc_with_keys(root: &mut Control, bench: &OtherVersionTestBench, engine: &str) {
+fn run_tpcc_with_keys(root: &mut Control, bench: &TestBench, engine: &str) {
     let (settings, key) = match (engine, root.server_version()) {
         ("mysql", 90_000..) => (
             "sql_generate_invisible_primary_key = 1, global show_gipk_in_create_table_and_information_schema",
@@ -176,27 +143,25 @@ fn run_tpcc_with_keys(root: &mut Control, bench: &OtherVersionTestBench, engine:
     root.execute(&after).expect(&after);
 }
 
-/// Runs tpcc in each of its modes.
-fn run_tpcc(bench: &OtherVersionTestBench, history_key: Option<&str>) {
+fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
-        let run = bench.run(&arguments, 40);
+        let run = run_counted(&bench, &arguments, 40);
         assert_eq!(run.workload.setting("history_key"), history_key);
     }
     ok_stdout(&bench.prony("check tpcc"));
     ok_stdout(&bench.prony("clean tpcc"));
 }
 
-/// Runs each core workload of YCSB.
-fn run_ycsb(bench: &OtherVersionTestBench) {
+fn run_ycsb(bench: &TestBench) {
     ok_stdout(&bench.prony("load ycsb --scale 2 --jobs 2"));
     for letter in ["a", "b", "c", "d", "e", "f"] {
         for protocol in ["simple", "prepared"] {
             let arguments = format!(
                 "ycsb -o workload={letter} --clients 2 --transactions 20 --protocol {protocol}"
             );
-            let run = bench.run(&arguments, 40);
+            let run = run_counted(&bench, &arguments, 40);
             let share = run.shares.last().expect("a share");
             assert_eq!(share.count, share.total, "{arguments}");
         }
@@ -216,7 +181,7 @@ fn other_versions_of_mysql_and_mariadb() {
         root.execute(&format!("create database {name}"))
             .expect("a database");
         let url = format!("{}/{name}", server.trim_end_matches('/'));
-        let bench = OtherVersionTestBench::new(url, &name);
+        let bench = TestBench::at(url);
         let engine = if version.contains("MariaDB") {
             "mariadb"
         } else {
@@ -234,7 +199,7 @@ fn other_versions_of_mysql_and_mariadb() {
 }
 
 /// Runs `prony sysbench` with sysbench's login options.
-fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
+fn run_sysbench(bench: &TestBench, server: &str, database: &str) {
     let authority = server.trim_start_matches("mysql://").trim_end_matches('/');
     let (user, address) = authority.split_once('@').expect("an account in the URL");
     let (host, port) = address.split_once(':').expect("a port in the URL");
@@ -259,12 +224,12 @@ fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
 }
 
 /// Clients of another database whose statements are so short that most readings find them idle.
-fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &str) {
+fn run_beside_others(root: &mut Control, bench: &TestBench, name: &str) {
     let rival_name = format!("{name}_rival");
     let create = format!("create database {rival_name}");
     root.run(create);
     let rival_url = bench.url.replacen(name, &rival_name, 1);
-    let rival = OtherVersionTestBench::new(rival_url, &rival_name);
+    let rival = TestBench::at(rival_url);
     for bench in [bench, &rival] {
         ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
     }
@@ -294,7 +259,7 @@ fn clients_of_another_database_of_mariadb_are_named() {
     let mut root = connect(&server.url());
     root.execute(&format!("create database {name}"))
         .expect("a database");
-    let bench = OtherVersionTestBench::new(server.url_for("root", &name), &name);
+    let bench = TestBench::at(server.url_for("root", &name));
     run_beside_others(&mut root, &bench, &name);
 }
 
@@ -311,11 +276,11 @@ fn other_versions_of_postgresql() {
             url, server,
             "the URL must have the form postgresql://USER@/postgres?host=…"
         );
-        let bench = OtherVersionTestBench::new(url, &name);
+        let bench = TestBench::at(url);
         ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2"));
         for protocol in ["simple", "extended", "prepared"] {
             let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
-            let server = bench.run(&arguments, 100).server;
+            let server = run_counted(&bench, &arguments, 100).server;
             assert_eq!(server.product, Some(prony_store::Product::POSTGRESQL));
         }
         ok_stdout(&bench.prony("check tpcb"));

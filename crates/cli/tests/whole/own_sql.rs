@@ -1,16 +1,14 @@
 //! The sql workload on real servers: the user's own transactions in a plan.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
-    total_figures,
+    TestBench, assert_code, connect, ok_stdout, parse_run, prony_command, query_number,
+    stderr_text, total_figures,
 };
-use crate::maria::MariaTestBench;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 use std::process::Output;
 
 /// Two transactions that use what the language has; `{postgres}` and the like are filled in for an engine.
@@ -53,11 +51,9 @@ const LOOK: &str = "\\set customer random(1, 100)\n\\if :customer > 0\n\
                     \\else\nSELECT 1;\n\\endif\n";
 
 /// Writes the plan and its file; returns the plan's path.
-fn write_plan(home: &Path, insert: &str) -> String {
-    std::fs::create_dir_all(home.join("sql")).expect("a folder");
-    std::fs::write(home.join("sql/look.sql"), LOOK).expect("a file");
-    let path = home.join("orders.toml");
-    std::fs::write(&path, PLAN.replace("{insert}", insert)).expect("a file");
+fn write_plan(home: &TestFolder, insert: &str) -> String {
+    home.write("sql/look.sql", LOOK);
+    let path = home.write("orders.toml", PLAN.replace("{insert}", insert));
     path.display().to_string()
 }
 
@@ -89,14 +85,13 @@ fn assert_executed(run: &Run, control: &mut Control) {
 }
 
 /// A plan whose statement has more parameters than 16 bits count, which only the simple protocol can send.
-fn write_wide_plan(home: &Path) -> String {
+fn write_wide_plan(home: &TestFolder) -> String {
     let list = vec![":a"; 70_000].join(",");
     let plan = format!(
         "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"wide\"\nsql = '''\n\\set a random(1, 9)\n\
          SELECT 1 IN ({list});\n'''\n[run]\nclients = 1\ntransactions = 2\n"
     );
-    let path = home.join("wide.toml");
-    std::fs::write(&path, plan).expect("a file");
+    let path = home.write("wide.toml", plan);
     path.display().to_string()
 }
 
@@ -143,10 +138,10 @@ fn own_transactions_run_in_every_mode_of_postgres() {
 
 #[test]
 fn own_transactions_run_in_every_mode_of_mariadb() {
-    let bench = MariaTestBench::new("own_sql");
+    let bench = TestBench::maria("own_sql");
     let plan = write_plan(&bench.home, MYSQL_INSERT);
     for mode in ["simple", "extended", "prepared"] {
-        let mut control = connect(bench.url());
+        let mut control = connect(&bench.url);
         for sql in [
             "DROP TABLE IF EXISTS orders, customers",
             "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, amount decimal(10, 2), note text)",
@@ -165,18 +160,16 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
 }
 
 /// Runs a plan with one transaction; `run`: runs the program with a plan's path.
-fn refusal(home: &Path, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
-    let path = home.join("one.toml");
+fn refusal(home: &TestFolder, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
     let text = format!(
         "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"pay\"\nsql = '''\n{sql}'''\n[run]\nclients = 1\ntransactions = 3\n"
     );
-    std::fs::write(&path, text).expect("a file");
+    let path = home.write("one.toml", text);
     let output = run(&format!("run {}", path.display()));
     if output.status.success() {
         return String::new();
     }
-    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
-    let message = stderr_text(&output);
+    let message = assert_code(&output, 4);
     message.lines().next().unwrap_or_default().to_owned()
 }
 
@@ -254,7 +247,7 @@ fn what_the_server_refuses_is_found_before_the_load() {
 
 #[test]
 fn mariadb_refuses_before_the_load_too() {
-    let bench = MariaTestBench::new("own_sql_refused");
+    let bench = TestBench::maria("own_sql_refused");
     let run = |arguments: &str| bench.prony(arguments);
     let refused = |sql: &str| refusal(&bench.home, sql, &run);
     let prefix = "prony: the server refuses transaction \"pay\"";
@@ -274,8 +267,8 @@ fn sessions_have_the_modes_of_the_server() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "own_sql_modes");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "own_sql_modes");
+    let mut control = connect(&bench.url);
     control
         .execute("CREATE TABLE seen (mode text)")
         .expect("a table");
@@ -293,18 +286,15 @@ fn sessions_have_the_modes_of_the_server() {
 
 #[test]
 fn a_run_on_sql_server_has_its_transactions() {
-    let home = std::env::temp_dir().join(format!("prony-own-sql-tds-{}", std::process::id()));
-    std::fs::create_dir_all(&home).expect("a folder");
-    let path = home.join("orders.toml");
+    let home = TestFolder::create();
     let text = PLAN.replace(
         "{insert}",
         "INSERT INTO orders (customer, amount) VALUES (:customer, :amount);",
     );
     // This server has no values to store in variables.
     let text = text.replace("last_order = :id", "last_order = 7");
-    std::fs::create_dir_all(home.join("sql")).expect("a folder");
-    std::fs::write(home.join("sql/look.sql"), LOOK).expect("a file");
-    std::fs::write(&path, text.replace("BEGIN;", "BEGIN TRANSACTION;")).expect("a file");
+    home.write("sql/look.sql", LOOK);
+    let path = home.write("orders.toml", text.replace("BEGIN;", "BEGIN TRANSACTION;"));
     let conversation = Conversation::new("", Vec::new());
     let port = start(CannedProtocol::Tds, conversation).expect("a port");
     let url = format!("sqlserver://u:p@127.0.0.1:{port}/bench?encrypt=false");
@@ -327,7 +317,6 @@ fn a_run_on_sql_server_has_its_transactions() {
             .collect();
         assert!(names.contains(&"place order:4, command 4"), "{names:?}");
     }
-    std::fs::remove_dir_all(&home).expect("the folder");
 }
 
 #[test]
@@ -336,7 +325,6 @@ fn serialization_failures_are_retried() {
     let mut control = bench.control();
     let sql = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)";
     control.execute(sql).expect("a table");
-    let path = bench.home.join("add.toml");
     let plan = "[workload]\nname = 'sql'\nmax_tries = 1000\n[[workload.transactions]]\nname = 'add'\nsql = '''
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT n AS before FROM t WHERE id = 1 \\gset
@@ -344,7 +332,7 @@ SELECT n AS before FROM t WHERE id = 1 \\gset
 UPDATE t SET n = :before + 1 WHERE id = 1;
 COMMIT;
 '''\n[run]\nclients = 4\ntransactions = 20\n";
-    std::fs::write(&path, plan).expect("a file");
+    let path = bench.home.write("add.toml", plan);
     let run = bench.run(&format!("run {}", path.display()));
     let totals = total_figures(&run.measured);
     assert_eq!((totals.committed, totals.failed), (80, 0));

@@ -1,13 +1,13 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
 use crate::common::{
-    TestBench, assert_hidden, files_below, ok_stdout, send_signal, start_run, stderr_text,
+    TestBench, assert_code, assert_hidden, files_below, ok_stdout, send_signal, start_run,
+    stderr_text,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_test_servers::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
 use std::process::Command;
 
 /// The ways to pass a password to Prony.
@@ -30,17 +30,17 @@ const PASSWORD_SOURCES: [PasswordSource; 4] = [
 struct PasswordCommands<'a> {
     bench: &'a TestBench,
     /// The home directory with the password file; not part of the store.
-    home: PathBuf,
+    home: TestFolder,
 }
 
 impl<'a> PasswordCommands<'a> {
     fn new(bench: &'a TestBench) -> PasswordCommands<'a> {
-        let home = bench.home.with_extension("passfile");
-        std::fs::create_dir_all(&home).expect("a folder");
-        PasswordCommands { bench, home }
+        PasswordCommands {
+            bench,
+            home: TestFolder::create(),
+        }
     }
 
-    /// The command with the password from `source`.
     fn command(&self, arguments: &str, source: PasswordSource, password: &str) -> Command {
         let port = shared_postgres().port();
         let address = format!("127.0.0.1:{port}/secrecy");
@@ -70,12 +70,6 @@ impl<'a> PasswordCommands<'a> {
         };
         command.args(["--url", &url]);
         command
-    }
-}
-
-impl Drop for PasswordCommands<'_> {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 
@@ -155,19 +149,14 @@ fn a_wrong_password_appears_nowhere() {
 #[test]
 fn pgbench_names_the_file_of_a_refused_password() {
     let bench = TestBench::new("secrecy_file");
-    let home = bench.home.with_extension("passfile");
-    std::fs::create_dir_all(&home).expect("a folder");
-    let path = home.join(".pgpass");
-    std::fs::write(&path, "*:*:*:postgres:gehe1m-aus-Rom\n").expect("written");
+    let home = TestFolder::create();
+    let path = home.write(".pgpass", "*:*:*:postgres:gehe1m-aus-Rom\n");
     let mode = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&path, mode).expect("set");
     let port = shared_postgres().port();
     let arguments = format!("pgbench -n -S -h 127.0.0.1 -p {port} -U postgres secrecy_file");
     let output = bench.command(&arguments).env("HOME", &home).output();
-    let output = output.expect("it starts");
-    let _ = std::fs::remove_dir_all(&home);
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = stderr_text(&output);
+    let stderr = assert_code(&output.expect("it starts"), 1);
     let line = format!("\npassword retrieved from file \"{}\"\n", path.display());
     stderr.assert_contains(&line);
 }

@@ -36,8 +36,7 @@ fn assert_checked(bench: &TestBench, history_rows: u64) {
 
 #[test]
 fn pgbench_runs_on_tables_of_prony() {
-    let bench = TestBench::new("ours");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("ours", 1);
     pgbench(&bench, "-n -S -c 2 -t 100");
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
     assert_checked(&bench, 100);

@@ -4,7 +4,6 @@
 use crate::common::{TestBench, connect, ok_stdout};
 use crate::controls::{account, rounds};
 use crate::lost_commits::{disturbed, disturbed_run, kill_at_once, lost_of_ledger};
-use crate::maria::MariaTestBench;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_test_servers::{LossyDisk, MariaDb, MariaDbOptions, TestControl};
 use std::time::Duration;
@@ -64,7 +63,7 @@ fn a_power_cut_of_mariadb_loses_what_a_crash_of_the_server_does_not() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("it starts");
-    let bench = MariaTestBench::on(&server, "power");
+    let bench = TestBench::on_maria(&server, "power");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let lost = |flush: u32, cuts_power: bool, lies: bool| {
         connect(&server.url()).run(format!(
@@ -73,7 +72,7 @@ fn a_power_cut_of_mariadb_loses_what_a_crash_of_the_server_does_not() {
         let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 8s \
                          --expect-outage --ledger --json";
         let mut command = bench.command(arguments);
-        command.args(["--url", bench.url()]);
+        command.args(["--url", &bench.url]);
         let run = disturbed(command, &bench.home, server.password().reveal(), || {
             if lies {
                 lie_for_a_time(&disk);

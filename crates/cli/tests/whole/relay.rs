@@ -14,9 +14,7 @@ use std::time::{Duration, Instant};
 /// The interval at which threads poll the relay's state.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A relay on the loopback address.
 pub struct Relay {
-    /// The port to connect to.
     pub port: u16,
     state: Arc<RelayState>,
 }
@@ -31,7 +29,6 @@ struct RelayState {
     discards_replies: AtomicBool,
     /// Whether new connections are closed at once.
     is_down: AtomicBool,
-    /// Whether the relay was dropped, so that all threads end.
     is_dropped: AtomicBool,
     open_connections: Mutex<Vec<Connection>>,
     /// Number of bytes sent by the program to the server.
@@ -70,7 +67,6 @@ struct Connection {
 }
 
 impl Relay {
-    /// Creates a relay to a server on the loopback address.
     pub fn to_port(server_port: u16) -> Relay {
         Relay::on("127.0.0.1", server_port)
     }
@@ -195,7 +191,6 @@ impl Relay {
         self.state.is_down.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the number of accepted connections.
     pub fn accepted_connections(&self) -> u64 {
         self.state.accepted_connections.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
-    stored_runs, total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, own_postgres, send_signal, start_run,
+    stderr_text, stored_runs, total_figures,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{Choice, Run, RunState};
 use prony_test_servers::TestControl;
 use std::process::{Child, Command, Stdio};
@@ -31,8 +31,7 @@ fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
 
 fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
     ok_stdout(&bench.prony("load select-only --scale 1"));
-    let path = bench.home.join("plan.toml");
-    std::fs::write(&path, plan).expect("a file");
+    let path = bench.home.write("plan.toml", plan);
     (bench, path.display().to_string())
 }
 
@@ -164,8 +163,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
     let (bench, plan) = bench_with_plan("between", &plan);
     let output = bench.prony(&format!("run {plan} --require errors=0"));
-    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
-    let messages = stderr_text(&output);
+    let messages = assert_code(&output, 1);
     messages.assert_contains("experiment.between");
     messages.assert_contains("exit status: 1");
     messages.assert_lacks("hunter2");
@@ -189,8 +187,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
 /// The first repeat finds the data inconsistent, which the pause before the second repairs.
 #[test]
 fn an_experiment_continues_after_an_invalid_repeat() {
-    let folder = std::env::temp_dir().join(format!("prony-repair-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::create();
     let (waiting, repaired) = (folder.join("waiting"), folder.join("repaired"));
     let between = format!(
         "between = \"test $PRONY_REPEAT = 1 || touch {}; test $PRONY_REPEAT = 1 || until test -e {}; do sleep 0.1; done\"",
@@ -231,7 +228,6 @@ fn an_experiment_continues_after_an_invalid_repeat() {
         let words: Vec<&str> = printed.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}:\n{printed}");
     }
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// The data are inconsistent in every run: those that remain would be invalid too.
@@ -330,9 +326,7 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
     let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
-        let output = bench.prony_without_server(&arguments);
-        assert_eq!(output.status.code(), Some(2));
-        let messages = stderr_text(&output);
+        let messages = assert_code(&bench.prony_without_server(&arguments), 2);
         for part in [
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",

@@ -1,15 +1,15 @@
 //! `prony capture --log` and `prony replay` on real servers: the log of a load, and its replay on a copy.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, prony_command, stderr_text, total_figures,
+    TestBench, assert_code, connect, ok_stdout, parse_run, prony_command, stderr_text,
+    total_figures,
 };
-use crate::maria::MariaTestBench;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What the load leaves behind. The times of the history are those of the run.
@@ -71,10 +71,9 @@ fn assert_same_mix(run: &Run) {
 }
 
 /// Asserts that the server refuses a write that the text does not show, unless writes are allowed.
-fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
+fn assert_read_only(server: &EmbeddedPostgres, home: &TestFolder) {
     let url = server.url_for("logged");
     let before = rows(&mut connect(&url));
-    let log = home.join("hidden.csv");
     let line = |ms, text| {
         format!(
             "2026-11-29 22:57:41.{ms} UTC,\"u\",\"d\",7,\"[local]\",a.1,1,\"SELECT\",2026-11-29 22:57:00 UTC,3/4,0,\
@@ -87,7 +86,7 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
         line(200, "SELECT adds()"),
         line(300, "SELECT 1"),
     ];
-    std::fs::write(&log, lines.concat()).expect("a file");
+    let log = home.write("hidden.csv", lines.concat());
     let recording = home.join("hidden.rec").display().to_string();
     let capture = format!(
         "capture --log {} --keep-literals --out {recording}",
@@ -103,7 +102,7 @@ fn assert_read_only(server: &EmbeddedPostgres, home: &Path) {
 }
 
 /// Asserts that a recording that writes has repeats only with a command that restores the copy.
-fn assert_repeats_need_a_command(url: &str, home: &Path, recording: &str) {
+fn assert_repeats_need_a_command(url: &str, home: &TestFolder, recording: &str) {
     let line =
         format!("replay {recording} --writes --repeats 2 --speed max --no-observe --url {url}");
     let refused = prony_command(&line, home).output().expect("it starts");
@@ -128,14 +127,14 @@ fn assert_repeats_need_a_command(url: &str, home: &Path, recording: &str) {
 fn a_replayed_load_leaves_the_same_rows() {
     let server = logging_server();
     let bench = TestBench::on(&server, "logged");
-    let home = bench.home.clone();
+    let home = &bench.home;
     let pgbench = |arguments: &str| {
         let (socket, port) = (server.socket_dir(), server.port());
         let line = format!(
             "pgbench {arguments} -h {} -p {port} -U postgres logged",
             socket.display()
         );
-        ok_stdout(&prony_command(&line, &home).output().expect("it starts"))
+        ok_stdout(&prony_command(&line, home).output().expect("it starts"))
     };
     pgbench("-i -q");
     let mut control = connect(&server.url());
@@ -187,18 +186,16 @@ fn a_replayed_load_leaves_the_same_rows() {
     ok_stdout(&kept);
     stderr_text(&kept).assert_contains("sessions with ");
     let refused = bench.prony(&format!("replay {masked}"));
-    assert_eq!(refused.status.code(), Some(2));
-    stderr_text(&refused).assert_contains("has no literals");
+    assert_code(&refused, 2).assert_contains("has no literals");
     let refused = bench.prony(&format!("replay {recording}"));
-    assert_eq!(refused.status.code(), Some(2));
-    stderr_text(&refused).assert_contains("give --writes if the server is a copy");
+    assert_code(&refused, 2).assert_contains("give --writes if the server is a copy");
 
-    assert_read_only(&server, &home);
+    assert_read_only(&server, home);
     for (database, speed) in [("copied", "1"), ("fast", "max")] {
         let url = server.url_for(database);
         let line =
             format!("replay {recording} --writes --speed {speed} --json --no-observe --url {url}");
-        let run = parse_run(&prony_command(&line, &home).output().expect("it starts"));
+        let run = parse_run(&prony_command(&line, home).output().expect("it starts"));
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let totals = total_figures(&run.measured);
         // 160 transactions; the reads of the test, and its error, which the log has too.
@@ -230,14 +227,14 @@ fn a_replayed_load_leaves_the_same_rows() {
         let shown = ok_stdout(&bench.prony_without_server("show last"));
         shown.assert_contains("times as long as the server logged");
     }
-    assert_repeats_need_a_command(&server.url_for("fast"), &home, &recording);
+    assert_repeats_need_a_command(&server.url_for("fast"), home, &recording);
 }
 
 #[test]
 fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "replayed");
-    let mut control = connect(bench.url());
+    let bench = TestBench::on_maria(&server, "replayed");
+    let mut control = connect(&bench.url);
     let table = "CREATE TABLE t (id int PRIMARY KEY, a int, b varchar(20))";
     let rows = "INSERT INTO t VALUES (1, 1, 'it''s'), (2, 2, 'a\\\\b')";
     control.execute(table).expect("a table");
@@ -258,7 +255,7 @@ fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
     ] {
         control.execute(&setting).expect("a setting");
     }
-    let mut application = connect(bench.url());
+    let mut application = connect(&bench.url);
     for statement in [
         "BEGIN",
         "UPDATE t SET a = a + 10 WHERE id = 1",

@@ -1,17 +1,15 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, query_number,
+    spawn_piped, stderr_text, total_figures,
 };
-use crate::maria;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// Returns the scenario recorded in a run.
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {
     run.scenario.as_ref().expect("a scenario")
 }
@@ -214,7 +212,7 @@ fn the_index_insert_scenario_has_five_indexes() {
 
 #[test]
 fn a_mysql_scenario_runs_on_mariadb() {
-    let bench = maria::MariaTestBench::new("scenario");
+    let bench = TestBench::maria("scenario");
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --duration 3s --clients 2";
     let output = bench.prony(arguments);
     let stdout = single_spaced(&ok_stdout(&output));
@@ -309,8 +307,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let arguments = "reproduce tpcb-cached --shrink 1/4000 --duration 1s --clients 2 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let child = spawn_piped(command);
     let started = Instant::now();
     while !request_file.exists() {
         assert!(
@@ -337,17 +334,12 @@ fn requests_that_no_scenario_fits_are_errors() {
     let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
     script.assert_contains("\n\\set aid random_gaussian(1, :range, 10.0)\n");
     let output = bench.prony("reproduce mssql-2012-s2.large");
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr_text(&output);
+    let error = assert_code(&output, 2);
     error.assert_contains("does not state the scale of mssql-2012-s2.large");
     let output = bench.prony("reproduce tpcc-16vcpu-cached --scale 3");
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr_text(&output);
+    let error = assert_code(&output, 2);
     error.assert_contains("--scale: the scale of tpcc-16vcpu-cached is published");
     let output = bench.prony("reproduce tpbc-cached");
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("did you mean tpcb-cached");
-    let output = bench.prony("load hot-row --cached 30%");
-    assert_eq!(output.status.code(), Some(2));
-    stderr_text(&output).assert_contains("give --scale");
+    assert_code(&output, 2).assert_contains("did you mean tpcb-cached");
+    assert_code(&bench.prony("load hot-row --cached 30%"), 2).assert_contains("give --scale");
 }

@@ -1,7 +1,7 @@
 //! The script workload on a real server: the builtin scripts compared with the native workloads,
 //! and user-written scripts.
 
-use crate::common::{TestBench, ok_stdout, query_number, stderr_text, total_figures};
+use crate::common::{TestBench, assert_code, ok_stdout, query_number, stderr_text, total_figures};
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
 use prony_test_servers::TestControl;
@@ -14,8 +14,7 @@ const HISTORY_SQL: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDE
 
 /// Writes a script; returns its path.
 fn write_script(bench: &TestBench, name: &str, text: &str) -> String {
-    let path = bench.home.join(name);
-    std::fs::write(&path, text).expect("a file");
+    let path = bench.home.write(name, text);
     path.display().to_string()
 }
 
@@ -35,8 +34,7 @@ fn run_until_aborted(bench: &TestBench, arguments: &str) -> (Run, String) {
 
 #[test]
 fn builtin_scripts_equal_the_native_workloads() {
-    let bench = TestBench::new("script_builtin");
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::loaded("script_builtin", 2);
     for (native, builtin) in [
         ("tpcb", "tpcb-like"),
         ("simple-update", "simple-update"),
@@ -249,8 +247,7 @@ fn a_statement_that_no_run_can_execute_ends_the_run() {
     ] {
         let path = write_script(&bench, "copy.sql", text);
         let output = bench.prony(&format!("run script -f {path} --clients 3 {options}"));
-        let stderr = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        let stderr = assert_code(&output, 4);
         let expected = format!("Prony cannot execute {path}: ");
         stderr.assert_contains(&expected);
         stderr.assert_contains("COPY is not supported");

@@ -1,14 +1,15 @@
 //! `prony serve` on a store with runs, also while one is in progress.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, send_signal};
+use crate::common::{TestBench, WAIT_TIMEOUT, send_signal};
 use prony_assertions::TextAssertions;
+use prony_test_servers::KillOnDrop;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// The program that serves a store; killed when it is dropped.
+/// The program that serves a store.
 struct ServeProcess {
-    child: Child,
+    process: KillOnDrop,
     address: String,
 }
 
@@ -22,10 +23,12 @@ impl ServeProcess {
         let address = line.split("http://").nth(1);
         let address = address.and_then(|tail| tail.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        ServeProcess { child, address }
+        ServeProcess {
+            process: KillOnDrop(child),
+            address,
+        }
     }
 
-    /// Sends a request for a path.
     fn request(&self, path: &str) -> BufReader<TcpStream> {
         let mut socket = TcpStream::connect(&self.address).expect("it listens");
         socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
@@ -38,13 +41,6 @@ impl ServeProcess {
         let mut answer = String::new();
         self.request(path).read_to_string(&mut answer).unwrap();
         answer
-    }
-}
-
-impl Drop for ServeProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -96,8 +92,7 @@ fn assert_shown_by_browser(bench: &TestBench, url: &str) {
 
 #[test]
 fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
-    let bench = TestBench::new("serve");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("serve", 1);
     let mut run = bench.long_run();
     let mut served = ServeProcess::start(&bench);
     let list = served.get("/");
@@ -134,6 +129,6 @@ fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
     assert!(report.status.success());
     assert_eq!(page, std::fs::read_to_string(path).expect("a page"));
     // Ctrl-C is how it ends.
-    send_signal(&served.child, "-INT");
-    assert_eq!(served.child.wait().expect("it ends").code(), Some(0));
+    send_signal(&served.process.0, "-INT");
+    assert_eq!(served.process.0.wait().expect("it ends").code(), Some(0));
 }

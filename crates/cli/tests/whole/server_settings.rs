@@ -1,22 +1,19 @@
 //! Settings of the server in plans: set before a run, verified, and put back after it.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text, stored_runs,
-    wait_until,
+    TestBench, assert_code, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
+    stored_runs, wait_until,
 };
-use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{DurabilityClass, Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::Path;
 
-fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
-    let path = home.join("plan.toml");
+fn write_plan(home: &TestFolder, workload: &str, variants: &str) -> String {
     let plan = format!(
         "[workload]\nname = \"{workload}\"\n[run]\nclients = 2\ntransactions = 20\n[experiment]\nrepeats = 2\nkeep_going = true\n{variants}"
     );
-    std::fs::write(&path, plan).expect("a file");
+    let path = home.write("plan.toml", plan);
     path.display().to_string()
 }
 
@@ -132,8 +129,7 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
 
 #[test]
 fn what_compare_will_refuse_is_said_before_the_first_run() {
-    let bench = TestBench::new("planned_refusal");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("planned_refusal", 1);
     let variants = "[variants.a]\n[variants.b.workload]\nname = \"select-only\"\n";
     let plan = write_plan(&bench.home, "tpcb", variants);
     let expected =
@@ -204,9 +200,7 @@ fn a_pooler_that_refuses_a_setting_is_named() {
         return;
     };
     let run = "run tpcb --transactions 9 --setting synchronous_commit=off --url";
-    let output = bench.prony_without_server(&format!("{run} {url}"));
-    let messages = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(3), "{messages}");
+    let messages = assert_code(&bench.prony_without_server(&format!("{run} {url}")), 3);
     let words: Vec<&str> = messages.split_whitespace().collect();
     let hint = "a pooler may refuse settings in the log-in: name the server itself";
     assert!(words.join(" ").contains(hint), "{messages}");
@@ -256,8 +250,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     for url in [&bench.url, &other] {
         let mut second = bench.command("run tpcb --setting full_page_writes=on");
         let output = second.args(["--url", url]).output().expect("it runs");
-        let messages = stderr_text(&output);
-        assert_eq!(output.status.code(), Some(3), "{messages}");
+        let messages = assert_code(&output, 3);
         let holder = "another run has changed the settings of the server (process ";
         messages.assert_contains(holder);
         assert_eq!(shown().as_deref(), Some("off"));
@@ -375,7 +368,7 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
 #[test]
 fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    let bench = MariaTestBench::on(&server, "settings");
+    let bench = TestBench::on_maria(&server, "settings");
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
     let plan = write_plan(
         &bench.home,
@@ -412,7 +405,6 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     assert_eq!(shown(), before);
     let output =
         bench.prony("run oltp_read_write --transactions 9 --setting performance_schema=ON");
-    let messages = stderr_text(&output);
-    assert_eq!(output.status.code(), Some(2), "{messages}");
+    let messages = assert_code(&output, 2);
     messages.assert_contains("the command of `between`");
 }

@@ -4,15 +4,13 @@
 use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
 };
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{ObservedTopic, Run, Service, SqlDialect};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
-use std::path::PathBuf;
 
 /// What a canned server refuses; an observation that asks for what is absent would report it.
 const REFUSAL: &str = "this canned server does not answer that";
 
-/// A service's documented answers.
 pub struct Mock {
     service: Service,
     protocol: CannedProtocol,
@@ -221,7 +219,6 @@ static MOCKS: [Mock; 26] = [
     mock(Service::AzureDatabase, MySql, "8.0.37-azure", &[]),
 ];
 
-/// The documented answers of this service.
 pub fn mock_of(service: Service) -> &'static Mock {
     let mut mocks = MOCKS.iter();
     let mock = mocks.find(|mock| mock.service == service);
@@ -417,27 +414,12 @@ impl Mock {
     }
 }
 
-/// A folder that is removed at the end.
-struct Home(PathBuf);
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs a load on a canned server; returns the run, and its texts on the terminal and on the page.
 pub fn run_on(name: &str, mock: &Mock, conversation: Conversation) -> (Run, String, String) {
-    let folder = name.replace(' ', "-");
     let port = start(mock.protocol, conversation).expect("a port");
-    // Tests of two protocols run a service of this name at the same time.
-    let folder = format!("prony-{folder}-{}-{port}", std::process::id());
-    let home = Home(std::env::temp_dir().join(folder));
-    std::fs::create_dir_all(&home.0).expect("a folder");
+    let home = TestFolder::create();
     let prony = |arguments: &str| {
-        let output = prony_command(arguments, &home.0)
-            .output()
-            .expect("it starts");
+        let output = prony_command(arguments, &home).output().expect("it starts");
         // A busy machine makes a run invalid, which its exit code says.
         let is_run = arguments.starts_with("run");
         assert!(
@@ -453,7 +435,7 @@ pub fn run_on(name: &str, mock: &Mock, conversation: Conversation) -> (Run, Stri
     ));
     let run = serde_json::from_str(&json).expect("a document");
     let terminal = prony("show last --full");
-    let page = home.0.join("page.html");
+    let page = home.join("page.html");
     prony(&format!("report last --output {}", page.display()));
     (
         run,

@@ -5,8 +5,7 @@ use prony_assertions::TextAssertions;
 
 #[test]
 fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
-    let bench = TestBench::new("split");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("split", 1);
     for engine in io_engines(&bench) {
         let execute = |options: &str| {
             let arguments =

@@ -1,50 +1,15 @@
 //! Own SQL and the ledger on the SQL Server that `PRONY_TEST_SQLSERVER` names.
 
-use crate::common::{connect, ok_stdout, parse_run, prony_command, query_number, total_figures};
-use prony_store::Run;
-use std::path::PathBuf;
-use std::process::Output;
+use crate::common::{TestBench, connect, ok_stdout, query_number, total_figures};
 
-/// A server and a store for one test.
-struct SqlServerBench {
-    url: String,
-    home: PathBuf,
-}
-
-impl SqlServerBench {
-    /// `None`, with a message, without a server.
-    fn new(name: &str) -> Option<SqlServerBench> {
-        let Ok(urls) = std::env::var("PRONY_TEST_SQLSERVER") else {
-            eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
-            return None;
-        };
-        let url = urls
-            .split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        let home = std::env::temp_dir().join(format!("prony-tds-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
-        Some(SqlServerBench { url, home })
-    }
-
-    fn prony(&self, arguments: &str) -> Output {
-        let mut command = prony_command(arguments, &self.home);
-        command
-            .args(["--url", &self.url])
-            .output()
-            .expect("it starts")
-    }
-
-    fn run(&self, arguments: &str) -> Run {
-        parse_run(&self.prony(&format!("run {arguments} --warmup 0s --json")))
-    }
-}
-
-impl Drop for SqlServerBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
+/// The server, and a store for one test; `None`, with a message, without a server.
+fn sql_server_bench() -> Option<TestBench> {
+    let Ok(urls) = std::env::var("PRONY_TEST_SQLSERVER") else {
+        eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
+        return None;
+    };
+    let url = urls.split_whitespace().next().unwrap_or_default();
+    Some(TestBench::at(url.to_owned()))
 }
 
 const PLAN: &str = r#"
@@ -81,11 +46,10 @@ transactions = 30
 
 #[test]
 fn own_transactions_have_values_of_each_type_in_every_mode() {
-    let Some(bench) = SqlServerBench::new("own") else {
+    let Some(bench) = sql_server_bench() else {
         return;
     };
-    let path = bench.home.join("own.toml");
-    std::fs::write(&path, PLAN).expect("a file");
+    let path = bench.home.write("own.toml", PLAN);
     let mut control = connect(&bench.url);
     for mode in ["simple", "extended", "prepared"] {
         for sql in [
@@ -98,7 +62,10 @@ fn own_transactions_have_values_of_each_type_in_every_mode() {
         ] {
             control.execute(sql).expect(sql);
         }
-        let run = bench.run(&format!("{} --protocol {mode}", path.display()));
+        let run = bench.run(&format!(
+            "run {} --protocol {mode} --warmup 0s",
+            path.display()
+        ));
         let totals = total_figures(&run.measured);
         assert_eq!((totals.committed, totals.failed), (60, 0), "{mode}");
         let mut kinds = run.measured.kinds.iter();
@@ -127,9 +94,11 @@ fn own_transactions_have_values_of_each_type_in_every_mode() {
     }
 }
 
+const LEDGER: &str = "--clients 2 --transactions 30 --warmup 0s --ledger";
+
 #[test]
 fn a_ledger_accounts_for_blocks_and_single_statements() {
-    let Some(bench) = SqlServerBench::new("ledger") else {
+    let Some(bench) = sql_server_bench() else {
         return;
     };
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
@@ -139,9 +108,7 @@ fn a_ledger_accounts_for_blocks_and_single_statements() {
         "oltp_update_index --protocol prepared",
         "oltp_update_index --protocol extended",
     ] {
-        let run = bench.run(&format!(
-            "{arguments} --clients 2 --transactions 30 --ledger"
-        ));
+        let run = bench.run(&format!("run {arguments} {LEDGER}"));
         let totals = total_figures(&run.measured);
         let account = run.ledger.expect("an account");
         assert_eq!(account.not_read, None, "{arguments}");
@@ -159,8 +126,7 @@ fn a_ledger_accounts_for_blocks_and_single_statements() {
         assert_eq!(wrong, [0; 4], "{arguments}: {account:?}");
     }
     // In the simple protocol a single statement has none, which is said.
-    let run =
-        bench.run("oltp_update_index --protocol simple --clients 2 --transactions 30 --ledger");
+    let run = bench.run(&format!("run oltp_update_index --protocol simple {LEDGER}"));
     let account = run.ledger.expect("an account");
     assert_eq!((account.acknowledged, account.unrecorded), (0, 60));
     ok_stdout(&bench.prony("clean oltp_read_write"));

@@ -5,8 +5,7 @@ use prony_assertions::TextAssertions;
 
 #[test]
 fn each_statement_of_a_transaction_has_its_latency() {
-    let bench = TestBench::new("statement_latency");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded("statement_latency", 1);
     let arguments = "run tpcb --clients 2 --transactions 150";
     let run = bench.run(&format!("{arguments} --statement-latency"));
     let figures = total_figures(&run.measured);
@@ -99,12 +98,10 @@ fn statements_of_all_tables_share_a_name_and_texts_of_scripts_are_not_measured()
             ("commit", 40),
         ]
     );
-    let script = bench.home.join("two.sql");
-    std::fs::write(
-        &script,
+    let script = bench.home.write(
+        "two.sql",
         "SELECT 1; SELECT :client_id AS x \\gset got_\nSELECT :got_x;\n",
-    )
-    .unwrap();
+    );
     let of_script = format!(
         "run script -f {} -c 1 -t 10 --statement-latency",
         script.display()

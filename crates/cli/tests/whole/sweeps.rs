@@ -1,7 +1,7 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
-use prony_assertions::TextAssertions;
+use crate::common::{TestBench, assert_code, ok_stdout, own_postgres, stderr_text, stored_runs};
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
@@ -113,8 +113,7 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     let bench = TestBench::new("sweep_machines");
     ok_stdout(&bench.prony("load select-only --scale 1"));
     // Outside of the store, whose files are searched for the password of the URLs.
-    let folder = std::env::temp_dir().join(format!("prony-sweep-plans-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::create();
     let path = |name: &str| folder.join(name).display().to_string();
     // One server under two names: its facts are declared, and its password is in no output.
     let machine = |name: &str, cpus: u32| {
@@ -157,7 +156,6 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let message = stderr_text(&output);
     message.assert_contains("has no configuration large");
-    std::fs::remove_dir_all(folder).expect("it is removed");
 }
 
 #[test]
@@ -167,14 +165,11 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
     ok_stdout(&bench.prony("load select-only --scale 1"));
     let plan = "[workload]\nname = \"select-only\"\n[run]\nclients = 1\ntransactions = 20\n\
                 [experiment]\nrepeats = 1\nkeep_going = true\n[sweep]\nscale = [1, 2]\n";
-    let path = bench.home.join("scale.toml");
     let run = |plan: &str| {
-        std::fs::write(&path, plan).expect("a file");
+        let path = bench.home.write("scale.toml", plan);
         bench.prony(&format!("run {}", path.display()))
     };
-    let refused = run(plan);
-    assert_eq!(refused.status.code(), Some(2));
-    let messages = stderr_text(&refused);
+    let messages = assert_code(&run(plan), 2);
     for text in ["data of the scales 1 and 2 on one server", "$PRONY_SCALE"] {
         messages.assert_contains(text);
     }

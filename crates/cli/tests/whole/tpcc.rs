@@ -1,6 +1,8 @@
 //! The tpcc workload end to end: its metrics, shares and comparability.
 
-use crate::common::{TestBench, last_run, ok_stdout, query_number, stderr_text, total_figures};
+use crate::common::{
+    TestBench, last_run, ok_stdout, parse_run, query_number, stderr_text, total_figures,
+};
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{IndustryMetric, Run};
@@ -13,7 +15,6 @@ fn start_server() -> EmbeddedPostgres {
     EmbeddedPostgres::start(&installation, &options).expect("it starts")
 }
 
-/// A database with one warehouse.
 fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
     let bench = TestBench::on(server, name);
     // A schema whose name needs quotes.
@@ -118,7 +119,7 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
         .args(["--url", &bench.socket_url.replace("postgres@", "clerk@")])
         .output()
         .expect("it starts");
-    let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
+    let run = parse_run(&output);
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
     ok_stdout(&bench.prony_without_server("show last --full")).assert_lacks("TPM");

@@ -2,11 +2,11 @@
 //! say what happened and what to do, and no data is lost.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, query_number, send_signal,
-    start_run, stderr_text, total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, parse_run, query_number,
+    send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use prony_store::RunState;
 use prony_test_servers::TestControl;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -168,7 +168,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         server.kill();
         server.restart().expect("restarts");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
+        let run = parse_run(&output);
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let outage = run
             .events

@@ -24,12 +24,10 @@ pub trait Backend {
 
     fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
-    /// Deletes the schema and its role.
     fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
-    /// Stores the settings for the next call of hammerdbcli.
     fn store_settings(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.

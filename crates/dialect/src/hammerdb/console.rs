@@ -7,7 +7,6 @@ use super::backend::Backend;
 use super::session::{Session, VERSION};
 use super::tcl::{Channel, Flow, Host, Interp, System, TclResult, is_complete, join_list};
 
-/// How hammerdbcli is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {
     /// Read commands from standard input.
@@ -51,10 +50,6 @@ pub const PROFILES: [&str; 2] = ["hammerdb", "hammerdb-4.6"];
 pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 
 /// The TPC-C profile for a value of [`COMPAT_VARIABLE`], and a notice about it for standard error.
-///
-/// # Errors
-///
-/// The value is invalid; the error is the text for standard error.
 pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), String> {
     let (profile, description) = match value.unwrap_or_default() {
         "" => (
@@ -76,7 +71,6 @@ pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), Str
     Ok((profile, notice))
 }
 
-/// The text at the start of a session.
 pub fn banner(prony_version: &str) -> String {
     format!(
         "HammerDB CLI {VERSION}\nemulated by Prony {prony_version}\nType \"help\" for a list of commands\n"
@@ -143,7 +137,6 @@ impl Console {
         }
     }
 
-    /// The session of HammerDB's commands.
     pub fn session(&self) -> &Session {
         &self.session
     }

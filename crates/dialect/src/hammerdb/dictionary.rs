@@ -7,7 +7,6 @@ use prony_document::Product;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A section of a dictionary: its name and its keys.
 pub(super) type Section = (&'static str, Vec<Key>);
 
 pub(super) struct Key {
@@ -61,7 +60,6 @@ pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
     DICTIONARIES.get(prefix).map(Vec::as_slice)
 }
 
-/// The prefix of a database's settings.
 pub(super) fn database_prefix(product: Product) -> &'static str {
     let database = DATABASES.iter().find(|(.., known)| *known == Some(product));
     database.map_or(GENERIC, |(_, prefix, _)| prefix)

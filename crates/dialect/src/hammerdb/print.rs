@@ -12,7 +12,6 @@ use crate::table;
 const USAGE: &str =
     "Usage: print [db|bm|dict|generic|script|vuconf|vucreated|vustatus|vucomplete|datagen|tcconf]";
 
-/// The commands with their help texts.
 pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("commands.txt")).map(|(_, [name, help_text])| (name, help_text))
 }
@@ -22,7 +21,6 @@ pub(super) fn is_listed_in_help(name: &str) -> bool {
     commands().any(|(listed, _)| listed == name)
 }
 
-/// The keys and values of a section as text.
 fn section_text(
     settings: &Settings,
     prefix: &str,
@@ -57,7 +55,6 @@ pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
     text
 }
 
-/// Prints the states of virtual users.
 pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUsers>) {
     let Some(users) = users else {
         puts(backend, "No Virtual Users found");

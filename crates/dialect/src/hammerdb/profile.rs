@@ -11,19 +11,14 @@ pub struct ProcTiming {
     /// `NEWORD`, `PAYMENT`, `DELIVERY`, `SLEV` or `OSTAT`.
     pub name: String,
     pub calls: u64,
-    /// The shortest call.
     pub min_ns: u64,
-    /// The longest call.
     pub max_ns: u64,
-    /// The sum of all calls.
     pub total_ns: u64,
     /// The 99th percentile.
     pub p99_ns: u64,
     /// The 95th percentile.
     pub p95_ns: u64,
-    /// The median.
     pub p50_ns: u64,
-    /// The standard deviation.
     pub deviation_ns: f64,
 }
 
@@ -56,20 +51,17 @@ impl ProcTiming {
 }
 
 impl ProcTiming {
-    /// The mean of all calls.
     pub fn avg_ns(&self) -> f64 {
         self.total_ns as f64 / self.calls.max(1) as f64
     }
 }
 
-/// The timings of one virtual user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserTiming {
     /// The virtual user's number; the first that runs transactions is 2.
     pub vuser: u32,
     /// Nanoseconds from the start of the user's first call to the end of the last call.
     pub elapsed_ns: u64,
-    /// The timings of its routines.
     pub procs: Vec<ProcTiming>,
 }
 
@@ -77,7 +69,6 @@ pub struct UserTiming {
 pub struct TimeProfile {
     /// The database's name, such as `PostgreSQL`.
     pub database: String,
-    /// The date at which the profile was written.
     pub date: String,
     pub users: Vec<UserTiming>,
     /// All virtual users together, merged by the caller, which has the histograms.
@@ -133,13 +124,11 @@ impl TimeProfile {
         }
     }
 
-    /// The summary of all virtual users.
     pub fn summary_section(&self) -> TimingSection<'_> {
         let (median_ns, users) = (self.median_elapsed_ns(), self.users.len());
         TimingSection::new(None, median_ns, users, &self.summary)
     }
 
-    /// The section of each virtual user.
     pub fn user_sections(&self) -> impl Iterator<Item = TimingSection<'_>> {
         let users = self.users.iter();
         users.map(|user| {

@@ -8,15 +8,12 @@ use super::time_profile::{self, Section};
 use crate::reading::{leading_count, record_unreadable, to_u32};
 use prony_store::{ReportedRun, Setting};
 
-/// Reads one output, line by line.
 #[derive(Default)]
 struct OutputReader {
     runs: Vec<ReportedRun>,
-    /// The run that is being read.
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,
-    /// The time profile that is being read.
     profile: Vec<Section>,
     /// The time profiles that have ended; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
@@ -74,7 +71,6 @@ impl OutputReader {
         }
     }
 
-    /// Reads a line of a virtual user.
     fn read_vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
             Some(line) => line.split_once(':').map_or(line, |(_, text)| text),

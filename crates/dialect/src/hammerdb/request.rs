@@ -19,7 +19,6 @@ pub struct Ssl {
     pub client_cert: Option<(String, String)>,
 }
 
-/// How to connect to SQL Server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqlServerConnection {
     /// Whether the port applies (`mssqls_tcp`); otherwise the host determines it: it may name an instance or
@@ -33,7 +32,6 @@ pub struct SqlServerConnection {
     pub azure: bool,
 }
 
-/// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     pub product: Product,
@@ -50,9 +48,7 @@ pub struct Login {
     pub ssl: Option<Ssl>,
     /// Settings of connections to SQL Server; `None` for the other engines.
     pub sql_server: Option<SqlServerConnection>,
-    /// The role that logs in.
     pub user: String,
-    /// The role's password.
     pub password: Secret,
     pub database: String,
 }
@@ -73,7 +69,6 @@ impl Login {
         dictionary::database_name(dictionary::database_prefix(self.product))
     }
 
-    /// The section of the dictionary that has the password.
     pub fn password_section(&self) -> &'static str {
         match self.product.dialect {
             SqlDialect::PostgreSql | SqlDialect::MySql => "tpcc",
@@ -108,9 +103,7 @@ pub struct OutputOptions {
 pub struct TransactionCounter {
     /// Seconds between two counts.
     pub refresh_s: u64,
-    /// The log file's path.
     pub log_path: Option<String>,
-    /// Whether the time is logged with each count.
     pub logs_timestamps: bool,
 }
 
@@ -127,11 +120,9 @@ pub struct BuildRequest {
     pub warehouses: u64,
     /// Virtual users that load; if more than one, a monitor is added.
     pub vusers: u32,
-    /// Whether to create procedures instead of functions.
     pub stored_procedures: bool,
     /// Whether to partition `order_line`, which needs at least 200 warehouses.
     pub partitions_order_line: bool,
-    /// Whether history gets a primary key.
     pub has_history_key: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
@@ -156,14 +147,12 @@ pub struct SchemaRequest {
     pub superuser: Login,
     /// The schema's owner, in its database.
     pub owner: Login,
-    /// The expected number of warehouses.
     pub warehouses: u64,
     /// Where to print and log lines.
     pub output: OutputOptions,
     pub job_id: String,
 }
 
-/// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// After a time, with a monitor as virtual user 1.
@@ -183,11 +172,9 @@ pub enum Driver {
 /// The request of `vurun`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
-    /// The role that runs the transactions.
     pub login: Login,
     /// The superuser, in the schema's database, for the checkpoint and the vacuum after the run.
     pub superuser: Login,
-    /// How the run ends.
     pub driver: Driver,
     /// Virtual users that run transactions; the monitor is not counted.
     pub vusers: u32,
@@ -201,7 +188,6 @@ pub struct RunRequest {
     pub all_warehouses: bool,
     /// Whether to call procedures instead of functions.
     pub stored_procedures: bool,
-    /// The path of the time profile, if one is requested.
     pub time_profile_path: Option<String>,
     /// The time between the starts of two virtual users, in milliseconds.
     pub user_delay_ms: u64,
@@ -314,7 +300,6 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// The login whose user, password and database are the values of these keys.
     fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
         let port = self.setting_number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.product.dialect {

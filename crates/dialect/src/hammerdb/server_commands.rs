@@ -11,7 +11,6 @@ use prony_document::SqlDialect;
 use prony_plan::MAX_CLIENTS;
 
 impl Session {
-    /// The path of the virtual users' log, if there is one.
     fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
         let options = &self.settings;
         (options.vuser_option("log_to_temp") != 0).then(|| {

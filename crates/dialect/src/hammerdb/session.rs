@@ -42,7 +42,6 @@ pub struct Session {
     save_failure_printed: bool,
 }
 
-/// Prints a line as HammerDB's putscli does.
 pub(super) fn putscli(backend: &mut dyn Backend, line: &str) {
     backend
         .system_mut()
@@ -55,7 +54,6 @@ pub(super) fn puts(backend: &mut dyn Backend, line: &str) {
 }
 
 impl Session {
-    /// A session that starts with stored settings.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -170,7 +168,6 @@ fn default_warehouses(processors: usize) -> usize {
     }
 }
 
-/// Whether HammerDB has a command with this name.
 pub(super) fn has_command(name: &str) -> bool {
     let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
     print::is_listed_in_help(name)

@@ -84,7 +84,6 @@ impl Settings {
         true
     }
 
-    /// A value of the settings that apply to all databases.
     pub(super) fn generic_value(&self, section: &str, key: &str) -> &str {
         self.value(GENERIC, section, key).unwrap_or("")
     }

@@ -90,7 +90,6 @@ pub fn counter_line(tpm: u64, database: &str) -> String {
     format!("{tpm} {database} tpm")
 }
 
-/// The header of the transaction counter's log.
 pub fn counter_log_header(date: &str) -> String {
     let rule = "+-".repeat(31);
     format!("Hammerdb Transaction Counter Log @ {date}\n{rule}+\n")

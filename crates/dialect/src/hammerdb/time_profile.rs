@@ -11,7 +11,6 @@ use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 #[derive(Default)]
 pub(super) struct Section {
     is_summary: bool,
-    /// The number of virtual users that the section covers.
     users: u64,
     elapsed_ms: Option<f64>,
     routines: Vec<Routine>,
@@ -164,7 +163,6 @@ fn add_shares(run: &mut ReportedRun, transactions: u64) {
     }
 }
 
-/// The number of calls of a routine by all users.
 fn total_calls(users: &[&Section], name: &str) -> u64 {
     let routines = users.iter().flat_map(|section| &section.routines);
     let matching = routines.filter(|routine| routine.name == name);

@@ -22,17 +22,12 @@ use super::table::long_options;
 use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
-/// The maximum number of scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
 /// The highest latency limit, in microseconds: as nanoseconds, it still fits into an `i64`.
 const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;
 
 /// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
 /// `arguments`: the arguments after it.
-///
-/// # Errors
-///
-/// The error of this level of pgbench.
 pub fn parse_args(
     argv0: &str,
     arguments: &[OsString],

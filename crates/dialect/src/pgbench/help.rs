@@ -6,7 +6,6 @@
 use super::level::Level;
 use crate::table;
 
-/// The complete text.
 pub(crate) fn help(progname: &str, level: &Level) -> String {
     let mut text = format!(
         "{progname} is a benchmarking tool for PostgreSQL.\n\

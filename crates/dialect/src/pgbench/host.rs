@@ -26,16 +26,11 @@ pub trait Host {
     /// The system's error message.
     fn raise_open_file_limit(&mut self, limit: u64) -> Result<(), String>;
 
-    /// A seed from the clock.
     fn time_seed(&self) -> u64;
 
     /// A seed from the system's random number generator; `None` if there is no generator.
     fn strong_seed(&self) -> Option<u64>;
 
-    /// The name of the operating-system user.
-    ///
-    /// # Errors
-    /// The text of pgbench's error.
     fn user_name(&self) -> Result<String, String>;
 }
 

@@ -12,7 +12,6 @@ use prony_workload::tpcb::{TELLERS_PER_BRANCH, Table};
 /// The lowest scale at which pgbench_accounts has a bigint key.
 const BIGINT_SCALE: u32 = 20_000;
 
-/// One action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupAction {
     /// Print this text on standard error, without change.
@@ -20,14 +19,9 @@ pub enum SetupAction {
     /// Execute this statement; an error ends the program.
     Sql(String),
     /// Run [`copy_sql`] and send all rows of the table.
-    Copy {
-        table: Table,
-        /// Whether COPY freezes the rows.
-        freeze: Freeze,
-    },
+    Copy { table: Table, freeze: Freeze },
 }
 
-/// Whether a COPY freezes its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
     /// COPY does not freeze.
@@ -43,7 +37,6 @@ pub enum Freeze {
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
-/// The relkind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
 /// Actions in order. They are made one at a time, because up to level 16 there are eleven for each unit of the
@@ -92,7 +85,6 @@ pub fn step_actions<'a>(
     Box::new(actions.into_iter())
 }
 
-/// The statement that copies rows to a table.
 pub fn copy_sql(table: Table, freeze: bool) -> String {
     let with = if freeze { " with (freeze on)" } else { "" };
     format!("copy {} from stdin{with}", table.name())

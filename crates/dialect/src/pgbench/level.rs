@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-/// The default major version.
 const DEFAULT_MAJOR: u16 = 18;
 
 /// Major versions, and the newest minor version of each whose output was compared with Prony's.
@@ -96,10 +95,6 @@ impl Level {
 
     /// The level of this invocation: the setting `PRONY_PGBENCH_COMPAT` if it is set and not empty, else the
     /// program's name, else 18.
-    ///
-    /// # Errors
-    ///
-    /// The setting is not a valid level.
     pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, UnknownLevel> {
         match setting {
             Some(text) if !text.trim().is_empty() => Self::parse(text),
@@ -117,7 +112,6 @@ impl Level {
         self.major >= major
     }
 
-    /// The version as pgbench prints it.
     pub fn text(&self) -> &str {
         &self.text
     }

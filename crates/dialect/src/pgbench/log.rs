@@ -155,7 +155,6 @@ fn lag_us(sample: &Sample) -> u64 {
     }
 }
 
-/// The log of one thread.
 pub struct Logger<W: Write> {
     out: W,
     buffer: Vec<u8>,
@@ -172,7 +171,6 @@ pub struct Logger<W: Write> {
     write_error: Option<io::Error>,
 }
 
-/// The current interval and its sums.
 struct Aggregate {
     interval_us: u64,
     start_unix_s: u64,
@@ -296,9 +294,6 @@ impl<W: Write> Logger<W> {
     }
 
     /// Writes the remaining lines. `end_ns`: the end of the run, on its clock.
-    ///
-    /// # Errors
-    /// The first write error.
     pub fn finish(mut self, end_ns: u64) -> io::Result<()> {
         self.close_intervals(self.unix_us(end_ns));
         self.flush();

@@ -66,7 +66,6 @@ impl Messages {
         self.line("", text)
     }
 
-    /// The detail of an error.
     pub fn detail(&self, text: &str) -> String {
         self.line(
             if self.uses_fatal_severity {
@@ -78,7 +77,6 @@ impl Messages {
         )
     }
 
-    /// The hint about an error.
     pub fn hint(&self, text: &str) -> String {
         self.line(
             if self.uses_fatal_severity {

@@ -5,7 +5,6 @@
 /// pgbench's sums of durations, in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// The number of durations.
     pub count: u64,
     /// The sum of the durations, µs.
     pub sum_us: f64,

@@ -45,7 +45,6 @@ pub enum Limit {
     Seconds(u32),
 }
 
-/// How pgbench_accounts is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionMethod {
     /// By ranges of aid.
@@ -64,7 +63,6 @@ impl PartitionMethod {
     }
 }
 
-/// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
     Builtin(&'static Builtin),
@@ -81,7 +79,6 @@ pub struct ScriptChoice {
 }
 
 impl ScriptChoice {
-    /// The script's description in reports.
     pub fn description(&self) -> String {
         match &self.source {
             ScriptSource::Builtin(builtin) => builtin.description.to_owned(),
@@ -101,10 +98,8 @@ pub struct LogOptions {
     pub aggregate_interval_s: Option<u32>,
 }
 
-/// The options of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Where to connect.
     pub connection: ConnectionOptions,
     /// `-c`.
     pub clients: u32,
@@ -142,7 +137,6 @@ pub struct RunOptions {
     pub verbose_errors: bool,
     pub exit_on_abort: bool,
     pub continue_on_error: bool,
-    /// The seed of all random numbers.
     pub random_seed: u64,
     /// `-s`, if set.
     pub scale: Option<u32>,
@@ -197,10 +191,8 @@ impl Default for RunOptions {
     }
 }
 
-/// The options of an initialization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitOptions {
-    /// Where to connect.
     pub connection: ConnectionOptions,
     /// Letters of `dtgGvpf` and blanks, after `-n` and `--foreign-keys` are applied.
     pub steps: String,

@@ -29,7 +29,6 @@ limit 1";
 pub struct TableFacts {
     /// Rows of pgbench_branches.
     pub scale: u32,
-    /// How pgbench_accounts is partitioned: the method, and the number of partitions.
     pub partitions: Option<(PartitionMethod, u32)>,
 }
 

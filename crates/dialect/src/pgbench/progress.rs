@@ -8,7 +8,6 @@ use super::number::format_fixed;
 use super::options::RunOptions;
 use super::report::Counts;
 
-/// How a line prints its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ProgressTime {
     /// Seconds since the threads started.

@@ -26,7 +26,6 @@ struct ScriptSection {
     mean_ms: Option<f64>,
 }
 
-/// The state of reading one report.
 #[derive(Default)]
 struct ReportReader {
     run: ReportedRun,
@@ -71,7 +70,6 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
     runs
 }
 
-/// The versions of pgbench and of the server.
 fn read_banner(text: &str) -> (String, String) {
     let (client, server) = match text.split_once(", server ") {
         Some((client, server)) => (client, server),

@@ -32,13 +32,11 @@ pub fn banner(level: &Level, server_version: &str) -> String {
 /// Counts of transactions by outcome, and their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Successful transactions.
     pub succeeded: u64,
     /// Transactions that were not started because they were too late (-R with -L).
     pub skipped: u64,
     /// Transactions that failed with serialization errors.
     pub serialization_failures: u64,
-    /// Transactions that failed with deadlocks.
     pub deadlock_failures: u64,
     /// Transactions that failed with other errors (--continue-on-error).
     pub other_failures: u64,
@@ -65,14 +63,11 @@ impl Counts {
     }
 }
 
-/// The data of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
-    /// The options of the run, with its scripts.
     pub options: RunOptions,
     /// The scale, counted or from `-s`, and the partitions, if a builtin script runs.
     pub tables: TableFacts,
-    /// All transactions.
     pub counts: Counts,
     /// Successful transactions that took longer than `-L`.
     pub over_latency_limit: u64,
@@ -86,25 +81,19 @@ pub struct RunReport {
     pub scripts: Vec<ScriptReport>,
 }
 
-/// A script's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptReport {
-    /// The counts of the script's transactions.
     pub counts: Counts,
     /// The script's commands in order, for `-r`.
     pub commands: Vec<CommandReport>,
 }
 
-/// A command's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandReport {
-    /// The first line of the command, as pgbench prints it.
     pub first_line: String,
-    /// The durations of the command.
     pub latency: Moments,
     /// Errors that were not retried.
     pub failures: u64,
-    /// Errors that were retried.
     pub retries: u64,
 }
 

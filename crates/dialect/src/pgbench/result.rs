@@ -10,7 +10,6 @@ use super::report::{CommandReport, Counts, RunReport, ScriptReport};
 use prony_measure::{Distribution, ErrorClass, ErrorLedger, Tally, Totals};
 use prony_workload::script::{CommandStats, Script};
 
-/// The measured figures of a run.
 pub struct MeasuredRun<'a> {
     /// All transactions; each script is a kind.
     pub totals: &'a Totals,
@@ -20,7 +19,6 @@ pub struct MeasuredRun<'a> {
     pub commands: &'a [Vec<CommandStats>],
 }
 
-/// The data of the report.
 pub fn run_report(
     options: &RunOptions,
     tables: TableFacts,
@@ -57,7 +55,6 @@ pub fn run_report(
     }
 }
 
-/// The counts and times of all transactions.
 pub fn run_counts(options: &RunOptions, totals: &Totals) -> Counts {
     let all_kinds = totals.all_kinds();
     outcome_counts(&all_kinds, &totals.errors, None, &options.percentiles)
@@ -109,7 +106,6 @@ fn outcome_counts(
     }
 }
 
-/// The number of failures with this error class, of one script or of all.
 fn count_failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
     let entries = errors.entries().iter();
     entries

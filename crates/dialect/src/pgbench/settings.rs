@@ -2,7 +2,6 @@
 //!
 //! Must never: change a line that pgbench prints.
 
-/// The settings from the environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EnvSettings {
     /// PRONY_PGBENCH_PERCENTILES, which `--percentiles` overrides.
@@ -14,7 +13,6 @@ pub struct EnvSettings {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {value:?} {problem}")]
 pub struct InvalidSetting {
-    /// The variable or option.
     pub name: String,
     pub value: String,
     /// The problem, such as `is not a list of percentiles`.
@@ -23,10 +21,6 @@ pub struct InvalidSetting {
 
 impl EnvSettings {
     /// Reads the settings. An empty value counts as not set.
-    ///
-    /// # Errors
-    ///
-    /// The first invalid setting.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         let get = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut settings = Self::default();

@@ -56,7 +56,6 @@ const LONG_OPTIONS: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("continue-on-error", false, None, 19, 99),
 ];
 
-/// The long options of a level, and Prony's own options.
 pub(crate) fn long_options(level: &Level) -> Vec<LongOption> {
     let level_options = LONG_OPTIONS
         .iter()

@@ -31,10 +31,6 @@ pub trait Host {
 }
 
 /// Parses the arguments after the program's name.
-///
-/// # Errors
-///
-/// The error of this version of sysbench, or an option that Prony does not support.
 pub fn parse_args(
     arguments: &[OsString],
     compat: Compat,
@@ -96,7 +92,6 @@ pub fn parse_args(
     }
 }
 
-/// The parsed part of a command line.
 struct CommandLine {
     texts: OptionTexts,
     /// Options that are not general.
@@ -222,7 +217,6 @@ enum TestSource {
     Script(ScriptSource, String),
 }
 
-/// Finds a test by name, in sysbench's order.
 fn find_test(name: &str, texts: &OptionTexts, host: &dyn Host) -> Result<TestSource, UsageError> {
     if name == "-" {
         return Ok(TestSource::Script(ScriptSource::Stdin, name.to_owned()));
@@ -253,7 +247,6 @@ fn is_shipped(path: &Path) -> bool {
         .is_some_and(|folder| folder.ends_with("share/sysbench"))
 }
 
-/// The invocation of a command of a bundled test.
 fn bundled_invocation(
     test: &'static BundledTest,
     name: String,

@@ -8,7 +8,6 @@ use super::spec::{self, OptionSpec};
 /// The section of `tests.txt` with the options that all tests except `bulk_insert` share.
 const SHARED_GROUP: &str = "all but bulk_insert";
 
-/// Commands of a bundled test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Creates and fills the tables.
@@ -59,7 +58,6 @@ pub const BUNDLED_TESTS: &[BundledTest] = &[
 pub const NON_DATABASE_TESTS: &[&str] = &["fileio", "cpu", "memory", "threads", "mutex"];
 
 impl BundledTest {
-    /// The test with this name, or the test of the script at this path.
     pub fn of_name(name: &str) -> Option<&'static BundledTest> {
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".lua");
@@ -72,7 +70,6 @@ impl BundledTest {
         BUNDLED_TESTS.iter().find(|test| test.name == name)
     }
 
-    /// The options of the test, sorted by name.
     pub fn options(&self, compat: Compat) -> Vec<&'static OptionSpec> {
         let belongs_to_test =
             |spec: &&OptionSpec| spec.group == self.name || spec.group == SHARED_GROUP;
@@ -95,10 +92,6 @@ impl BundledTest {
     }
 
     /// The text of `help` after the banner, if the test was called by `name`.
-    ///
-    /// # Errors
-    ///
-    /// The test has no help; the error is the line for standard error.
     pub fn help(&self, name: &str, compat: Compat) -> Result<String, String> {
         if !self.declares_options {
             return Err(format!(

@@ -6,7 +6,6 @@
 /// The environment variable that selects the version.
 pub const COMPAT_VARIABLE: &str = "PRONY_SYSBENCH_COMPAT";
 
-/// A version of sysbench.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Compat {
     /// 1.0.20, which distributions ship.

@@ -2,7 +2,6 @@
 //!
 //! Must never: end a run because of an invalid file, because sysbench does not end the run.
 
-/// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// The options: names as written, and their values.

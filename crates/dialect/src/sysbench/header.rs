@@ -6,7 +6,6 @@ use std::fmt::Write;
 
 /// Printed when threads start; also by `prepare` and `prewarm` with several threads.
 pub const INITIALIZING_WORKERS: &str = "Initializing worker threads...\n\n";
-/// Printed when all threads have started.
 pub const THREADS_STARTED: &str = "Threads started!\n\n";
 
 /// Printed when the warm-up begins (1.1).

@@ -4,7 +4,6 @@
 use super::compat::Compat;
 use super::spec;
 
-/// The text of sysbench's help.
 pub fn help(compat: Compat) -> String {
     let group = |name: &str| {
         let specs: Vec<_> = spec::general_options(compat)

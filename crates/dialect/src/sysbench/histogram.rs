@@ -21,7 +21,6 @@ fn density() -> f64 {
     (BUCKETS - 1) as f64 / (HIGHEST_MS.ln() - LOWEST_MS.ln())
 }
 
-/// The value of a bucket, in ms.
 pub fn bucket_value_ms(bucket: usize) -> f64 {
     (bucket as f64 / density() + LOWEST_MS.ln()).exp()
 }
@@ -63,7 +62,6 @@ impl Histogram {
         histogram
     }
 
-    /// Counts a time in ms `count` times.
     pub fn add(&mut self, time_ms: f64, count: u64) {
         let bucket_count = &mut self.counts[bucket_of_ms(time_ms)];
         *bucket_count = bucket_count.saturating_add(count);

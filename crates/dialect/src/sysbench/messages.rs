@@ -50,7 +50,6 @@ pub fn not_a_database_test(test: &str) -> String {
     format!("'{test}' does not measure a database, and Prony measures databases only.")
 }
 
-/// The error of an unknown command.
 pub fn unknown_command(name: &str) -> String {
     format!("Unknown command: {name}")
 }
@@ -60,7 +59,6 @@ pub fn unknown_option_in_file(name: &str) -> String {
     format!("Global option '{name}' will not be exported, because the type is unknown")
 }
 
-/// The error if the command is missing.
 pub fn command_required(test: &BundledTest, compat: Compat) -> String {
     let commands = match (test.declares_options, compat) {
         (true, Compat::V1_0) => "prepare, prewarm, run, cleanup, help",
@@ -196,7 +194,6 @@ pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 /// The reason if a statement of `bulk_insert` failed.
 pub const BULK_INSERT_FAILED: &str = "db_bulk_insert_next() failed";
 
-/// The error if a function of the test failed.
 pub fn function_failed(function: &str, reason: &str) -> String {
     fatal_line(&format!("`{function}' function failed: {reason}"))
 }

@@ -39,7 +39,6 @@ pub fn leading_number(text: &str) -> f64 {
     if number.is_finite() { number } else { 0.0 }
 }
 
-/// The integer part of the number at the beginning of a text.
 pub fn leading_integer(text: &str) -> i64 {
     leading_number(text) as i64
 }

@@ -19,7 +19,6 @@ pub enum Invocation {
     Script(Box<ScriptCommand>),
 }
 
-/// A command of a bundled test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeCommand {
     /// Printed first: warnings and the banner.
@@ -36,7 +35,6 @@ pub struct NativeCommand {
     pub extras: Vec<RawOption>,
 }
 
-/// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
     /// Standard input.
@@ -51,7 +49,6 @@ pub struct ScriptCommand {
     /// Printed first: warnings and the banner.
     pub preamble: Output,
     pub source: ScriptSource,
-    /// The script's name on the command line.
     pub name: String,
     /// The command: the second operand of the command line.
     pub command: Option<String>,
@@ -67,7 +64,6 @@ pub struct ScriptCommand {
 pub struct RawOption {
     /// The name as written, without the dashes.
     pub raw_name: String,
-    /// The name with `_`.
     pub name: String,
     /// The value; `None` without `=`.
     pub value: Option<String>,
@@ -98,7 +94,6 @@ impl fmt::Debug for RawOption {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneralOptions {
-    /// The version of sysbench that has these options.
     pub compat: Compat,
     /// `--threads`, at least 1.
     pub threads: u32,
@@ -133,7 +128,6 @@ pub struct GeneralOptions {
     pub database: DatabaseOptions,
 }
 
-/// Options of the random number generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomOptions {
     /// `--rand-type`, a type that this version has.
@@ -171,7 +165,6 @@ pub struct MysqlOptions {
     /// The sockets. If there is one, hosts and ports are ignored.
     pub sockets: Vec<String>,
     pub user: String,
-    /// The user's password.
     pub password: Secret,
     pub database: String,
     /// `--mysql-ssl`: up to version 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
@@ -192,11 +185,9 @@ pub struct MysqlOptions {
 /// `--pgsql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgsqlOptions {
-    /// A host in libpq's syntax.
     pub host: String,
     pub port: u16,
     pub user: String,
-    /// The user's password.
     pub password: Secret,
     pub database: String,
     /// `--pgsql-sslmode`; `None` up to version 1.0, for libpq's default.

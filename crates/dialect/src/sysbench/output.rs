@@ -38,12 +38,10 @@ pub fn fatal_line(text: &str) -> String {
     format!("FATAL: {text}\n")
 }
 
-/// A log line with a warning.
 pub fn warning_line(text: &str) -> String {
     format!("WARNING: {text}\n")
 }
 
-/// A log line for debugging.
 pub fn debug_line(text: &str) -> String {
     format!("DEBUG: {text}\n")
 }
@@ -58,9 +56,7 @@ pub enum LogLevel {
     Warning = 2,
     /// Headers, progress and reports.
     Notice = 3,
-    /// Additional information.
     Info = 4,
-    /// Debugging output.
     Debug = 5,
 }
 

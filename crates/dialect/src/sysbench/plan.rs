@@ -44,10 +44,6 @@ fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
 
 /// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors of this
 /// machine.
-///
-/// # Errors
-///
-/// The value of `--db-ps-mode` is invalid. The error is the line of the log.
 pub fn drive_plan(
     settings: &GeneralOptions,
     processors: usize,
@@ -103,7 +99,6 @@ pub fn load_jobs(settings: &GeneralOptions) -> u32 {
     settings.threads
 }
 
-/// The workload of a bundled test.
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     if is_bulk_insert(native.test) {
@@ -138,7 +133,6 @@ fn is_bulk_insert(test: &BundledTest) -> bool {
     !test.declares_options
 }
 
-/// The options of the random number generator, as options of the workload.
 fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;
     let mut options = vec![

@@ -5,10 +5,8 @@
 
 use prony_measure::QueryCounts;
 
-/// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events that succeeded.
     pub events: u64,
     pub queries: QueryCounts,
 }
@@ -16,19 +14,15 @@ pub struct Counters {
 /// The queue of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueState {
-    /// Waiting events.
     pub length: u64,
-    /// Events in progress.
     pub concurrency: u64,
 }
 
-/// The figures of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Seconds since the start.
     pub at_s: u64,
     pub threads: u32,
-    /// Whether the test uses a database.
     pub uses_database: bool,
     /// Counts since the previous line.
     pub counters: Counters,

@@ -9,7 +9,6 @@ use crate::reading::{
 };
 use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 
-/// Reads the output of one run.
 #[derive(Default)]
 struct OutputReader {
     run: ReportedRun,

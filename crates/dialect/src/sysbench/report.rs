@@ -9,13 +9,9 @@ use super::progress::{Counters, per_second};
 /// Exact figures of latency, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// The shortest event.
     pub min_ms: f64,
-    /// The mean.
     pub avg_ms: f64,
-    /// The longest event.
     pub max_ms: f64,
-    /// The sum of all events.
     pub sum_ms: f64,
 }
 
@@ -60,9 +56,7 @@ fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, 
 /// The figures of a report, of the whole run or since the last checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report<'a> {
-    /// Whether the test uses a database.
     pub uses_database: bool,
-    /// Counts of events and queries.
     pub counters: Counters,
     /// The time that the counts cover, in seconds; rates divide by it.
     pub interval_s: f64,

@@ -8,7 +8,6 @@ use super::number;
 use crate::table;
 use std::sync::LazyLock;
 
-/// The type of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
     Bool,
@@ -53,16 +52,13 @@ impl ValueType {
 
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
-    /// The name as help prints it.
     pub name: &'static str,
     pub value_type: ValueType,
     /// The default; `None` if help prints no default.
     pub default: Option<&'static str>,
-    /// The description in help.
     help: &'static str,
     /// The section of `options.txt` or `tests.txt` that contains the option.
     pub(super) group: &'static str,
-    /// The version that has the option, if only one version has it.
     only_version: Option<Compat>,
 }
 
@@ -115,12 +111,10 @@ static GENERAL_OPTIONS: LazyLock<Vec<OptionSpec>> =
 static TEST_OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| read_specs(include_str!("tests.txt")));
 
-/// Parses a table of options.
 fn read_specs(text: &'static str) -> Vec<OptionSpec> {
     table::rows(text).map(OptionSpec::from_row).collect()
 }
 
-/// All general options of a version.
 pub fn general_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
     GENERAL_OPTIONS
         .iter()
@@ -131,12 +125,10 @@ pub fn find_general_option(compat: Compat, key: &str) -> Option<&'static OptionS
     general_options(compat).find(|spec| spec.key() == key)
 }
 
-/// All options of a version's bundled tests.
 pub(super) fn test_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
     TEST_OPTIONS.iter().filter(move |spec| spec.is_in(compat))
 }
 
-/// The lines of these options in help.
 pub(super) fn help_lines(specs: &[&OptionSpec]) -> String {
     let flag = |spec: &OptionSpec| format!("--{}{}", spec.name, spec.value_type.placeholder());
     let width = specs.iter().map(|spec| flag(spec).len()).max().unwrap_or(0);

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A real pgbench and its level.
 pub struct RealPgbench {
     pub path: String,
     pub level: Level,

@@ -3,7 +3,6 @@
 use prony_dialect::pgbench::{Host, Level, Messages};
 use std::path::Path;
 
-/// A host with fixed values.
 pub struct TestHost {
     /// Whether scripts are real files; otherwise all exist.
     pub reads_scripts: bool,

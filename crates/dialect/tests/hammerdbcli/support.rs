@@ -37,7 +37,6 @@ pub fn lines(out: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The script of HammerDB's guides that builds a schema.
 pub const BUILD_SCRIPT: &str = "
 # Connection
 dbset db pg

@@ -162,7 +162,6 @@ impl<'a, I: Io> Connections<'a, I> {
         link.begin(&mut self.io, slot, routes, first)
     }
 
-    /// Handles an event of a link that is still connecting.
     pub(super) fn on_link_event(&mut self, event: IoEvent) -> Option<ConnectionEvent> {
         let step = self.advance_link(event);
         self.set_deadline_of_next_route(event.slot);
@@ -230,7 +229,6 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
-    /// Applies the result of a step of an attempt to connect.
     fn apply_step(&mut self, slot: Slot, step: LinkStep) -> Option<ConnectionEvent> {
         match step {
             LinkStep::Waiting => None,
@@ -301,7 +299,6 @@ impl<'a, I: Io> Connections<'a, I> {
         })
     }
 
-    /// Counts that a connection is up at its host.
     fn enter_host(&mut self, slot: Slot) {
         let connection = &self.slots[slot as usize];
         let first = connection.first_endpoint;

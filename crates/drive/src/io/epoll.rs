@@ -48,7 +48,6 @@ struct Connection {
 }
 
 impl Epoll {
-    /// Creates an engine for this many connections.
     pub fn new(connections: usize) -> io::Result<Self> {
         let epoll = rustix::event::epoll::create(CreateFlags::CLOEXEC)?;
         let mut slots = Vec::new();

@@ -17,15 +17,12 @@ use std::os::fd::OwnedFd;
 /// Index of a connection in its worker, from 0.
 pub type Slot = u32;
 
-/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct IoEvent {
-    /// The slot of the connection.
     pub slot: Slot,
     /// How many connections the slot has had. An event with an older number belongs to an earlier connection,
     /// and is dropped.
     pub generation: u32,
-    /// What happened.
     pub kind: IoEventKind,
 }
 
@@ -44,7 +41,6 @@ pub enum IoEventKind {
     Closed(i32),
 }
 
-/// Bytes that arrived.
 #[derive(Debug)]
 pub struct Received<'a> {
     pub bytes: &'a [u8],
@@ -100,7 +96,6 @@ impl Default for WaitStrategy {
     }
 }
 
-/// A socket that is connected.
 pub struct OpenSocket {
     pub(crate) descriptor: OwnedFd,
     /// Whether it uses TCP, for which the kernel provides timestamps.
@@ -112,7 +107,6 @@ pub trait Io {
     /// Name of the engine, for reports.
     fn name(&self) -> &'static str;
 
-    /// The clock that belongs to the engine.
     fn clock(&self) -> Clock;
 
     /// Adds a slot for one more connection, and returns it. Slots are numbered consecutively.
@@ -120,9 +114,6 @@ pub trait Io {
 
     /// Starts to connect; [`IoEventKind::Opened`] or [`IoEventKind::Closed`] follows. An earlier connection
     /// of this slot must have been closed.
-    ///
-    /// # Errors
-    /// If no socket can be created, mostly for lack of file descriptors.
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()>;
 
     /// Closes a connection, after sending `closing_message` if the socket accepts it.
@@ -143,7 +134,6 @@ pub trait Io {
     /// kernel's timestamp of their departure.
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool);
 
-    /// When the last request of a slot was sent.
     fn sent(&self, slot: Slot) -> Sent;
 
     /// The requested transmit timestamp, once it has arrived.

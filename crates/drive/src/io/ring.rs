@@ -43,7 +43,6 @@ enum Op {
     Connect = 3,
 }
 
-/// The io_uring engine.
 pub struct Ring {
     ring: IoUring,
     clock: Clock,
@@ -81,7 +80,6 @@ enum SendState {
     Sending,
 }
 
-/// One connection of the engine.
 #[derive(Default)]
 struct Connection {
     socket: Option<OwnedFd>,

@@ -17,11 +17,9 @@ use std::rc::Rc;
 pub struct Answer {
     /// Delay after the arrival of the request, nanoseconds.
     pub after_ns: u64,
-    /// What the server does.
     pub action: Action,
 }
 
-/// An action of a simulated server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends bytes.
@@ -51,11 +49,9 @@ pub struct Machine {
     pub stall_ns: u64,
     /// Whether received bytes have timestamps, as over TCP.
     pub has_timestamps: bool,
-    /// Maximum number of open sockets.
     pub sockets_max: Option<usize>,
 }
 
-/// The simulated engine.
 pub struct Sim<S> {
     time: Rc<SimTime>,
     server: S,

@@ -121,7 +121,6 @@ struct TimestampRequest {
     padding: u32,
 }
 
-/// A message with a [`TimestampRequest`].
 pub struct TimestampedMessage {
     header: libc::msghdr,
     vector: libc::iovec,

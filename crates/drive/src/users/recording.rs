@@ -14,7 +14,6 @@ use prony_measure::interval::TimestampCounts;
 const SECOND_NS: u64 = 1_000_000_000;
 
 impl Users<'_> {
-    /// How to wait for replies at first.
     pub fn first_wait_strategy(&mut self, can_coalesce: bool) -> WaitStrategy {
         let now_ns = self.clock.now_ns();
         self.timing.wait_policy.start(now_ns, can_coalesce)
@@ -66,7 +65,6 @@ impl Users<'_> {
         self.timing.recorder.set_batch(counts);
     }
 
-    /// The current interval's counts of timestamps.
     #[inline]
     pub fn timestamps(&mut self) -> &mut TimestampCounts {
         self.timing.recorder.timestamps()

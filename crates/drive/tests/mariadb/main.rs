@@ -1,22 +1,19 @@
-//! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes,
-//! transactions, errors, lost connections.
+//! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes, transactions, lost connections.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
-use prony_assertions::TextAssertions;
 use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
-use prony_session::{Db, DbError, Outcome, Program, User, UserId};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
+use prony_session::{Db, DbError, Outcome, Program};
+use prony_test_servers::{TestControl, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{TestObserver, engines, job, plan, user};
+use support::{TestObserver, engines, job, plan, repeat_with};
 
 const CLIENTS: u32 = 8;
 
@@ -25,11 +22,7 @@ fn target(url: &str) -> Target {
     resolve(url, &environment).expect("a good URL")
 }
 
-fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> DriveResult {
-    drive_until(program, plan, target, &AtomicBool::new(false))
-}
-
-/// Like [`drive`]; ends at once when `interrupt` is set.
+/// Ends at once when `interrupt` is set.
 fn drive_until(
     program: &dyn Program,
     plan: &DrivePlan,
@@ -54,37 +47,19 @@ struct CountingStatements {
 }
 
 /// A transaction that increments a counter in its client's row.
-struct CounterProgram(Arc<CountingStatements>);
-
-impl CounterProgram {
-    fn new() -> CounterProgram {
-        let mut set = StatementIds::new();
-        CounterProgram(Arc::new(CountingStatements {
-            echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
-            begin: set.add("begin"),
-            add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
-            read: set.add("select id, n, note from counts where id = $1"),
-            commit: set.add("commit"),
-            read_two: set.add("select id, n from counts where id in ($1, $2) order by id"),
-        }))
-    }
-}
-
-impl Program for CounterProgram {
-    fn kinds(&self) -> &[&'static str] {
-        &["count"]
-    }
-
-    fn create_user(&self, id: UserId, mut db: Db) -> User {
-        let statements = self.0.clone();
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = count(&mut db, &statements, i64::from(id.client)).await;
-                db.end(result).await?;
-            }
-        })
-    }
+fn counter_program() -> impl Program {
+    let mut set = StatementIds::new();
+    let statements = CountingStatements {
+        echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
+        begin: set.add("begin"),
+        add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
+        read: set.add("select id, n, note from counts where id = $1"),
+        commit: set.add("commit"),
+        read_two: set.add("select id, n from counts where id in ($1, $2) order by id"),
+    };
+    repeat_with(statements, |db, id, statements| {
+        Box::pin(count(db, statements, i64::from(id.client)))
+    })
 }
 
 async fn count(
@@ -163,7 +138,6 @@ fn plan_with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
     plan
 }
 
-/// Runs every mode on every engine.
 fn check_every_mode(url: &str) {
     let modes = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
     for mode in modes {
@@ -171,7 +145,7 @@ fn check_every_mode(url: &str) {
             let (mut control, target) = prepare(url, "drive_modes");
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
-            let driven = drive(&CounterProgram::new(), &plan, &target);
+            let driven = drive_until(&counter_program(), &plan, &target, &AtomicBool::new(false));
             let tally = driven.collected.measured.all_kinds();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(tally.failed, 0, "{mode:?} {io:?}: {errors:?}");
@@ -254,7 +228,7 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
     for io in engines() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let (mut control, target) = prepare(&server.url(), "drive_killed");
-            let program = CounterProgram::new();
+            let program = counter_program();
             let interrupt = AtomicBool::new(false);
             let plan = plan_with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {
@@ -297,105 +271,4 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
             );
         }
     }
-}
-
-#[test]
-fn a_server_crash_and_restart_is_an_outage() {
-    let server = MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    let tcp = server.tcp_url_with_password();
-    let (mut control, target) = prepare(tcp.reveal(), "drive_crash");
-    let program = CounterProgram::new();
-    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 12.0);
-    let driven = std::thread::scope(|scope| {
-        let run = scope.spawn(|| drive(&program, &plan, &target));
-        wait_until_each_counts(&mut control, 1);
-        server.kill();
-        std::thread::sleep(Duration::from_millis(300));
-        server.restart().unwrap_or_else(|e| panic!("{e}"));
-        run.join().expect("the run ends")
-    });
-    // Each worker reports the outages of its own connections.
-    let outages = driven
-        .events
-        .iter()
-        .filter(|event| event.kind == RunEventKind::Outage);
-    let lost: u64 = outages.map(|event| event.count).sum();
-    // A server that has just come back may close early connections.
-    assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
-    let tally = driven.collected.measured.all_kinds();
-    let mut control = Control::connect(&target).expect("it is back");
-    let sum = sum_of_counts(&mut control);
-    assert!(tally.failed > 0);
-    let max = tally.committed + tally.failed + u64::from(CLIENTS);
-    assert!((tally.committed..=max).contains(&sum), "{sum} of {max}");
-}
-
-/// Updates two rows, in an order that depends on the client.
-struct OppositeOrders(Arc<(Statement, Statement, Statement)>);
-
-impl Program for OppositeOrders {
-    fn kinds(&self) -> &[&'static str] {
-        &["cross"]
-    }
-
-    fn create_user(&self, id: UserId, mut db: Db) -> User {
-        let statements = self.0.clone();
-        let (first, second) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = update_in_order(&mut db, &statements, [first, second]).await;
-                db.end(result).await?;
-            }
-        })
-    }
-}
-
-async fn update_in_order(
-    db: &mut Db,
-    (begin, add, commit): &(Statement, Statement, Statement),
-    order: [i64; 2],
-) -> Result<Outcome, DbError> {
-    db.exec(begin, &[]).await?;
-    for id in order {
-        db.exec(add, &[Value::Int(id)]).await?;
-    }
-    db.exec(commit, &[]).await?;
-    Ok(Outcome::Committed)
-}
-
-#[test]
-fn deadlocks_are_counted_in_their_error_class() {
-    let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
-    let mut set = StatementIds::new();
-    let program = OppositeOrders(Arc::new((
-        set.add("begin"),
-        set.add_with_question_marks("update counts set n = n + 1 where id = ?"),
-        set.add("commit"),
-    )));
-    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 2.0);
-    let driven = drive(&program, &plan, &target);
-    let measured = &driven.collected.measured;
-    let tally = measured.all_kinds();
-    assert!(
-        tally.committed > 0 && tally.failed > 0,
-        "{} {}",
-        tally.committed,
-        tally.failed
-    );
-    for entry in measured.errors.entries() {
-        assert_eq!(
-            (entry.class, &entry.code),
-            (ErrorClass::Deadlock, b"40001"),
-            "{entry:?}"
-        );
-        entry.example.assert_contains("Deadlock");
-    }
-    // The server rolled back the failed transactions.
-    let sum = sum_of_counts(&mut control);
-    let max = 2 * (tally.committed + u64::from(CLIENTS));
-    assert!(
-        sum.is_multiple_of(2) && (2 * tally.committed..=max).contains(&sum),
-        "{sum}"
-    );
 }

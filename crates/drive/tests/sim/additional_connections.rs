@@ -24,7 +24,7 @@ fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<DriveResult, Error>, usiz
         ..job(&TwoConnections, &plan, &target)
     };
     let server = PgServer {
-        refuse,
+        accept: |now_ns| accept_unless(refuse(now_ns)),
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| answers.push(send(2 * MS, DONE)),
     };
     let driven = run_simulated(
@@ -150,7 +150,6 @@ fn closing_a_lost_connection_ends_its_outage() {
     }
 }
 
-/// A machine with fewer sockets than requested.
 fn few_sockets(limit: usize) -> Machine {
     Machine {
         // Without this, an iteration in which no user waits would take only a nanosecond.
@@ -229,23 +228,6 @@ fn an_attempt_that_got_no_socket_is_not_repeated_at_its_deadline() {
     assert_eq!(driven.collected.measured.health.connections, 2);
 }
 
-/// Counts how often its client connects, and closes each connection 1 ms after its first reply.
-struct ClosesAfterReply(Arc<AtomicUsize>);
-
-impl SimServer for ClosesAfterReply {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(10_000)
-    }
-
-    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        match bytes.first() {
-            Some(0) => answers.push(send(20_000, WELCOME)),
-            _ => answers.extend([send(2 * MS, DONE), close(3 * MS)]),
-        }
-    }
-}
-
 /// The prologue reopens the connection 50 ms after its loss, which is when the loop tries to, too.
 async fn reopens_when_a_retry_is_due(mut db: Db) -> Result<(), UserExit> {
     db.open_connection().await.map_err(user_failure)?;
@@ -261,7 +243,17 @@ async fn reopens_when_a_retry_is_due(mut db: Db) -> Result<(), UserExit> {
 fn a_connection_that_is_reopened_when_a_retry_is_due_is_opened_once() {
     let connects = Arc::new(AtomicUsize::new(0));
     let program = OpensConnections(|_, db| user(reopens_when_a_retry_is_due(db)));
-    let server = ClosesAfterReply(Arc::clone(&connects));
+    let counted = Arc::clone(&connects);
+    // Closes each connection 1 ms after its first reply.
+    let server = PgServer {
+        accept: move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            accept_unless(false)
+        },
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.extend([send(2 * MS, DONE), close(3 * MS)]);
+        },
+    };
     run_on(&program, 1, 1.0, with_timestamps(), server);
     assert_eq!(connects.load(Ordering::Relaxed), 2);
 }

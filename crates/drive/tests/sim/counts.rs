@@ -100,7 +100,7 @@ fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
 
 #[test]
 fn a_program_that_counts_no_queries_reports_none() {
-    let (driven, seconds) = simulate_counts(&Selects::new(), &plan(2, 2.0), MS);
+    let (driven, seconds) = simulate_counts(&selects(), &plan(2, 2.0), MS);
     assert_eq!(driven.collected.measured.queries, QueryCounts::default());
     assert_eq!(seconds, [QueryCounts::default(); 2]);
 }
@@ -123,7 +123,7 @@ fn server_with_stalls() -> impl SimServer + Send {
 fn times_in_which_no_client_ended_a_transaction_are_gaps() {
     let mut seconds = QueriesBySecond::default();
     let (target, plan) = (target(), plan(8, 3.0));
-    let program = Selects::new();
+    let program = selects();
     let job = job(&program, &plan, &target);
     run_simulated(&job, with_timestamps(), server_with_stalls(), &mut seconds).unwrap();
     assert_eq!(seconds.1.len(), 3);

@@ -135,7 +135,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
         rows: Vec::new(),
         interrupt_after: Some((2, interrupt.clone())),
     };
-    let (program, plan, target) = (Selects::new(), plan(2, 1e6), target());
+    let (program, plan, target) = (selects(), plan(2, 1e6), target());
     let job = DriveJob {
         interrupt: &interrupt,
         ..job(&program, &plan, &target)

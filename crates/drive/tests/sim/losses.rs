@@ -17,7 +17,7 @@ fn errors_are_counted_by_class() {
         count += 1;
         answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
     });
-    let driven = drive(&Selects::new(), &plan(2, 1.0), server);
+    let driven = drive(&selects(), &plan(2, 1.0), server);
     let tally = driven.collected.measured.all_kinds();
     let share = tally.failed as f64 / (tally.committed + tally.failed) as f64;
     assert!((share - 0.1).abs() < 0.01, "{share}");
@@ -34,7 +34,7 @@ fn errors_are_counted_by_class() {
 fn the_run_continues_after_an_outage() {
     // The server dies at one second and accepts again at two.
     let server = PgServer {
-        refuse: |now_ns| (1000 * MS..2000 * MS).contains(&now_ns),
+        accept: |now_ns| accept_unless((1000 * MS..2000 * MS).contains(&now_ns)),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             if (1000 * MS..2000 * MS).contains(&now_ns) {
                 answers.push(close(0));
@@ -44,7 +44,7 @@ fn the_run_continues_after_an_outage() {
         },
     };
     let (driven, observer) =
-        simulate(&Selects::new(), &plan(4, 4.0), with_timestamps(), server).unwrap();
+        simulate(&selects(), &plan(4, 4.0), with_timestamps(), server).unwrap();
     let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.failed, 4);
     let [outage, attempts] = &driven.events[..] else {
@@ -69,7 +69,7 @@ fn a_server_that_does_not_reply_is_given_up_at_the_time_out_of_the_url() {
         let server = admit_all(move |_, _, now_ns, answers| {
             answers.extend(delay_ns(now_ns).map(|delay_ns| send(delay_ns, DONE)));
         });
-        let program = Selects::new();
+        let program = selects();
         let job = job(&program, &plan, target);
         run_simulated(&job, with_timestamps(), server, &mut ()).expect("it starts")
     };
@@ -97,7 +97,7 @@ fn a_server_that_does_not_reply_is_given_up_at_the_time_out_of_the_url() {
     let server = admit_all(|_, _, _, answers| {
         answers.extend([send(190 * MS, &DONE[..9]), send(380 * MS, &DONE[9..])]);
     });
-    let program = Selects::new();
+    let program = selects();
     let job = job(&program, &plan, &limited);
     let in_parts = run_simulated(&job, with_timestamps(), server, &mut ()).expect("it starts");
     assert_eq!(in_parts.collected.measured.all_kinds().failed, 0);
@@ -115,7 +115,7 @@ fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
             answers.extend([close(MS), close(MS)]);
         }
     });
-    let driven = drive(&Selects::new(), &plan(1, 1.0), server);
+    let driven = drive(&selects(), &plan(1, 1.0), server);
     assert_eq!(driven.collected.measured.all_kinds().failed, 1);
     let outage = &driven.events[0];
     // The first attempt reopens the connection.
@@ -134,7 +134,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
             answers.push(close(1000 * MS - now_ns));
         }
     });
-    let driven = drive(&Selects::new(), &plan, server);
+    let driven = drive(&selects(), &plan, server);
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     // The client whose start is due at that moment fails; the others have reconnected by their next
@@ -176,7 +176,7 @@ fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
     });
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
-    let driven = drive(&Selects::new(), &plan, server);
+    let driven = drive(&selects(), &plan, server);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (6, 0));
     assert!(driven.events.len() >= 4, "{:?}", driven.events);
@@ -339,7 +339,7 @@ fn a_protocol_violation_closes_the_connection() {
     let server = admit_all(|_, _, _, answers| {
         answers.push(send(MS, b"Z\0\0\0\x03"));
     });
-    let driven = drive(&Selects::new(), &plan(1, 1.0), server);
+    let driven = drive(&selects(), &plan(1, 1.0), server);
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 0);
     // The user fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
@@ -354,7 +354,7 @@ fn a_protocol_violation_closes_the_connection() {
 fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     // The server dies at half a second and does not come back; the run waits for all started transactions.
     let server = PgServer {
-        refuse: |now_ns| now_ns >= 500 * MS,
+        accept: |now_ns| accept_unless(now_ns >= 500 * MS),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             answers.push(if now_ns >= 500 * MS {
                 close(0)

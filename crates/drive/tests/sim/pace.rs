@@ -25,13 +25,8 @@ fn response_times_are_exact_to_the_nanosecond() {
 fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
     let mut plan = plan(8, 3.0);
     plan.warmup = Duration::from_secs(2);
-    let (driven, observer) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(2 * MS),
-    )
-    .unwrap();
+    let (driven, observer) =
+        simulate(&selects(), &plan, with_timestamps(), replies_after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     // 8 clients with 2 ms per transaction make 4,000 per second. The edges of the window cut one transaction
@@ -140,7 +135,6 @@ fn with_a_connection_per_transaction_the_response_time_includes_connecting() {
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
-/// Counts open connections.
 struct CountingServer {
     open: usize,
     max_open: Arc<AtomicUsize>,
@@ -176,7 +170,7 @@ fn with_a_connection_per_transaction_idle_clients_have_no_connection() {
         open: 0,
         max_open: Arc::clone(&max_open),
     };
-    let driven = drive(&Selects::new(), &plan, server);
+    let driven = drive(&selects(), &plan, server);
     let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed.abs_diff(100) <= 1, "{}", tally.committed);
     assert_eq!((tally.failed, max_open.load(Ordering::Relaxed)), (0, 1));

@@ -29,7 +29,7 @@ fn slow_for_client_0() -> impl SimServer + Send {
 #[test]
 fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
     let plan = plan_with_shared_starts(3, 1001, 3600.0);
-    let program = Selects::new();
+    let program = selects();
     let driven = drive(&program, &plan, slow_for_client_0());
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 1001);

@@ -44,7 +44,7 @@ fn events_before_all_clients_are_connected_are_handled() {
         let mut plan = plan(3, 0.1);
         plan.reconnect = reconnect;
         let server = SlowForClient2(Arc::clone(&connects));
-        let driven = drive(&Selects::new(), &plan, server);
+        let driven = drive(&selects(), &plan, server);
         let tally = driven.collected.measured.all_kinds();
         let events: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
         let found = (connects.load(Ordering::Relaxed), tally.failed, &*events);
@@ -60,18 +60,18 @@ fn events_before_all_clients_are_connected_are_handled() {
     }
 }
 
+/// A server that accepts clients as the closure says, and answers at once.
+fn accepts(accept: impl FnMut(u64) -> Result<u64, i32> + Send) -> impl SimServer + Send {
+    PgServer {
+        accept,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| answers.push(send(MS, DONE)),
+    }
+}
+
 /// A server that accepts the first connection, and never answers a later attempt to connect.
-struct AcceptsOnce(u32);
-
-impl SimServer for AcceptsOnce {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        self.0 += 1;
-        Ok(if self.0 <= 1 { 10_000 } else { 3_600_000 * MS })
-    }
-
-    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
-    }
+fn accepts_once() -> impl SimServer + Send {
+    let mut delays = [10_000].into_iter();
+    accepts(move |_| Ok(delays.next().unwrap_or(3_600_000 * MS)))
 }
 
 /// Runs with a time-out of two seconds for each connection attempt.
@@ -80,7 +80,7 @@ fn simulate_with_2s_timeout(
     plan: &DrivePlan,
     server: impl SimServer + Send,
 ) -> DriveResult {
-    simulate_with_timeout(2, hosts, &Selects::new(), plan, server).unwrap()
+    simulate_with_timeout(2, hosts, &selects(), plan, server).unwrap()
 }
 
 /// Runs with a time-out of `timeout_s` for each connection attempt.
@@ -137,7 +137,7 @@ fn each_attempt_to_connect_has_its_own_deadline() {
 fn a_connect_time_out_fails_the_transaction() {
     let mut plan = plan(1, 10.0);
     plan.connect_per_transaction = true;
-    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
+    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, accepts_once());
     let tally = driven.collected.measured.all_kinds();
     // After the failure the user waits, outside a transaction, for the server to accept its connection.
     assert_eq!((tally.committed, tally.failed), (1, 1));
@@ -172,7 +172,7 @@ fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
         "127.0.0.1",
         &reconnecting_program(),
         &plan_without_grace_limit(1),
-        AcceptsOnce(0),
+        accepts_once(),
     )
     .unwrap();
     let measured = &driven.collected.measured;
@@ -185,19 +185,6 @@ fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
-/// A server that takes 600 ms to accept a connection.
-struct AcceptsIn600Ms;
-
-impl SimServer for AcceptsIn600Ms {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        Ok(600 * MS)
-    }
-
-    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
-    }
-}
-
 #[test]
 fn a_connection_opened_soon_after_the_end_is_awaited() {
     let driven = simulate_with_timeout(
@@ -205,7 +192,7 @@ fn a_connection_opened_soon_after_the_end_is_awaited() {
         "127.0.0.1",
         &reconnecting_program(),
         &plan_without_grace_limit(2),
-        AcceptsIn600Ms,
+        accepts(|_| Ok(600 * MS)),
     )
     .unwrap();
     let measured = &driven.collected.measured;
@@ -227,7 +214,7 @@ fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
     let mut plan = plan(1, 1.0);
     plan.connect_per_transaction = true;
     plan.grace = Duration::from_secs(600);
-    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
+    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, accepts_once());
     assert!(
         driven.collected.drain_s < 3.0,
         "{}",
@@ -237,37 +224,28 @@ fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
     assert_eq!((in_flight.failed, in_flight.total()), (1, 1));
 }
 
-/// A unix socket whose backlog is full for a minute, except for the first clients.
-struct FullBacklog {
-    /// Number of clients that the backlog still has room for.
-    free_places: u32,
-}
-
-impl SimServer for FullBacklog {
-    fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
-        let is_free = self.free_places > 0 || now_ns > 60_000 * MS;
-        self.free_places = self.free_places.saturating_sub(1);
+/// A unix socket whose backlog is full for a minute, except for the first client.
+fn full_backlog() -> impl SimServer + Send {
+    let mut is_first = true;
+    accepts(move |now_ns| {
+        let is_free = std::mem::take(&mut is_first) || now_ns > 60_000 * MS;
         if is_free {
             Ok(10_000)
         } else {
             Err(libc::EAGAIN)
         }
-    }
-
-    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
-    }
+    })
 }
 
 #[test]
 fn a_full_backlog_does_not_extend_the_time_to_connect() {
-    let (server, program) = (FullBacklog { free_places: 1 }, Selects::new());
+    let (server, program) = (full_backlog(), selects());
     let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
     let error = driven.map(drop).expect_err("one client is not accepted");
     error.to_string().assert_contains("1 of 2 connections");
 
     // The same with the second connection of a user.
-    let server = FullBacklog { free_places: 1 };
+    let server = full_backlog();
     let driven = simulate_with_timeout(
         2,
         "127.0.0.1",
@@ -288,10 +266,10 @@ fn a_full_backlog_does_not_extend_the_time_to_connect() {
 #[test]
 fn a_server_that_refuses_all_connections_is_an_error_before_the_run() {
     let server = PgServer {
-        refuse: |_| true,
+        accept: |_| accept_unless(true),
         statement: |_, _: &[u8], _, _: &mut Vec<Answer>| {},
     };
-    let error = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
+    let error = simulate(&selects(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
     let text = error.to_string();
     text.assert_contains("0 of 2 connections");
     text.assert_contains("Connection refused");

@@ -11,13 +11,7 @@ fn server_time_excludes_the_time_that_the_client_adds() {
         stall_ns: 5 * MS,
         ..with_timestamps()
     };
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan(4, 1.0),
-        machine,
-        replies_after(2 * MS),
-    )
-    .unwrap();
+    let (driven, _) = simulate(&selects(), &plan(4, 1.0), machine, replies_after(2 * MS)).unwrap();
     let tally = driven.collected.measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
     assert_eq!(parts.server.mean_ns(), 2.0 * MS as f64);
@@ -32,13 +26,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
         stall_ns: MS,
         ..with_timestamps()
     };
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan(32, 1.0),
-        machine,
-        replies_after(MS / 5),
-    )
-    .unwrap();
+    let (driven, _) = simulate(&selects(), &plan(32, 1.0), machine, replies_after(MS / 5)).unwrap();
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
@@ -67,7 +55,7 @@ fn server_times_are_upper_bounds_if_other_data_follows_the_reply_or_a_batch_shar
         stall_ns: 5 * MS,
         ..with_timestamps()
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
+    let (driven, _) = simulate(&selects(), &plan(1, 0.1), machine, server).unwrap();
     let tally = driven.collected.measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
     assert!(tally.committed >= 10, "{}", tally.committed);

@@ -2,7 +2,7 @@
 //! connection is lost. Also the order in which users get starts, and the listener that receives samples.
 
 use crate::support::*;
-use prony_drive::io::sim::{Answer, Machine, SimServer};
+use prony_drive::io::sim::{Answer, Machine};
 use prony_drive::{DriveJob, RunEventKind, SampleListener};
 use prony_measure::Sample;
 use prony_plan::{DrivePlan, Stop};
@@ -90,7 +90,7 @@ fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     });
     let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
-    let driven = drive(&Selects::new(), &plan, server);
+    let driven = drive(&selects(), &plan, server);
     let failed = driven.events.iter();
     let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
@@ -99,43 +99,27 @@ fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     assert!((2_480..2_520).contains(&committed), "{committed}");
 }
 
-/// Counts how often clients connect, and closes the connection of one of them while it is idle.
-struct ClosesIdle {
-    connects: Arc<AtomicU32>,
-}
-
-impl SimServer for ClosesIdle {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        self.connects.fetch_add(1, Ordering::Relaxed);
-        Ok(10_000)
-    }
-
-    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        match bytes.first() {
-            Some(0) => answers.push(send(20_000, WELCOME)),
-            Some(b'X') | None => {}
-            Some(_) => {
-                answers.push(send(MS, DONE));
-                if slot == 1 {
-                    answers.push(close(20 * MS));
-                }
-            }
-        }
-    }
-}
-
 #[test]
 fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
     for reconnect in [true, false] {
         let connects = Arc::new(AtomicU32::new(0));
-        let server = ClosesIdle {
-            connects: Arc::clone(&connects),
+        let counted = Arc::clone(&connects);
+        // Closes the connection of one client while it is idle.
+        let server = PgServer {
+            accept: move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                accept_unless(false)
+            },
+            statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
+                answers.push(send(MS, DONE));
+                answers.extend((slot == 1).then(|| close(20 * MS)));
+            },
         };
         let mut plan = plan_with_starts_for_1_s(3);
         // Each client has a start every 300 ms.
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
-        let driven = drive(&Selects::new(), &plan, server);
+        let driven = drive(&selects(), &plan, server);
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
@@ -180,7 +164,7 @@ impl SampleListener for RecordingListener {
 #[test]
 fn a_listener_receives_every_sample_with_its_client() {
     let record = Arc::new(Mutex::new(ListenerRecord::default()));
-    let (program, plan, target) = (Selects::new(), plan_with_starts_for_1_s(3), target());
+    let (program, plan, target) = (selects(), plan_with_starts_for_1_s(3), target());
     let new_listener =
         |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
     let job = DriveJob {
@@ -213,7 +197,7 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
     let record = Arc::new(Mutex::new(ListenerRecord::default()));
     let new_listener =
         |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
-    let (program, target) = (Selects::new(), target());
+    let (program, target) = (selects(), target());
     let mut plan = plan_with_starts_for_1_s(5);
     plan.pace = evenly(300.0);
     let job = DriveJob {

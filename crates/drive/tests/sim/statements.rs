@@ -91,7 +91,6 @@ impl Program for Shared {
     }
 }
 
-/// A plan of one client that measures statements.
 fn plan_of_one_client(stop: Stop) -> DrivePlan {
     DrivePlan {
         clients: 1,

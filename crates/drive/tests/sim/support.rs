@@ -6,7 +6,7 @@ use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{Statement, StatementIds};
+use prony_wire::StatementIds;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,19 +36,20 @@ pub fn close(after_ns: u64) -> Answer {
 }
 
 /// A server that admits anyone and passes its requests to a closure.
-pub struct PgServer<F> {
-    /// Whether the server refuses connections at this time in nanoseconds.
-    pub refuse: fn(u64) -> bool,
+pub struct PgServer<A, F> {
+    /// Called with the time in nanoseconds when a client connects; as [`SimServer::connect`].
+    pub accept: A,
     /// Called with the slot, the client's bytes, the time in nanoseconds, and the list to append answers to.
     pub statement: F,
 }
 
-impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
+impl<A, F> SimServer for PgServer<A, F>
+where
+    A: FnMut(u64) -> Result<u64, i32>,
+    F: FnMut(u32, &[u8], u64, &mut Vec<Answer>),
+{
     fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
-        if (self.refuse)(now_ns) {
-            return Err(111); // ECONNREFUSED
-        }
-        Ok(10_000)
+        (self.accept)(now_ns)
     }
 
     fn request(&mut self, slot: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
@@ -61,10 +62,20 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-/// A server that admits everyone.
-pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<F> {
+/// Accepts a client at once, or refuses it.
+pub fn accept_unless(refuses: bool) -> Result<u64, i32> {
+    if refuses {
+        return Err(libc::ECONNREFUSED);
+    }
+    Ok(10_000)
+}
+
+/// A server that accepts everyone at once.
+pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(
+    statement: F,
+) -> PgServer<fn(u64) -> Result<u64, i32>, F> {
     PgServer {
-        refuse: |_| false,
+        accept: |_| accept_unless(false),
         statement,
     }
 }
@@ -76,42 +87,11 @@ pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
     })
 }
 
-/// A program whose users execute one statement per transaction, without end.
-pub struct Selects {
-    statement: Arc<Statement>,
-}
-
-impl Selects {
-    pub fn new() -> Self {
-        Selects {
-            statement: Arc::new(StatementIds::new().add("SELECT 1")),
-        }
-    }
-}
-
-impl Program for Selects {
-    fn kinds(&self) -> &[&'static str] {
-        &["select"]
-    }
-
-    fn create_user(&self, _: UserId, mut db: Db) -> User {
-        let statement = self.statement.clone();
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
-                db.end(result).await?;
-            }
-        })
-    }
-}
-
 /// A user that executes this until it must end.
 pub fn user(body: impl Future<Output = Result<(), UserExit>> + 'static) -> User {
     Box::pin(async move { body.await.err().unwrap_or(UserExit::Finished) })
 }
 
-/// A program built from a closure.
 pub struct ClosureProgram<F>(pub F);
 
 impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
@@ -126,14 +106,32 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
 
 /// A program whose users repeat one body.
 pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
-    ClosureProgram(move |_, mut db: Db| -> User {
+    repeat_with(body, |db, _, body| body(db))
+}
+
+/// A program whose users repeat one body, to which they share something such as its statements.
+pub fn repeat_with<T: Send + Sync + 'static>(
+    shared: T,
+    body: for<'a> fn(&'a mut Db, UserId, &'a T) -> Body<'a>,
+) -> impl Program {
+    let shared = Arc::new(shared);
+    ClosureProgram(move |id, mut db: Db| -> User {
+        let shared = Arc::clone(&shared);
         user(async move {
             loop {
                 db.start(0).await?;
-                let result = body(&mut db).await;
+                let result = body(&mut db, id, &shared).await;
                 db.end(result).await?;
             }
         })
+    })
+}
+
+/// A program whose users execute one statement per transaction, without end.
+pub fn selects() -> impl Program {
+    let statement = StatementIds::new().add("SELECT 1");
+    repeat_with(statement, |db, _, statement| {
+        Box::pin(async move { db.exec(statement, &[]).await.map(|_| Outcome::Committed) })
     })
 }
 
@@ -230,9 +228,9 @@ pub fn drive(
     driven
 }
 
-/// Runs [`Selects`] on a server that answers every statement after this time.
+/// Runs [`selects`] on a server that answers every statement after this time.
 pub fn drive_selects(plan: &DrivePlan, delay_ns: u64) -> DriveResult {
-    drive(&Selects::new(), plan, replies_after(delay_ns))
+    drive(&selects(), plan, replies_after(delay_ns))
 }
 
 /// The I/O engines available on this machine.
@@ -263,7 +261,6 @@ pub async fn event(db: &mut Db) -> Result<(), UserExit> {
 /// the second.
 pub struct TwoConnections;
 
-/// Ends a user because of this error.
 pub fn user_failure(error: DbError) -> UserExit {
     UserExit::Failed(error.to_string())
 }

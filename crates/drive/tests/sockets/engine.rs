@@ -1,5 +1,6 @@
 //! Both I/O engines in isolation: bytes arrive complete and in order, however slow the peer is.
 
+use prony_assertions::TestFolder;
 use prony_drive::io::epoll::Epoll;
 use prony_drive::io::ring::{Ring, probe};
 use prony_drive::io::{Io, IoEvent, IoEventKind};
@@ -115,8 +116,7 @@ fn requests_arrive_in_order_at_a_peer_that_reads_late() {
     for io in engines() {
         send_to_slow_reader(tcp_pair(io), 300_000, 24 << 20);
     }
-    let folder = std::env::temp_dir().join(format!("prony-engine-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::create();
     for (number, io) in engines().into_iter().enumerate() {
         send_to_slow_reader(
             unix_pair(io, &folder.join(number.to_string())),
@@ -124,7 +124,6 @@ fn requests_arrive_in_order_at_a_peer_that_reads_late() {
             2 << 20,
         );
     }
-    std::fs::remove_dir_all(&folder).expect("a folder");
 }
 
 #[test]
@@ -226,8 +225,7 @@ fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
 
 #[test]
 fn an_iteration_ends_although_there_are_more_replies_than_buffers() {
-    let folder = std::env::temp_dir().join(format!("prony-crowd-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::create();
     prony_drive::affinity::ensure_file_limit(2 * CONNECTIONS as u64 + 100)
         .expect("files for both ends");
     let mut names = vec!["epoll"];
@@ -249,5 +247,4 @@ fn an_iteration_ends_although_there_are_more_replies_than_buffers() {
         let result = done_receiver.recv_timeout(Duration::from_secs(60));
         assert!(result.is_ok(), "{name}: {result:?}");
     }
-    std::fs::remove_dir_all(&folder).expect("a folder");
 }

@@ -19,7 +19,7 @@ use server::{FakeServer, take_due_replies};
 use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, SystemTime};
-use support::{Selects, TestObserver, TwoConnections, engines, job, plan, repeat, target_at};
+use support::{TestObserver, TwoConnections, engines, job, plan, repeat, selects, target_at};
 
 /// All transactions in flight end within this time, on any machine.
 const GRACE: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ fn two_thousand_connections_complete_all_transactions() {
         // Each client makes several transactions, however slow the machine is. The plan has one thread,
         // because one of two threads could finish in an earlier second and close its connections.
         plan.stop = Stop::Transactions(5);
-        let driven = drive(&Selects::new(), &plan, server.port);
+        let driven = drive(&selects(), &plan, server.port);
         assert_eq!(
             totals_without_errors(&driven, io).committed,
             5 * 2000,
@@ -54,7 +54,7 @@ fn two_thousand_connections_complete_all_transactions() {
         // Transactions in flight after two seconds are awaited and counted.
         plan.threads = 2;
         plan.stop = Stop::NoStartsAfter(Duration::from_secs(2));
-        let driven = drive(&Selects::new(), &plan, server.port);
+        let driven = drive(&selects(), &plan, server.port);
         let tally = totals_without_errors(&driven, io);
         let measured = &driven.collected.measured;
         // Each client is busy all the time: at least until no transaction starts any more, and at
@@ -78,7 +78,7 @@ fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
 fn connections_stay_open_between_loads_that_share_them() {
     for io in engines() {
         let server = FakeServer::start();
-        let (target, program) = (target_at(server.port), Selects::new());
+        let (target, program) = (target_at(server.port), selects());
         let kept = KeptConnections::default();
         let mut plan = plan(30, 1.0);
         plan.io = io;
@@ -160,9 +160,7 @@ fn replies_have_timestamps_and_the_parts_add_up_to_the_response_time() {
         plan.io = io;
         let mut attempts = Vec::new();
         for _ in 0..5 {
-            let measured = drive(&Selects::new(), &plan, server.port)
-                .collected
-                .measured;
+            let measured = drive(&selects(), &plan, server.port).collected.measured;
             let timestamps = measured.timestamps;
             attempts.push(timestamps);
             let unusable = timestamps.missing + timestamps.impossible;

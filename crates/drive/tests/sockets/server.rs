@@ -17,7 +17,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A running server; stops when dropped.
 pub struct FakeServer {
     pub port: u16,
-    /// Number of connected clients.
     open_count: Arc<AtomicUsize>,
     /// Number of clients that have ever connected.
     accepted_count: Arc<AtomicUsize>,
@@ -52,7 +51,6 @@ impl FakeServer {
         self.accepted_count.load(Ordering::Relaxed)
     }
 
-    /// Waits until this many clients are connected.
     pub fn wait_until_open(&self, clients: usize) {
         let begun = Instant::now();
         while self.open_count.load(Ordering::Relaxed) != clients {

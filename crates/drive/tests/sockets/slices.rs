@@ -1,7 +1,7 @@
 //! A run whose clients are split among several processes has the same starts as a run in one process.
 
 use crate::server::{FakeServer, take_due_replies};
-use crate::support::{Selects, TestObserver, engines, evenly, job, plan, target_at};
+use crate::support::{TestObserver, engines, evenly, job, plan, selects, target_at};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveJob, LoadStart, Observer, RunSlice, SampleListener, connect, run};
 use prony_measure::{IntervalRow, RunSchedule, Sample};
@@ -42,7 +42,7 @@ fn run_slice(plan: &DrivePlan, slice: &RunSlice, port: u16) -> (Vec<u64>, Vec<u3
     let record = Arc::new(Mutex::new(ListenerRecord::default()));
     let new_listener =
         |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
-    let (program, target) = (Selects::new(), target_at(port));
+    let (program, target) = (selects(), target_at(port));
     let job = DriveJob {
         new_sample_listener: Some(&new_listener),
         ..job(&program, plan, &target)
@@ -111,7 +111,7 @@ fn slices_have_the_same_starts_as_the_whole_run() {
 #[test]
 fn connections_of_a_load_that_is_never_started_are_closed() {
     let server = FakeServer::start();
-    let (program, plan, target) = (Selects::new(), plan(6, 1.0), target_at(server.port));
+    let (program, plan, target) = (selects(), plan(6, 1.0), target_at(server.port));
     let job = job(&program, &plan, &target);
     let result = connect(&job, &RunSlice::whole(&plan), |ready| {
         server.wait_until_open(6);
@@ -126,7 +126,6 @@ fn connections_of_a_load_that_is_never_started_are_closed() {
 struct SlowObserver {
     /// When `ready` returned, on the run's clock.
     ready_ns: u64,
-    /// When the load starts.
     start_ns: u64,
 }
 
@@ -148,7 +147,7 @@ impl Observer for SlowObserver {
 #[test]
 fn no_user_starts_before_the_observer_is_ready() {
     let server = FakeServer::start();
-    let (program, mut plan, target) = (Selects::new(), plan(2, 1.0), target_at(server.port));
+    let (program, mut plan, target) = (selects(), plan(2, 1.0), target_at(server.port));
     plan.stop = Stop::Transactions(1);
     let mut observer = SlowObserver::default();
     let driven = run(&job(&program, &plan, &target), &mut observer).expect("all are accepted");
@@ -223,7 +222,7 @@ fn events_before_the_start_are_handled_at_once() {
         let used_ns = Arc::new(AtomicU64::new(0));
         let new_listener =
             |_| Box::new(CpuAtStart(Arc::clone(&used_ns))) as Box<dyn SampleListener>;
-        let (program, target) = (Selects::new(), target_at(port));
+        let (program, target) = (selects(), target_at(port));
         let job = DriveJob {
             new_sample_listener: Some(&new_listener),
             ..job(&program, &plan, &target)

@@ -1,7 +1,7 @@
 //! A warm-up that ends when the load is steady.
 
 use crate::server::FakeServer;
-use crate::support::{Selects, evenly, job, plan, target_at};
+use crate::support::{evenly, job, plan, selects, target_at};
 use prony_drive::{LoadStart, Observer, SampleListener, run};
 use prony_measure::{IntervalRow, RunPhase, RunSchedule, Sample};
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ impl SampleListener for Ends {
 /// Drives two threads; returns the observer and the length of the warm-up, seconds.
 fn warm_up(steady_after: usize) -> (Watcher, u64) {
     let server = FakeServer::start();
-    let (program, mut plan, target) = (Selects::new(), plan(4, 2.0), target_at(server.port));
+    let (program, mut plan, target) = (selects(), plan(4, 2.0), target_at(server.port));
     plan.threads = 2;
     plan.pace = evenly(400.0);
     (plan.warmup, plan.warmup_max) = (Duration::from_secs(2), Some(Duration::from_secs(6)));

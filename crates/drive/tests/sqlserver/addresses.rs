@@ -70,7 +70,7 @@ fn a_silent_address_does_not_delay_the_one_that_answers() {
     );
     for io in engines() {
         let plan = plan_with(QueryMode::Prepared, io, 2);
-        let driven = drive(&CounterProgram::new(), &plan, &target);
+        let driven = drive(&counter_program(), &plan, &target);
         assert_all_committed(&driven, 2, &format!("{io:?}"));
     }
     let logins = received.lock().unwrap().logins.len();
@@ -86,7 +86,7 @@ fn a_load_finds_the_address_that_answers() {
     for io in engines() {
         let target = target_with(&[silent.address, refused()], &url);
         let plan = plan_with(QueryMode::Prepared, io, 2);
-        let driven = drive(&CounterProgram::new(), &plan, &target);
+        let driven = drive(&counter_program(), &plan, &target);
         assert_all_committed(&driven, 2, &format!("{io:?}"));
     }
     let logins = received.lock().unwrap().logins.len();

@@ -3,21 +3,20 @@
 use super::*;
 use prony_assertions::TextAssertions;
 
-/// A server with a certificate for the name `db.example`, and the file of the certificate.
-fn start_server(name: &str) -> (u16, Arc<Mutex<Received>>, std::path::PathBuf) {
+/// A server with a certificate for the name `db.example`, which is in this folder.
+fn start_server(folder: &TestFolder) -> (u16, Arc<Mutex<Received>>, std::path::PathBuf) {
     let certificate = TestCertificate::new("db.example");
     let mut config = mock(Encryption::Required);
     config.tls = Some(certificate.server_config(&[&rustls::version::TLS12], false));
-    let file = format!("prony-drive-{name}-{}.pem", std::process::id());
-    let file = std::env::temp_dir().join(file);
-    std::fs::write(&file, certificate.pem()).expect("written");
+    let file = folder.write("ca.pem", certificate.pem());
     let (port, received) = start(config);
     (port, received, file)
 }
 
 #[test]
 fn a_pinned_certificate_is_accepted_whatever_its_name() {
-    let (port, received, file) = start_server("pin");
+    let folder = TestFolder::create();
+    let (port, received, file) = start_server(&folder);
     let url = format!(
         "sqlserver://sa:Sesame1@127.0.0.1:{port}?ServerCertificate={}",
         file.display()
@@ -29,15 +28,15 @@ fn a_pinned_certificate_is_accepted_whatever_its_name() {
         Some("7")
     );
     let plan = plan_with(QueryMode::Prepared, engines()[0], 2);
-    assert_all_committed(&drive(&CounterProgram::new(), &plan, &target), 2, "pinned");
+    assert_all_committed(&drive(&counter_program(), &plan, &target), 2, "pinned");
     let logins = &received.lock().unwrap().logins;
     assert!(logins.len() == 1 + CLIENTS as usize && logins.iter().all(|login| login.is_over_tls));
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]
 fn a_trusted_certificate_must_have_the_name_of_the_host_or_the_one_that_the_user_gives() {
-    let (port, received, file) = start_server("name");
+    let folder = TestFolder::create();
+    let (port, received, file) = start_server(&folder);
     let url = format!(
         "sqlserver://sa:Sesame1@127.0.0.1:{port}?certificate={}",
         file.display()
@@ -51,5 +50,4 @@ fn a_trusted_certificate_must_have_the_name_of_the_host_or_the_one_that_the_user
     );
     let named = format!("{url}&HostNameInCertificate=db.example");
     Control::connect(&target(&named)).expect("the name in the certificate");
-    std::fs::remove_file(&file).unwrap();
 }

@@ -8,12 +8,12 @@ mod strict;
 #[allow(dead_code)]
 mod support;
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_document::Product;
 use prony_drive::{DriveResult, run};
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
-use prony_session::{Db, DbError, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Outcome, Program};
 use prony_tds_server::{
     Column, Config, Datum, Encryption, Listener, Outcome as Reply, Procedure, Received, Request,
     TestCertificate, Type,
@@ -21,7 +21,7 @@ use prony_tds_server::{
 use prony_test_servers::TestControl;
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::{Arc, Mutex};
-use support::{TestObserver, engines, job, plan, user};
+use support::{TestObserver, engines, job, plan, repeat_with};
 
 const CLIENTS: u32 = 4;
 const MODES: [QueryMode; 3] = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
@@ -51,35 +51,17 @@ struct CountingStatements {
     commit: Statement,
 }
 
-struct CounterProgram(Arc<CountingStatements>);
-
-impl CounterProgram {
-    fn new() -> CounterProgram {
-        let mut set = StatementIds::new();
-        CounterProgram(Arc::new(CountingStatements {
-            read: set.add("select n from prony_counts where id = $1"),
-            begin: set.add("begin transaction"),
-            add: set.add("update prony_counts set n = n + $1 where id = $2"),
-            commit: set.add("commit"),
-        }))
-    }
-}
-
-impl Program for CounterProgram {
-    fn kinds(&self) -> &[&'static str] {
-        &["count"]
-    }
-
-    fn create_user(&self, id: UserId, mut db: Db) -> User {
-        let statements = self.0.clone();
-        user(async move {
-            loop {
-                db.start(0).await?;
-                let result = count(&mut db, &statements, i64::from(id.client)).await;
-                db.end(result).await?;
-            }
-        })
-    }
+fn counter_program() -> impl Program {
+    let mut set = StatementIds::new();
+    let statements = CountingStatements {
+        read: set.add("select n from prony_counts where id = $1"),
+        begin: set.add("begin transaction"),
+        add: set.add("update prony_counts set n = n + $1 where id = $2"),
+        commit: set.add("commit"),
+    };
+    repeat_with(statements, |db, id, statements| {
+        Box::pin(count(db, statements, i64::from(id.client)))
+    })
 }
 
 async fn count(
@@ -141,11 +123,7 @@ fn every_mode_sends_its_kind_of_request_on_both_engines() {
         for io in engines() {
             let (port, received) = start(mock(Encryption::NotSupported));
             let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable");
-            let driven = drive(
-                &CounterProgram::new(),
-                &plan_with(mode, io, 5),
-                &target(&url),
-            );
+            let driven = drive(&counter_program(), &plan_with(mode, io, 5), &target(&url));
             assert_all_committed(&driven, 5, &format!("{mode:?} {io:?}"));
             let received = received.lock().unwrap();
             assert_eq!(received.logins.len(), CLIENTS as usize);
@@ -202,7 +180,7 @@ fn every_kind_of_encryption_carries_a_load() {
         let (port, received) = start(mock(encryption));
         let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?{options}");
         let plan = plan_with(QueryMode::Prepared, engines()[0], 3);
-        let driven = drive(&CounterProgram::new(), &plan, &target(&url));
+        let driven = drive(&counter_program(), &plan, &target(&url));
         assert_all_committed(&driven, 3, options);
         let received = received.lock().unwrap();
         assert!(
@@ -215,8 +193,7 @@ fn every_kind_of_encryption_carries_a_load() {
     }
     // By default, a certificate that no trusted authority has signed is refused.
     let (port, received) = start(mock(Encryption::Available));
-    let folder = std::env::temp_dir().join(format!("prony-drive-tds-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = TestFolder::create();
     let other = folder.join("other.pem");
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     std::fs::write(&other, made.cert.pem()).unwrap();
@@ -225,7 +202,6 @@ fn every_kind_of_encryption_carries_a_load() {
         let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?{option}={file}");
         assert!(Control::connect(&target(&url)).is_err(), "{option}");
     }
-    std::fs::remove_dir_all(&folder).unwrap();
     assert!(
         received.lock().unwrap().logins.is_empty(),
         "no password was sent"
@@ -249,7 +225,7 @@ fn routed_logins_load_the_other_server() {
         Some("7")
     );
     let plan = plan_with(QueryMode::Simple, engines()[0], 2);
-    assert_all_committed(&drive(&CounterProgram::new(), &plan, &target), 2, "routed");
+    assert_all_committed(&drive(&counter_program(), &plan, &target), 2, "routed");
     assert!(first.lock().unwrap().requests.is_empty());
     let other = other.lock().unwrap();
     assert_eq!(other.logins.len(), CLIENTS as usize + 1);
@@ -302,7 +278,7 @@ fn a_deadlock_is_a_failed_transaction_that_may_be_repeated() {
     let (port, _) = start(config);
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable");
     let plan = plan_with(QueryMode::Extended, engines()[0], 2);
-    let driven = drive(&CounterProgram::new(), &plan, &target(&url));
+    let driven = drive(&counter_program(), &plan, &target(&url));
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 0);
     let errors = format!("{:?}", measured.errors.entries());
@@ -330,7 +306,7 @@ fn every_mode_on_servers_listed_in_prony_test_sqlserver() {
         for mode in MODES {
             for io in engines() {
                 let driven = drive(
-                    &CounterProgram::new(),
+                    &counter_program(),
                     &plan_with(mode, io, transactions),
                     &target,
                 );

@@ -10,35 +10,20 @@ struct StrictServer {
     options: String,
 }
 
-/// A folder with a certificate, which is removed in the end.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let name = format!("prony-drive-strict-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 impl StrictServer {
     /// `option` names the option that holds the file of the certificate.
-    fn start(folder: &Folder, option: &str, configure: impl FnOnce(&mut Config)) -> StrictServer {
+    fn start(
+        folder: &TestFolder,
+        option: &str,
+        configure: impl FnOnce(&mut Config),
+    ) -> StrictServer {
         let certificate = TestCertificate::new("127.0.0.1");
         let mut config = mock(Encryption::Strict);
         let versions = [&rustls::version::TLS12, &rustls::version::TLS13];
         config.tls = Some(certificate.server_config(&versions, true));
         configure(&mut config);
         let (port, received) = start(config);
-        let file = folder.0.join(format!("{port}.pem"));
-        std::fs::write(&file, certificate.pem()).expect("written");
+        let file = folder.write(format!("{port}.pem"), certificate.pem());
         StrictServer {
             port,
             received,
@@ -53,7 +38,7 @@ impl StrictServer {
 
 #[test]
 fn a_strict_connection_carries_control_load_and_every_mode() {
-    let folder = Folder::new("load");
+    let folder = TestFolder::create();
     for option in ["certificate", "ServerCertificate"] {
         let server = StrictServer::start(&folder, option, |_| {});
         let target = target(&server.url(&server.options));
@@ -67,7 +52,7 @@ fn a_strict_connection_carries_control_load_and_every_mode() {
         for mode in MODES {
             for io in engines() {
                 let plan = plan_with(mode, io, 3);
-                let driven = drive(&CounterProgram::new(), &plan, &target);
+                let driven = drive(&counter_program(), &plan, &target);
                 assert_all_committed(&driven, 3, &format!("{option} {mode:?} {io:?}"));
             }
         }
@@ -83,7 +68,7 @@ fn a_strict_connection_carries_control_load_and_every_mode() {
 /// In strict mode no option makes Prony accept a certificate that it cannot verify.
 #[test]
 fn a_strict_connection_verifies_the_certificate_in_any_case() {
-    let folder = Folder::new("verify");
+    let folder = TestFolder::create();
     let server = StrictServer::start(&folder, "certificate", |_| {});
     let other = StrictServer::start(&folder, "certificate", |_| {});
     for options in [
@@ -104,7 +89,7 @@ fn a_strict_connection_verifies_the_certificate_in_any_case() {
 /// A server that does not choose `tds/8.0` is not one with TDS 8.0: the password is not sent to it.
 #[test]
 fn a_server_without_tds_8_does_not_get_the_password() {
-    let folder = Folder::new("old");
+    let folder = TestFolder::create();
     // It speaks TLS first, but its ALPN has no such protocol.
     let without_alpn = StrictServer::start(&folder, "certificate", |config| {
         let tls = config.tls.take().expect("TLS");
@@ -128,13 +113,13 @@ fn a_server_without_tds_8_does_not_get_the_password() {
 
 #[test]
 fn a_strict_login_is_routed_to_a_strict_server() {
-    let folder = Folder::new("route");
+    let folder = TestFolder::create();
     let other = StrictServer::start(&folder, "certificate", |_| {});
     let first = StrictServer::start(&folder, "certificate", |config| {
         config.route = Some(("127.0.0.1\\sales".to_owned(), other.port));
     });
     // Trust both.
-    let file = |server: &StrictServer| folder.0.join(format!("{}.pem", server.port));
+    let file = |server: &StrictServer| folder.join(format!("{}.pem", server.port));
     let both = [&first, &other].map(|server| std::fs::read_to_string(file(server)).unwrap());
     std::fs::write(file(&first), both.concat()).unwrap();
     let target = target(&first.url(&format!("{}&ApplicationIntent=ReadOnly", first.options)));
@@ -144,7 +129,7 @@ fn a_strict_login_is_routed_to_a_strict_server() {
         Some("7")
     );
     let plan = plan_with(QueryMode::Prepared, engines()[0], 2);
-    assert_all_committed(&drive(&CounterProgram::new(), &plan, &target), 2, "routed");
+    assert_all_committed(&drive(&counter_program(), &plan, &target), 2, "routed");
     assert!(first.received.lock().unwrap().requests.is_empty());
     let received = other.received.lock().unwrap();
     assert_eq!(received.logins.len(), 1 + CLIENTS as usize);

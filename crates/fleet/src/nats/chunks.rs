@@ -83,7 +83,6 @@ impl Read for ChunkReader {
 /// Bytes for the other side. Dropping it ends them, and those of the other side.
 pub(crate) struct ChunkWriter {
     pub(super) chunks: Option<UnboundedSender<Vec<u8>>>,
-    /// When all has left.
     pub(super) flushed: Receiver<()>,
     pub(super) is_open: Arc<AtomicBool>,
     pub(super) sender: u64,

@@ -99,9 +99,6 @@ pub(crate) struct Bus {
 
 impl Bus {
     /// Connects. With `waits`, the server may come later.
-    ///
-    /// # Errors
-    /// The server cannot be reached, or refuses the log-in.
     pub fn connect(server: &str, waits: bool) -> io::Result<Arc<Bus>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -159,7 +156,6 @@ impl Bus {
         Ok((reader, writer))
     }
 
-    /// Reads and writes the subjects of a call that this agent answers.
     fn answer(self: &Arc<Self>, agent: &str, call: &str) -> io::Result<(ChunkReader, ChunkWriter)> {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.to"))?;
         let (chunks, mut reader) = ChunkReader::new();

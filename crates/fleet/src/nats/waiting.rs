@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// An agent that waits for coordinators.
 pub(crate) struct NatsAgent {
     bus: Arc<Bus>,
     name: String,
@@ -27,8 +26,6 @@ struct AgentState {
 }
 
 impl NatsAgent {
-    /// # Errors
-    /// The address is wrong, or the server refuses.
     pub fn connect(address: &NatsAddress) -> io::Result<NatsAgent> {
         let bus = Bus::connect(&address.server, true)?;
         let subscriber = bus.subscribe(format!("prony.{}.call", address.agent))?;
@@ -53,10 +50,6 @@ impl NatsAgent {
         self.bus.is_open()
     }
 
-    /// Waits for a coordinator.
-    ///
-    /// # Errors
-    /// The connection has ended for good.
     pub fn next_coordinator(&self) -> io::Result<(ChunkReader, ChunkWriter)> {
         loop {
             match self.calls.recv_timeout(CALL_INTERVAL) {

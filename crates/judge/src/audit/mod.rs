@@ -329,7 +329,6 @@ fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     )
 }
 
-/// A share with two decimals.
 fn percent_exact(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }

@@ -120,7 +120,6 @@ fn describe(relation: &Relation, deviation: f64) -> String {
     )
 }
 
-/// A figure as a tool may have printed it.
 fn format_figure(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

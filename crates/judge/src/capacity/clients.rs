@@ -17,10 +17,8 @@ use std::borrow::Borrow;
 const MIN_GAIN_PRECISIONS: f64 = 1.5;
 /// Steps in a row without that after which the clients do not double again.
 const STEPS_WITHOUT_GAIN: usize = 2;
-/// Largest number of clients.
 const MAX_CLIENTS: u32 = 100_000;
 
-/// When a search over clients ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientsSearch {
     /// The search ends if no other number of clients brings more than this share.

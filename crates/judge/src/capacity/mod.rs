@@ -35,9 +35,7 @@ const CLEAR_FACTOR: f64 = 1.25;
 /// What a search over rates varies, and what two runs at two rates differ in.
 pub const OVER_RATE: &str = "rate";
 const PACE: &str = "pace";
-/// What a search over clients varies.
 pub const OVER_CLIENTS: &str = "clients";
-/// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
 /// A step of a search.
@@ -290,7 +288,6 @@ impl CapacityResult {
 }
 
 impl CapacityStep {
-    /// The step as the search sees it.
     pub fn rate_verdict(&self) -> RateVerdict {
         let mut results = self.answer.iter().flat_map(|answer| &answer.results);
         let is_unknown = results.any(|result| result.value.is_none());
@@ -306,7 +303,6 @@ impl CapacityStep {
     }
 }
 
-/// What was required of a run.
 fn required_of(run: &Run) -> Vec<Requirement> {
     let results = run.answer.iter().flat_map(|answer| &answer.results);
     results.map(|result| result.requirement.clone()).collect()

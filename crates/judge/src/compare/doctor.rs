@@ -12,7 +12,6 @@ pub(super) const OTHER_VALUE: &str = "it may explain a difference";
 pub(super) const ONE_EXAMINED: &str =
     "the other machine was not examined before its run (--doctor)";
 
-/// Compares the findings, if any of the runs has them.
 pub(super) fn doctor_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let (doctor_a, doctor_b) = match (&a.doctor, &b.doctor) {
         (Some(a), Some(b)) => (a, b),

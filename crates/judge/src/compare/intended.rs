@@ -58,11 +58,9 @@ pub(super) fn varies_availability(a: &Run, b: &Run) -> bool {
     plan_differences(a, b).is_some_and(|differences| differences.availability_differs)
 }
 
-/// How two plans differ.
 struct PlanDifferences {
     /// Keys with different values, such as `run.protocol`.
     keys: BTreeSet<String>,
-    /// The servers' URLs in the plans.
     servers: [String; 2],
     /// Whether the plans declare different copies of the data.
     availability_differs: bool,

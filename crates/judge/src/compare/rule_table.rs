@@ -31,7 +31,6 @@ pub struct ComparisonRule {
     pub property: String,
     /// Severity of a difference; [`Severity::Invalid`] forbids the comparison.
     pub severity: Severity,
-    /// Why a difference matters.
     pub why: &'static str,
 }
 
@@ -162,7 +161,6 @@ pub fn reported_server_settings() -> impl Iterator<Item = &'static str> {
     DURABILITY_SETTINGS.into_iter().chain(RELEVANT_SETTINGS)
 }
 
-/// Settings of the server whose difference is a caveat.
 pub fn relevant_server_settings() -> &'static [&'static str] {
     &RELEVANT_SETTINGS
 }

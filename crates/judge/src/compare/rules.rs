@@ -209,7 +209,6 @@ pub(super) fn server_setting(run: &Run, name: &str) -> String {
     }
 }
 
-/// A setting's value as plain text.
 pub(super) fn plain_text(value: &serde_json::Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),

@@ -362,7 +362,6 @@ fn isolation_level(run: &Run) -> Option<String> {
     Some(level.to_ascii_lowercase().replace('-', " "))
 }
 
-/// Whether the server was observed.
 fn is_observed(run: &Run) -> bool {
     state_before(run).is_some()
 }

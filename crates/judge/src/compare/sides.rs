@@ -26,7 +26,6 @@ pub use figures::{
     Basis, FigureComparison, FigureSample, RunsNeeded, Significance, typical_runs_needed,
 };
 
-/// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
     /// The variant, as the experiment names it; empty if unknown.
@@ -183,7 +182,6 @@ pub struct CompareOptions {
     pub despite: Vec<String>,
 }
 
-/// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
     let (usable_sides, mut disturbed) = disturbed::choose_runs(sides);
     let has_names = have_different_names(sides);
@@ -429,7 +427,6 @@ pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
     repeats.collect()
 }
 
-/// Differences among the runs of one side.
 fn differences_within_side(runs: &[&Run]) -> Vec<Difference> {
     into_differences(pairwise_differences(runs))
 }

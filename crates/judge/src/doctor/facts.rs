@@ -2,24 +2,20 @@
 
 use prony_store::{ConnectionLimit, CpuFrequency, Product, Service, SqlDialect};
 
-/// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
     pub clients: u32,
-    /// Number of threads that drive them.
     pub threads: u32,
     /// Whether each client has a second connection, to a server for reads.
     pub has_read_server: bool,
 }
 
 impl IntendedLoad {
-    /// The connections of all clients.
     pub(super) fn connections(self) -> u64 {
         u64::from(self.clients) * (1 + u64::from(self.has_read_server))
     }
 }
 
-/// The client's machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineFacts {
     /// Hard limit on open files of a process, to which Prony raises its soft limit; `u64::MAX`: unlimited.
@@ -42,9 +38,7 @@ pub struct MachineFacts {
     pub io_uring_problem: Option<String>,
     /// `kernel.io_uring_disabled`: 0 allows it to all processes.
     pub io_uring_disabled: Option<u32>,
-    /// How the frequency of the CPUs is set.
     pub cpu_frequency: Option<CpuFrequency>,
-    /// The CPUs that this process may use.
     pub cpus: Vec<u32>,
     /// The number of cores that these CPUs belong to.
     pub cores: Option<u32>,
@@ -60,7 +54,6 @@ pub struct MachineFacts {
     pub usage: Option<IdleUsage>,
     /// The kernel's clock source, such as `tsc`.
     pub clock_source: Option<String>,
-    /// The clock sources that the kernel offers.
     pub available_clock_sources: Vec<String>,
     /// By how much the kernel may delay timers of a thread that does not ask for precise ones, nanoseconds.
     pub timer_slack_ns: Option<u64>,
@@ -77,25 +70,21 @@ pub struct MachineFacts {
     /// Whether the program `irqbalance` runs.
     pub irqbalance_runs: bool,
     pub tcp: TcpSettings,
-    /// Whether the system's clock is synchronised.
     pub clock_is_synchronised: Option<bool>,
 }
 
 /// The limits of a control group and of those above it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupLimits {
-    /// Whether the limits could be read.
     pub is_known: bool,
     /// CPU time per time, in CPUs; `None`: unlimited.
     pub cpus: Option<f64>,
-    /// The file with that limit.
     pub cpu_file: String,
     /// Memory, bytes; `None`: unlimited.
     pub memory_bytes: Option<u64>,
     /// Memory that the group with that limit uses, without file pages that the kernel drops if it needs memory,
     /// bytes.
     pub memory_used_bytes: u64,
-    /// The file with that limit.
     pub memory_file: String,
 }
 
@@ -104,11 +93,9 @@ pub struct CgroupLimits {
 pub struct IdleUsage {
     /// Length of that time, seconds.
     pub seconds: f64,
-    /// Share of busy CPU time.
     pub busy_share: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
     pub steal_share: Option<f64>,
-    /// Bytes swapped in and out.
     pub swapped_bytes: Option<u64>,
 }
 
@@ -124,7 +111,6 @@ pub struct NetworkInterface {
     pub receive_queues: u32,
     /// The CPUs to which receive packet steering (RPS) spreads the packets of the queues together.
     pub rps_cpus: Vec<u32>,
-    /// The CPUs that handle its interrupts.
     pub interrupt_cpus: Vec<u32>,
     pub numa_node: Option<u32>,
 }
@@ -151,11 +137,8 @@ pub struct DatabaseFacts {
     pub product: Option<Product>,
     /// The service or derived product that answers as this product.
     pub service: Option<Service>,
-    /// Version as the server reports it.
     pub version: String,
-    /// Whether it was built with assertions or as a debug build.
     pub is_debug_build: bool,
-    /// TLS version and cipher.
     pub tls: Option<String>,
     /// Whether the connection leaves this machine.
     pub is_remote: bool,
@@ -220,7 +203,6 @@ impl Default for StorageProbe {
 /// Reads of pages that were not in the server's cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadProbe {
-    /// The table that was read.
     pub table: String,
     /// Bytes that came from outside of the server's cache.
     pub bytes: u64,

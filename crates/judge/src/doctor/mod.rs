@@ -55,7 +55,6 @@ pub fn is_risky(command: &str) -> bool {
         .any(|start| command.starts_with(start))
 }
 
-/// Examines a machine and, if there is one, a server.
 pub fn examine(
     machine: &MachineFacts,
     database: Option<&DatabaseFacts>,
@@ -80,7 +79,6 @@ pub fn examine(
     }
 }
 
-/// Findings with their ids.
 fn named<const N: usize>(findings: [(&str, DoctorFinding); N]) -> Vec<DoctorFinding> {
     let named = findings.map(|(id, finding)| DoctorFinding {
         id: id.to_owned(),
@@ -122,7 +120,6 @@ fn unknown(reason: impl Into<String>) -> DoctorFinding {
     finding(DoctorState::Unknown, "", reason)
 }
 
-/// Adds the remedy to a finding.
 trait Remedied {
     /// With shell commands that mend it.
     fn mended_by(self, command: impl Into<String>) -> Self;

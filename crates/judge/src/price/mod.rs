@@ -30,13 +30,10 @@ pub use prony_plan::sheet::{Configuration, PriceDate, PriceSheet};
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 
-/// A configuration and a run that was measured on it.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
     pub sheet: &'a PriceSheet,
-    /// The configuration, with its cost.
     pub configuration: &'a Configuration,
-    /// One run on the configuration.
     pub run: &'a Run,
 }
 
@@ -89,24 +86,20 @@ pub enum PriceError {
     /// No run was given, and none is named in the sheet.
     #[error("no run was given, and no configuration of the sheet names one")]
     NoRuns,
-    /// The sheets are in two currencies.
     #[error(
         "{first} has prices in {first_currency}, {second} in {second_currency}: Prony does not convert \
          currencies"
     )]
     Currencies {
         first: String,
-        /// Currency of the first sheet.
         first_currency: String,
         /// A sheet in a different currency.
         second: String,
-        /// Currency of that sheet.
         second_currency: String,
     },
 }
 
 impl PriceError {
-    /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
             PriceError::NoRuns => {

@@ -370,7 +370,6 @@ fn largest(runs: &[&Run], field: fn(&prony_store::Latency) -> Option<u64>) -> Op
     values.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Failed transactions of each run.
 fn failed_counts(runs: &[&Run]) -> impl Iterator<Item = u64> {
     runs.iter().filter_map(|run| Some(all_kinds(run)?.failed))
 }

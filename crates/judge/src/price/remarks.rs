@@ -56,7 +56,6 @@ pub(super) fn remarks(
 /// A possible remark: whether it applies, its id, severity, text and advice.
 type PossibleRemark = (bool, &'static str, Severity, String, &'static str);
 
-/// Remarks on the price of one point.
 fn price_remarks(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,

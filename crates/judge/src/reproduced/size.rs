@@ -15,7 +15,6 @@ const TPCB_TABLES: [&str; 4] = [
     "pgbench_tellers",
 ];
 
-/// A size, and what it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DataSize {
     /// Bytes, with indexes.

@@ -19,7 +19,6 @@ fn published(name: &str, value: f64) -> PublishedFigure {
     }
 }
 
-/// A run with these figures in its scenario.
 fn run_with_figures(figures: &[(&str, f64)]) -> Run {
     let mut run = run();
     run.scenario = Some(Scenario {

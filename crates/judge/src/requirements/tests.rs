@@ -217,7 +217,6 @@ fn invalid(mut run: Run) -> Run {
     run
 }
 
-/// A run with so many failed transactions.
 fn failed(count: u64) -> Run {
     let mut run = steady();
     run.measured.kinds[0].failed = count;

@@ -40,7 +40,6 @@ const SHARE_OF_CUTS: f64 = 0.75;
 /// much: where levels alternate, the ranks of a level vary far less than all ranks.
 const PENALTY_OF_CUT: f64 = 4.0;
 
-/// A change of the level of a history.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first run of the new level.

@@ -3,10 +3,8 @@
 //! In: the p values of one family. Out: which of them are differences, such that if all are equal, at most
 //! one family in twenty shows a difference. Must never: depend on the order of the p values.
 
-/// The result of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {
-    /// Whether the difference is significant.
     pub significant: bool,
     /// The level of this test: the family's, divided by the number of comparisons not yet decided.
     pub alpha: f64,

@@ -20,7 +20,6 @@ const MAX_EXACT_RUNS: usize = 60;
 pub struct RankComparison {
     /// The logarithms of the ratios of all pairs, ascending.
     log_ratios: Vec<f64>,
-    /// Runs of each side.
     runs: [usize; 2],
     /// How far the rounding of the figures may shift a logarithm.
     resolution: f64,

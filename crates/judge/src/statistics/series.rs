@@ -23,11 +23,9 @@ const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 /// Standard deviation of equal values that rounding may cause, share of their mean.
 const ROUNDING: f64 = 1e-12;
 
-/// The mean of a series, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
     pub mean: f64,
-    /// The variance of that mean.
     pub variance: f64,
     /// The effective sample size: the equivalent number of independent values.
     pub effective_size: f64,

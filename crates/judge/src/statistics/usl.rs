@@ -46,7 +46,6 @@ pub enum UslFit {
 }
 
 impl Usl {
-    /// The throughput at this concurrency.
     pub fn throughput(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
@@ -56,7 +55,6 @@ impl Usl {
         (self.kappa > 0.0).then(|| ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0))
     }
 
-    /// Relative deviation of a point from the law.
     fn deviation_of(&self, point: &CurvePoint) -> f64 {
         self.throughput(point.x) / point.y - 1.0
     }

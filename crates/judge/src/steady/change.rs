@@ -17,7 +17,6 @@ use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 const MAX_BINS: usize = 20;
 /// In a shorter window each second is a bin: a step within one of few bins would look like noise.
 const MAX_SINGLE_SECONDS: usize = 40;
-/// Fewest bins on each side of a step.
 const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
 const MIN_STD_DEVIATION: f64 = 0.001;
@@ -26,7 +25,6 @@ const MIN_STD_DEVIATION: f64 = 0.001;
 const MAX_CORRELATION: f64 = 0.98;
 /// Correlation of neighbouring seconds that is assumed at least, as virtual machines have it: few bins do not show it.
 const SECONDS_CORRELATION: f64 = 0.65;
-/// Halvings of the range in which the correlation is.
 const CORRELATION_STEPS: u32 = 12;
 
 /// A change of a series over the window.
@@ -192,11 +190,9 @@ impl Fit {
 
 /// Expected sums, as multiples of the variance of a bin.
 struct Expected {
-    /// Squares of the residuals.
     residuals: f64,
     /// Products of neighbouring residuals.
     neighbours: f64,
-    /// Square of the size of the change.
     size: f64,
 }
 

@@ -180,7 +180,6 @@ impl Sweep {
         })
     }
 
-    /// Adds what the points cost.
     pub fn add_prices(&mut self, prices: &Prices) {
         self.currency = Some(prices.currency.clone());
         for point in self.curves.iter_mut().flat_map(|curve| &mut curve.points) {
@@ -197,7 +196,6 @@ impl Sweep {
         self.points().all(|point| point.x.is_some())
     }
 
-    /// All points of all curves.
     pub fn points(&self) -> impl Iterator<Item = &SweepPoint> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }

@@ -8,7 +8,6 @@ use crate::random::Random;
 use crate::sample::{healthy_at_rate, observed_run};
 use prony_store::{Event, EventKind, Gap, Run, Second, SecondPhase};
 
-/// How transactions start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Each client starts its next transaction when its previous one has ended.

@@ -4,8 +4,10 @@
 //! The generator has a fixed seed, so that each test is deterministic. [`healthy`] simulates runs without a
 //! fault; [`sick`] lists the faults with the smallest size that is promised to be found.
 
+mod distributions;
 mod found_faults;
 mod healthy;
+#[path = "../random/mod.rs"]
 mod random;
 #[allow(dead_code)]
 #[path = "../../src/sample.rs"]
@@ -21,7 +23,6 @@ use std::collections::BTreeMap;
 
 /// Healthy runs of each kind of load.
 const HEALTHY_RUNS: u32 = 500;
-/// Runs of each kind of noise.
 const WANDERING_RUNS: u32 = 400;
 const RUNS_PER_FAULT: u32 = 100;
 /// Largest share of the healthy runs that may be doubted.

@@ -8,11 +8,9 @@ use prony_store::{
     Severity,
 };
 
-/// A fault of a run.
 pub struct Fault {
     /// The fault with its size, as in [`FOUND_FAULTS`].
     pub name: &'static str,
-    /// How the transactions start.
     pub load: Load,
     /// The least severity of the finding.
     pub severity: Severity,
@@ -392,7 +390,6 @@ fn add_stalls(run: &mut Run, random: &mut Random) {
     }
 }
 
-/// Changes the figures of the server's machine in each second.
 fn vary_machine(run: &mut Run, random: &mut Random, change: fn(&mut MachineSecond, &mut Random)) {
     let observed = run.observed.as_mut().expect("it was observed");
     for row in &mut observed.series {

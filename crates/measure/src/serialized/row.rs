@@ -77,7 +77,6 @@ impl PartTotals {
         }
     }
 
-    /// Adds a row, if it is one of the window.
     pub fn add(&mut self, row: &ReceivedRow) {
         let (others, span) = (&row.interval.others, row.interval.span());
         if span.phase != RunPhase::Measured {
@@ -120,7 +119,6 @@ fn mean_ns((samples, sum_ns): (u64, u128)) -> Option<f64> {
     (samples > 0).then(|| sum_ns as f64 / samples as f64)
 }
 
-/// Adds the CPU times of workers to sums.
 pub(crate) fn add_worker_cpu(sums_ns: &mut Vec<Option<u64>>, worker_cpu_ns: &[Option<u64>]) {
     let workers = sums_ns.len().max(worker_cpu_ns.len());
     sums_ns.resize(workers, None);

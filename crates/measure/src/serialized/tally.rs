@@ -64,7 +64,6 @@ impl SerializedTally {
         }
     }
 
-    /// The layout of a single kind with these distributions.
     pub(super) fn layout(&self) -> RecorderLayout {
         RecorderLayout {
             open_loop: self.service.is_some(),
@@ -74,7 +73,6 @@ impl SerializedTally {
         }
     }
 
-    /// Whether the tally has exactly the distributions of this layout.
     pub(super) fn has_shape(&self, layout: RecorderLayout) -> bool {
         let stored = self.layout();
         (stored.open_loop, stored.has_parts, stored.has_connect_time)
@@ -82,7 +80,6 @@ impl SerializedTally {
             && self.lag.is_some() == layout.open_loop
     }
 
-    /// Decodes the times.
     pub(super) fn into_sparse(self) -> Result<SparseTally, InvalidInterval> {
         self.check()?;
         let fine = |times: SerializedTimes| times.into_sparse(SIGNIFICANT_DIGITS);
@@ -147,7 +144,6 @@ impl SerializedTally {
     }
 }
 
-/// A decoded tally.
 pub(super) type SparseTally = SerializedTally<SparseTimes<u32>>;
 
 impl SparseTally {

@@ -105,7 +105,6 @@ pub(super) struct SparseTimes<C> {
 }
 
 impl<C: Counter> SparseTimes<C> {
-    /// Adds the times to a distribution with the same buckets.
     pub(super) fn add_to(&self, sum: &mut Distribution<C>) {
         sum.add_summary(
             self.samples,

@@ -9,7 +9,6 @@ fn tpcb_input() -> PlanInput {
     }
 }
 
-/// Asserts that the input has exactly one problem, with this location and message.
 fn assert_problem(input: PlanInput, location: &str, message: &str) {
     let problems = input.check().unwrap_err().0;
     assert_eq!(problems.len(), 1, "{problems:?}");

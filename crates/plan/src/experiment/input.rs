@@ -15,12 +15,9 @@ use prony_document::Setting;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A variant of a plan.
 #[derive(Clone, Default, PartialEq)]
 pub struct VariantInput {
-    /// Name of the variant, with its location.
     pub name: Located<String>,
-    /// The settings that the variant changes.
     pub input: PlanInput,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,
@@ -31,7 +28,6 @@ pub struct VariantInput {
 }
 
 impl VariantInput {
-    /// Applies flags, which override every variant.
     pub(crate) fn apply_flags(&mut self, flags: &PlanInput) {
         let input = std::mem::take(&mut self.input);
         let values_before = input.to_json("");

@@ -24,9 +24,7 @@ use prony_document::Setting;
 use std::fmt;
 use std::time::Duration;
 
-/// Maximum number of repeats of a variant.
 pub const MAX_REPEATS: u32 = 1_000;
-/// Maximum number of variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
 /// Default number of repeats with variants: enough that one outlier does not decide the median, and an
 /// even number, so that a steady drift cancels between interleaved variants.
@@ -42,7 +40,6 @@ pub const LEDGER_VARIANTS: [&str; 2] = ["without-ledger", "with-ledger"];
 pub const MAX_NAME_CHARS: usize = 32;
 
 choices! {
-    /// The order of the runs of an experiment.
     #[derive(Default)]
     #[schemars(rename = "Order")]
     pub enum RunOrder {
@@ -61,7 +58,6 @@ choices! {
 /// A checked experiment: at least one variant, each run at least once.
 #[derive(Clone, PartialEq)]
 pub struct Experiment {
-    /// Number of runs of each variant.
     pub repeats: u32,
     pub order: RunOrder,
     /// Time to wait before each run except the first.
@@ -74,7 +70,6 @@ pub struct Experiment {
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
     /// differ.
     pub variants: Vec<Variant>,
-    /// The price sheet of a sweep.
     pub prices: Option<String>,
 }
 
@@ -90,12 +85,10 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// One of the plans that an experiment compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// The name of its TOML table (`[variants.NAME]`); without variants, the name of the workload.
     pub name: String,
-    /// The plan of the variant.
     pub plan: Plan,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,
@@ -105,14 +98,12 @@ pub struct Variant {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentRun {
-    /// Index of the variant.
     pub variant: usize,
     /// Number of the repeat, from 1.
     pub repeat: u32,
 }
 
 impl Experiment {
-    /// Number of runs of the experiment.
     pub fn run_count(&self) -> u32 {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         self.repeats.saturating_mul(variants)

@@ -25,13 +25,11 @@ pub struct SweepInput {
     pub is_compared: bool,
     /// `[sweep.machine.NAME]`, in the order of the file.
     pub machines: Vec<SweepMachine>,
-    /// The price sheet of the machines.
     pub prices: InputValue<String>,
     /// The configuration of that sheet, for a sweep on one machine.
     pub configuration: InputValue<String>,
 }
 
-/// A setting and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepAxis {
     /// Key of a setting (`clients`, `run.clients`) or of an option of the workload.
@@ -42,7 +40,6 @@ pub struct SweepAxis {
 
 #[derive(Clone, PartialEq)]
 pub struct SweepMachine {
-    /// The name of its table.
     pub name: Located<String>,
     /// Its URL, and what is declared of it.
     pub input: PlanInput,
@@ -50,7 +47,6 @@ pub struct SweepMachine {
     pub configuration: InputValue<String>,
 }
 
-/// What an axis varies.
 enum Target<'a> {
     Setting(&'static Setting),
     ServerSetting(&'a str),
@@ -135,9 +131,6 @@ impl SweepMachine {
 
 impl SweepAxis {
     /// Reads the `KEY=VALUES` of `--sweep`.
-    ///
-    /// # Errors
-    /// It is not of this form; the error says what is expected.
     pub fn from_flag(text: &str) -> Result<SweepAxis, String> {
         Self::parse("--sweep", "clients=1,2,4,8", text)
     }
@@ -186,7 +179,6 @@ impl SweepAxis {
         }
     }
 
-    /// A problem of the axis itself.
     fn problem(&self, base: &PlanInput) -> Option<Problem> {
         let problem = |message: String, hint: &str| {
             Some(Problem::new(self.key.location.clone(), message).with_hint(hint.to_owned()))
@@ -302,16 +294,12 @@ fn point_name(point: &[PointSetting], index: usize) -> String {
     }
 }
 
-/// A value as text of a flag.
 fn value_text(value: &toml::Value) -> String {
     let text = value.as_str().map(str::to_owned);
     text.unwrap_or_else(|| value.to_string())
 }
 
 /// Parses a list `1,2,4` or a range `1..64`, `1..64 step 8`, `1..64 times 2`.
-///
-/// # Errors
-/// It is neither; the error says what is expected.
 pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
     let Some((start, rest)) = text.split_once("..") else {
         let values = text.split(',').map(str::trim);

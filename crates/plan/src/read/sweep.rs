@@ -65,7 +65,6 @@ fn axis(key: &str, location: InputLocation, values: Vec<toml::Value>) -> SweepAx
     SweepAxis { key, values }
 }
 
-/// The values of a list or a range.
 fn read_values(
     value: &DeValue<'_>,
     location: &InputLocation,

@@ -7,7 +7,6 @@ fn check(text: &str) -> Result<Plan, Problems> {
     PlanInput::from_toml("p.toml", text).and_then(PlanInput::check)
 }
 
-/// The message for a plan with problems.
 fn problems(text: &str) -> String {
     check(text).expect_err("has problems").to_string()
 }

@@ -86,7 +86,6 @@ choices! {
 }
 
 impl PublishedMetric {
-    /// The unit in which the metric is published.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Nopm => "new orders/min",

@@ -203,7 +203,6 @@ impl CachedPortion {
 }
 
 choices! {
-    /// A script in pgbench's language.
     pub enum ScenarioScript {
         /// Insert a row into `pgbench_history`.
         IndexInsert = "index-insert",
@@ -215,7 +214,6 @@ choices! {
 }
 
 impl ScenarioScript {
-    /// Name of the script's file.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::IndexInsert => "index-insert.sql",
@@ -272,19 +270,16 @@ impl Scenario {
     }
 }
 
-/// All tables of scenarios, in the order of the list.
 pub fn scenario_tables() -> &'static [ScenarioTable] {
     static TABLES: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
     // The tables are part of the program, and a test reads them: an error cannot occur.
     TABLES.get_or_init(|| read::read_tables().unwrap_or_default())
 }
 
-/// The scenarios of all tables.
 pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
     scenario_tables().iter().flat_map(|table| &table.scenarios)
 }
 
-/// The error for an unknown scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub struct UnknownScenario {
@@ -299,10 +294,6 @@ impl UserError for UnknownScenario {
     }
 }
 
-/// The scenario with this id.
-///
-/// # Errors
-/// If there is none; the error suggests similar ids.
 pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
         return Ok(scenario);

@@ -10,7 +10,6 @@ const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// the table's end.
 const MIN_TABLE_ROWS: u64 = 100;
 
-/// The size at which to run a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioSize {
     /// Branches, warehouses or tables.

@@ -37,7 +37,6 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The scenarios of the rows, in their order.
     pub fn scenarios(&self) -> impl Iterator<Item = &'static Scenario> {
         // A test finds every id.
         self.rows.iter().filter_map(|id| find_scenario(id).ok())

@@ -183,17 +183,11 @@ macro_rules! settings {
 
             /// Sets `setting` as its flag does, which was given once for each text; the value of a switch is `true` or
             /// `false`.
-            ///
-            /// # Errors
-            /// A text is not a valid value; the error says what is expected.
             pub fn set_flag(&mut self, setting: &Setting, texts: &[&str]) -> Result<(), String> {
                 self.set_texts(setting, texts, InputLocation::Flag(setting.flag_name()))
             }
 
             /// Sets `setting` from the texts of its value, which were given at `location`.
-            ///
-            /// # Errors
-            /// A text is not a valid value; the error says what is expected.
             pub(crate) fn set_texts(&mut self, setting: &Setting, texts: &[&str], location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
                     let value = values::from_texts::<$value>(texts, &setting.value_type)?;

@@ -26,9 +26,6 @@ pub(crate) trait SettingValue {
         Self: Sized;
 
     /// Reads the value of a flag.
-    ///
-    /// # Errors
-    /// The text is not a valid value; the error says what is expected.
     fn from_text(text: &str, value_type: &SettingType) -> Result<Self, String>
     where
         Self: Sized;
@@ -66,9 +63,6 @@ pub(crate) trait SettingValue {
 }
 
 /// Reads the value of a flag that was given once for each text.
-///
-/// # Errors
-/// A text is not a valid value, or there is none; the error says what is expected.
 pub(super) fn from_texts<T: SettingValue>(
     texts: &[&str],
     value_type: &SettingType,

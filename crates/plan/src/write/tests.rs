@@ -33,7 +33,6 @@ fn checked_plan(name: &str, text: &str) -> Plan {
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The tables of a plan file with their keys.
 fn known_tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let keys = |name| {
         let keys = settings_of_table(name).map(Setting::key);
@@ -205,7 +204,6 @@ fn allows_type(schema: &Value, node: &Value, value: &Value) -> bool {
     }
 }
 
-/// Asserts that the tables of a plan or variant match the schema.
 fn assert_accepts(owner: &Value, schema: &Value, tables: &toml::Table, name: &str) {
     for (table_name, keys) in tables {
         if table_name == VARIANT_SETTINGS {

@@ -40,7 +40,6 @@ const MAX_NOTES: usize = 20;
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 
-/// What the figures of CPU time are.
 const CPU_TIME: &str = "client CPU, server CPU: CPU time for each committed transaction.";
 
 /// Maximum length of a line that describes a run, in characters.
@@ -100,7 +99,6 @@ fn sides_of_mixed_runs(
     })
 }
 
-/// The workload of a run, on one line.
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     plain(&format!(
@@ -128,7 +126,6 @@ fn write_label(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     lines.try_for_each(|line| out.line(out.style.bold(&line)))
 }
 
-/// Writes the verdict, and what it says of each side.
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
     write_label(out, comparison)?;
     let sentences = sentences(comparison);
@@ -175,7 +172,6 @@ pub fn write(
     Ok(())
 }
 
-/// Writes the runs of each side.
 fn write_sides(
     out: &mut Printer<'_>,
     runs: &[Vec<&Run>],

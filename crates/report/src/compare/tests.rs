@@ -13,7 +13,6 @@ use prony_store::{IndustryMetric, Requirement};
 /// Contains what could act as markup, a table cell, a line break or a control code in some format.
 const HOSTILE_NAME: &str = "x</code><script>alert(\"1\")</script>' onload='x | y\n| z\u{1b}[31m & ]]> `a` *b* _c_ @all #1 \\| http://e.x www.e.x";
 
-/// A run with this throughput.
 fn run(id: &str, tps: f64) -> Run {
     let mut run = closed();
     run.id = id.to_owned();
@@ -29,7 +28,6 @@ fn runs(id_prefix: &str, tps: &[f64]) -> Vec<Run> {
         .collect()
 }
 
-/// A comparison in each format.
 struct ComparisonViews {
     comparison: SidesComparison,
     text: String,

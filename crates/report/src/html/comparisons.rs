@@ -79,7 +79,6 @@ impl<'a> PageSides<'a> {
         self.sides.iter().map(|side| side.name.clone()).collect()
     }
 
-    /// The comparison of all sides with the first.
     pub fn compare(&self) -> SidesComparison {
         compare_sides(&self.sides, &CompareOptions::default())
     }
@@ -108,7 +107,6 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
     }
 }
 
-/// The names of the variants, if all runs belong to one experiment.
 fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
     let first = id(runs.first()?)?;
@@ -116,7 +114,6 @@ fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     is_one_experiment.then(|| variant_names(runs))
 }
 
-/// Writes the entries of the comparisons in the table of contents.
 pub fn write_nav_entries(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     let sections = sides.ids_and_headings();
     if sections.len() > MAX_SECTIONS {
@@ -228,7 +225,6 @@ pub fn write_sentences(
     sentences.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
-/// Writes the verdict of a comparison.
 fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,

@@ -5,14 +5,12 @@ use super::embedded::EmbeddedText;
 use prony_store::{Annotation, DocumentError, Run, parse_document};
 use std::io;
 
-/// A document of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The Run parsed from the text; checks are added if it has none.
     pub run: Run,
     /// The JSON text, as the store writes it.
     pub json: EmbeddedText,
-    /// Its label and note.
     pub annotation: Annotation,
 }
 

@@ -27,13 +27,11 @@ const MAX_NAME_CHARS: usize = 23;
 /// The percentile of the response time in the plot of runs.
 const PERCENTILE: f64 = 99.0;
 
-/// A row of a plot.
 struct DotRow {
     name: String,
     /// `None` if there is no figure.
     value: Option<f64>,
     interval: Option<[f64; 2]>,
-    /// The figure and its interval.
     text: String,
 }
 

@@ -8,7 +8,6 @@ use std::fmt::{self, Write};
 /// Number of line colours; the style sheet defines the dashes of this many lines.
 pub const COLOR_COUNT: usize = 5;
 
-/// The content of a figure's drawing.
 #[derive(Default)]
 pub struct Drawing {
     pub html: Html,
@@ -42,7 +41,6 @@ impl Drawing {
         )
     }
 
-    /// Draws a rectangle: left, top, width and height.
     pub fn rectangle(&mut self, class: &str, [left, top, width, height]: [f64; 4]) -> fmt::Result {
         write_markup!(
             self.html,
@@ -89,7 +87,6 @@ impl Drawing {
 pub struct LineGroup {
     /// The number of their look.
     pub number: usize,
-    /// Their name in the legend.
     pub name: String,
 }
 

@@ -23,7 +23,6 @@ const LARGE_TEXT_BYTES: usize = 32 << 20;
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 const ELEMENT_END: &str = "</script>";
 
-/// What an embedded text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The document of a run.
@@ -53,7 +52,6 @@ pub struct EmbeddedText {
     base64: String,
 }
 
-/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EmbeddedError {
     /// The end of the element is missing.
@@ -79,7 +77,6 @@ impl EmbeddedText {
         }
     }
 
-    /// Writes the text as an element.
     pub fn write(&self, out: &mut Html, content: Content) -> fmt::Result {
         writeln_markup!(
             out,
@@ -91,7 +88,6 @@ impl EmbeddedText {
         )
     }
 
-    /// Reads all texts of a page with this content.
     pub fn read_all(
         page: &str,
         content: Content,
@@ -100,7 +96,6 @@ impl EmbeddedText {
         elements.map(EmbeddedText::read)
     }
 
-    /// Reads the text of an element, which starts with the hash.
     fn read(element: &str) -> Result<EmbeddedText, EmbeddedError> {
         let (stated_hash, content) = element.split_once("\">").ok_or(EmbeddedError::CutOff)?;
         let (base64, _) = content

@@ -13,7 +13,6 @@ use crate::units;
 use prony_store::{EndpointFigures, EndpointSecond, ServerSecond};
 use std::fmt;
 
-/// Writes the servers, if there were several.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let run = time.run;
     statements::write(out, endpoints(run))?;

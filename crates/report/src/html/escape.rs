@@ -16,7 +16,6 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-/// Escapes what it writes.
 pub(super) struct EscapingWriter<'a, 'b>(pub &'a mut fmt::Formatter<'b>);
 
 impl Write for EscapingWriter<'_, '_> {

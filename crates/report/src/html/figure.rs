@@ -66,7 +66,6 @@ impl Plot {
         out.text(class, label_x, self.bottom + 18.0, label)
     }
 
-    /// Draws a line from the top to the bottom of the plot.
     pub fn draw_vertical_line(&self, out: &mut Drawing, class: &str, x: f64) -> fmt::Result {
         out.line(class, [x, self.top], [x, self.bottom])
     }
@@ -102,7 +101,6 @@ impl Cursor<'_> {
 /// A figure without its drawing.
 #[derive(Default)]
 pub struct Figure<'a> {
-    /// Unique in the page.
     pub id: &'a str,
     pub title: &'a str,
     /// A note on the axes behind the title, such as `, logarithmic axis`.
@@ -117,7 +115,6 @@ pub struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// Writes the figure with its drawing.
     pub fn write(&self, out: &mut Html, drawing: &Drawing) -> fmt::Result {
         writeln_markup!(
             out,

@@ -79,7 +79,6 @@ fn shade(share: f64) -> usize {
     SHADES.iter().filter(|limit| share >= **limit).count()
 }
 
-/// Draws the cells, one path for each shade.
 fn draw_cells(out: &mut Drawing, points: &[HistogramPoint], x: &Scale, y: &Scale) -> fmt::Result {
     let plot_bottom = Plot::STANDARD.bottom;
     let mut paths = vec![String::new(); SHADES.len() + 1];

@@ -19,7 +19,6 @@ const MIN_GAP: f64 = 0.5;
 /// Height of a row of letters, in units of the drawing.
 const ROW_HEIGHT: f64 = 11.0;
 
-/// The kind of event that a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     Checkpoint,
@@ -173,7 +172,6 @@ pub fn draw(out: &mut Drawing, marks: &[EventMark], x: &Scale, plot: &Plot) -> f
     Ok(())
 }
 
-/// Writes the legend of the letters on the charts.
 pub fn write_legend(out: &mut Html, marks: &[EventMark]) -> fmt::Result {
     let entries = occurring_kinds(marks).map(MarkKind::letter_and_meaning);
     for (index, (letter, meaning)) in entries.enumerate() {

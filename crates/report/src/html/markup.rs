@@ -30,7 +30,6 @@ impl Html {
         self.0.write_fmt(template)
     }
 
-    /// The markup as text.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -62,7 +61,6 @@ impl Display for Html {
 #[derive(Clone, Copy, Debug)]
 pub struct Raw(pub &'static str);
 
-/// A value of a page.
 pub trait Markup {
     /// Writes the value, escaped unless it is markup.
     fn write_to(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;

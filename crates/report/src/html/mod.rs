@@ -71,13 +71,10 @@ const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("recut.js"));
 
 /// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than [`FORMAT`].
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
-/// The version of the page format.
 const FORMAT: u32 = 1;
-/// End of every page.
 const PAGE_END: &str = "</html>\n";
 /// Start of the element that names the build; its version follows.
 const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
-/// The entry for the prices in the table of contents.
 const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
 /// Whether a text starts like a page; the first bytes are enough.
@@ -101,7 +98,6 @@ pub fn write(
     write_contents(out, &contents, build)
 }
 
-/// What a page is made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageContents<'a> {
     pub form: PageForm,
@@ -146,7 +142,6 @@ pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), Pric
         .map(drop)
 }
 
-/// Generates the page of these documents.
 fn generate_page(
     documents: &[Document],
     page_prices: Option<&PagePrices>,
@@ -186,7 +181,6 @@ fn generate_page(
     Ok(out.into_string())
 }
 
-/// Writes the parts of the runs on a page of several.
 fn write_runs(out: &mut Html, documents: &[Document]) -> fmt::Result {
     if documents.len() > MAX_RUNS_IN_FULL {
         writeln_markup!(
@@ -245,7 +239,6 @@ impl PageParts {
     }
 }
 
-/// Start of the element with a page's policy.
 const POLICY_START: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
 
 /// The policy of a page, for the header of an HTTP response; `None` if the text is no page.
@@ -255,7 +248,6 @@ pub fn policy_of(page: &str) -> Option<String> {
     Some(policy.to_owned())
 }
 
-/// Writes the head of a page.
 fn write_head(
     out: &mut Html,
     start: Html,
@@ -383,7 +375,6 @@ fn write_document_row(
     )
 }
 
-/// The attributes of a fold of several charts.
 fn chart_fold(is_open: bool) -> Raw {
     Raw(if is_open {
         " class=\"fold\" open"
@@ -411,12 +402,10 @@ fn write_fold(
     )
 }
 
-/// Writes what is absent, and why.
 fn write_absent(out: &mut Html, what: &str, why: &str) -> fmt::Result {
     writeln_markup!(out, "<p class=\"absent\">{}: {}.</p>", what, why)
 }
 
-/// Writes a verdict in the colour of its class.
 fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
     writeln_markup!(
         out,
@@ -426,7 +415,6 @@ fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
     )
 }
 
-/// Opens a section with its heading.
 fn start_section(out: &mut Html, level: usize, id: &str, title: &str) -> fmt::Result {
     writeln_markup!(
         out,

@@ -244,7 +244,6 @@ fn write_drill(out: &mut Html, run: &Run) -> fmt::Result {
     write_text_table(out, &caption, columns, lost)
 }
 
-/// Writes a main figure with its unit or name and a description.
 pub fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> fmt::Result {
     write_markup!(
         out,
@@ -255,7 +254,6 @@ pub fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) 
     )
 }
 
-/// Writes the errors of the measured window, and the events.
 pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
     let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
@@ -298,7 +296,6 @@ pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the findings of the checks.
 pub fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
         out.push_str("<p>The checks found no problems.</p>\n");
@@ -307,7 +304,6 @@ pub fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
     write_check_list(out, &run.checks)
 }
 
-/// Writes a list of checks, the worst first.
 pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
     out.push_str("<ul class=\"checks\">\n");
     for check in worst_first(checks) {
@@ -340,7 +336,6 @@ fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the statements of the workload, if it has any.
 pub fn write_statements(out: &mut Html, run: &Run) -> fmt::Result {
     if !run.workload.statements.is_empty() {
         let mut content = markup!("<pre tabindex=\"0\">");

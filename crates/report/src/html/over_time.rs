@@ -70,7 +70,6 @@ impl Span {
     }
 }
 
-/// A run on the time axis of its charts.
 pub struct RunOverTime<'a> {
     pub run: &'a Run,
     /// Number of the run in the page; makes ids unique.
@@ -78,11 +77,9 @@ pub struct RunOverTime<'a> {
     pub marks: Vec<EventMark>,
     /// End of the time axis, in seconds.
     pub end_s: f64,
-    /// Maximum number of points in a line.
     pub max_points: usize,
 }
 
-/// The transactions of one point of a line.
 pub struct HistogramPoint {
     pub span: Span,
     pub histogram: CoarseHistogram,

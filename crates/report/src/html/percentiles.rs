@@ -20,7 +20,6 @@ const LAST_DECADE: f64 = 4.0;
 const SAMPLES_ABOVE: f64 = 10.0;
 
 pub struct NamedLatency<'a> {
-    /// The name in the legend.
     pub name: String,
     pub latency: &'a Latency,
     /// The curves that look like this one.

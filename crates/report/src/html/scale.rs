@@ -3,10 +3,8 @@
 //! In: the smallest and largest value. Out: positions in units of the drawing, round ticks. Must never:
 //! return a position that is not finite, or more ticks than are readable.
 
-/// Maximum number of ticks on an axis.
 const MAX_TICKS: usize = 12;
 
-/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// The values at both ends; their logarithms on a logarithmic scale.

@@ -34,7 +34,6 @@ fn longest_window_s(rows: &[Second]) -> Option<f64> {
     windows.map(|window| window.length_s).max_by(f64::total_cmp)
 }
 
-/// Writes the charts and the table.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let run = time.run;
     let groups = time.seconds();

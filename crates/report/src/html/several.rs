@@ -233,7 +233,6 @@ fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
     end_table(out)
 }
 
-/// The variant of a run and the number of its repeat.
 fn variant_and_repeat(run: &prony_store::Run) -> String {
     match &run.experiment {
         None => "–".to_owned(),

@@ -5,7 +5,6 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::TableSection;
 use std::fmt;
 
-/// Writes a section, if the run has it.
 pub fn write(out: &mut Html, section: Option<TableSection>) -> fmt::Result {
     let Some(section) = section else {
         return Ok(());

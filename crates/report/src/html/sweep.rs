@@ -48,13 +48,11 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     Ok(())
 }
 
-/// Draws the points, and writes their table.
 pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     draw(out, sweep)?;
     write_table(out, &sweep_legend(sweep), &sweep_table(sweep))
 }
 
-/// The points of a curve that have a place on the drawing.
 fn placed(curve: &Curve) -> impl Iterator<Item = (f64, f64, &SweepPoint)> {
     let points = curve.points.iter();
     points.filter_map(|point| Some((point.x?, point.rate?, point)))

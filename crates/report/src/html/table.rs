@@ -98,7 +98,6 @@ fn write_columns(out: &mut Html, columns: &[&str]) -> fmt::Result {
     Ok(())
 }
 
-/// Writes a row of figures.
 pub fn write_row(out: &mut Html, name: impl Markup, cells: &[String]) -> fmt::Result {
     write_markup!(out, "<tr><th scope=\"row\">{}</th>", name)?;
     finish_row(out, cells)

@@ -11,7 +11,6 @@ fn page_of(runs: &[Run]) -> String {
     written(|out| write(out, runs, None, &test_build()))
 }
 
-/// A run in which every text is hostile.
 fn hostile_run() -> Run {
     let bad = "\"'></td></script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
     let mut run = formerly_judged();

@@ -14,12 +14,10 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use std::fmt;
 
-/// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
-    /// The name in the legend.
     pub name: String,
     /// One value for each span; `None` if unknown.
     pub values: Vec<Option<f64>>,
@@ -101,9 +99,7 @@ impl Axis {
 /// Draws what is behind the lines of a chart, on its time axis and its value axis.
 pub type Background<'a> = &'a dyn Fn(&mut Drawing, &Scale, &Scale) -> fmt::Result;
 
-/// What a chart shows.
 pub struct Chart<'a> {
-    /// Prefix of its id.
     pub id: &'a str,
     pub title: &'a str,
     pub lines: Vec<ChartLine>,
@@ -143,7 +139,6 @@ impl Timeline<'_> {
         self.draw_over(out, &chart, &|_, _, _| Ok(()))
     }
 
-    /// Draws a chart over a background.
     pub fn draw_over(
         &self,
         out: &mut Html,
@@ -372,7 +367,6 @@ fn value_scale(axis: Axis, drawn: &[Vec<Option<f64>>], plot: &Plot) -> (Scale, b
     (scale, is_logarithmic)
 }
 
-/// A description of a chart with the range of each line.
 fn description(chart: &Chart<'_>) -> String {
     let ranges = chart.lines.iter().map(|line| {
         let known = line.values.iter().flatten().copied();

@@ -30,7 +30,6 @@ const PLOT: Plot = Plot {
 /// Maximum number of dates below the plot.
 const MAX_DATES: usize = 6;
 
-/// Whether a text begins like the page of a trend.
 pub fn is_trend_page(begin: &[u8]) -> bool {
     begin.starts_with(PAGE_START.as_bytes())
 }

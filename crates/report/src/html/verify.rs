@@ -17,7 +17,6 @@ use super::{
 use crate::text::{cut, plain};
 use prony_store::Build;
 
-/// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifiedPage {
     pub documents: Vec<Document>,
@@ -26,7 +25,6 @@ pub struct VerifiedPage {
     pub generated_by_other_build: Option<String>,
 }
 
-/// An error of the verification of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// The file does not start with the first line of a page.
@@ -147,7 +145,6 @@ fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
     documents.collect()
 }
 
-/// The prices of a page, if it has any.
 fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>, VerifyError> {
     let json = EmbeddedText::read_all(text, Content::Prices).next();
     let json = json.transpose().map_err(|error| match error {

@@ -13,7 +13,6 @@ use prony_store::{Second, SecondPhase, ServerSecond};
 
 /// Width of a name and its figure before a chart, in characters.
 const LABEL_WIDTH: usize = 16;
-/// Minimum number of bars of a chart.
 const MIN_BARS: usize = 10;
 /// Width of the progress bar, in characters.
 const PROGRESS_WIDTH: usize = 24;
@@ -21,7 +20,6 @@ const PROGRESS_WIDTH: usize = 24;
 /// The figures of the last minute of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LiveState {
-    /// Failed transactions so far.
     pub failed: u64,
     tps: LastMinute,
     p50_ns: LastMinute,
@@ -37,7 +35,6 @@ pub struct LiveState {
 }
 
 impl LiveState {
-    /// Adds a second of the run.
     pub fn add_second(&mut self, second: &Second) {
         let (at_s, seconds) = (second.at_s, second.length_s);
         self.failed += second.failed;
@@ -218,7 +215,6 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{}{}", "━".repeat(full), "─".repeat(width - full))
 }
 
-/// Draws charts of the last minute.
 struct MinuteChart {
     /// The time at which the charts end, in seconds since the start of the load.
     at_s: f64,

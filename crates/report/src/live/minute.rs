@@ -17,7 +17,6 @@ pub enum MergeMode {
     Worst,
 }
 
-/// One figure over the last minute.
 #[derive(Clone, Debug, Default)]
 pub struct LastMinute {
     /// Seconds since the start of the load, and the figure of each.

@@ -70,7 +70,6 @@ pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     }
 }
 
-/// Writes families and samples.
 struct MetricsText<'a> {
     out: &'a mut dyn Write,
 }
@@ -101,7 +100,6 @@ impl MetricsText<'_> {
         writeln!(self.out, "{end} {value}")
     }
 
-    /// Writes a family with one sample, if its value is known.
     fn single(&mut self, name: &str, value: Option<impl Display>) -> io::Result<()> {
         let Some(value) = value else { return Ok(()) };
         self.family(name)?;

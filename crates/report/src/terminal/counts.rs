@@ -10,7 +10,6 @@ use crate::units::{self, count, count_with_noun, or_dash};
 use prony_store::{ObservedShare, ROWS_OF_CALLS, Run};
 use std::io;
 
-/// Writes throughput by kind, if there are several.
 pub fn write_kinds(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let Some(table) = kind_table(run) else {
         return Ok(());

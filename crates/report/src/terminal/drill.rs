@@ -12,7 +12,6 @@ use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use prony_store::{Run, Severity};
 use std::io;
 
-/// Maximum number of lines.
 pub const DRILL_LINES: usize = 15;
 
 /// The facts that go first if there are too many lines; the others stay.

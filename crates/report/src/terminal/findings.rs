@@ -13,7 +13,6 @@ use std::io;
 
 /// Width of the columns before the messages in the table of errors.
 const WIDTH_BEFORE_MESSAGE: usize = 42;
-/// Maximum number of events listed.
 const MAX_EVENTS: usize = 12;
 
 /// Writes the failed transactions by class and code, and the number of those in the warm-up.
@@ -52,7 +51,6 @@ pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes outages and other events.
 pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.events.is_empty() {
         return Ok(());
@@ -71,7 +69,6 @@ pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
 }
 
-/// Writes the findings of the checks.
 pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.checks.is_empty() {
         return Ok(());

@@ -27,7 +27,6 @@ use std::io;
 /// Maximum number of lines. A terminal of 24 lines also shows the prompt below them.
 pub const MAX_LINES: usize = 22;
 
-/// Maximum number of bars of the sparkline.
 const MAX_BARS: usize = 24;
 
 /// What the first screen says about the stored document.
@@ -35,7 +34,6 @@ const MAX_BARS: usize = 24;
 pub struct StoredRun<'a> {
     /// The argument with which `prony show` prints the run.
     pub show_argument: &'a str,
-    /// Its label and note.
     pub annotation: &'a Annotation,
 }
 
@@ -197,7 +195,6 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::labelled("scope", scope, width, 1));
 }
 
-/// The name of a check with a text of it.
 fn id_and_text(check: &Check, text: &str) -> String {
     plain(&format!("{}: {text}", check.id))
 }

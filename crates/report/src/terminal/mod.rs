@@ -44,10 +44,7 @@ pub enum DocumentLocation<'a> {
         id: &'a str,
     },
     /// An earlier command stored it.
-    ReadFrom {
-        /// Its file.
-        document: &'a str,
-    },
+    ReadFrom { document: &'a str },
 }
 
 /// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
@@ -215,7 +212,6 @@ fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.paragraphs(client_health_sentences(run))
 }
 
-/// Writes where the result is stored and how to print it again.
 fn write_location(out: &mut Printer<'_>, stored: Option<DocumentLocation<'_>>) -> io::Result<()> {
     out.line("")?;
     match stored {

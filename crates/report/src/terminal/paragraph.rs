@@ -38,7 +38,6 @@ impl Paragraph {
         }
     }
 
-    /// An empty line.
     pub fn gap() -> Paragraph {
         Paragraph {
             min_lines: 0,

@@ -310,7 +310,6 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     text.assert_contains("client bench1, 8 CPUs, kernel ");
 }
 
-/// The text with its whitespace collapsed.
 fn flat_text(run: &Run) -> String {
     let text = text(run, None).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")

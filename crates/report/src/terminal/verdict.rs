@@ -80,7 +80,6 @@ pub fn write_judgement(
     ))
 }
 
-/// The format of a line with a verdict of this severity.
 pub(crate) fn severity_format(severity: Severity) -> fn(&Style, &str) -> String {
     match severity {
         Severity::Invalid => Style::alarm,

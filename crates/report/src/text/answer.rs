@@ -40,7 +40,6 @@ pub(crate) fn answer_lines(answer: &Answer) -> Vec<String> {
     lines
 }
 
-/// How to write the first line.
 pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> String {
     match verdict {
         AnswerVerdict::Pass => Style::bold,
@@ -99,7 +98,6 @@ fn relative_name(result: &RequirementResult) -> String {
     }
 }
 
-/// How to write a figure, which has the unit of its limit.
 fn format_of(limit: &RequiredLimit) -> fn(f64) -> String {
     match limit {
         RequiredLimit::PerSecond(_) => units::per_second,

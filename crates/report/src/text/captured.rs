@@ -56,7 +56,6 @@ fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
     captured.filter(|share| share.here.is_finite()).collect()
 }
 
-/// The largest difference, in a sentence.
 pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     let shares = time_shares(run);
     let difference = |share: &TimeShare<'_>| (share.here - share.captured).abs();
@@ -88,7 +87,6 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
 /// A larger factor between the rows of a call and the captured ones is in the sentence.
 const ROWS_FACTOR: f64 = 1.25;
 
-/// A mean number of rows.
 fn rows_text(rows: f64) -> String {
     if rows < 100.0 {
         format!("{rows:.2}")
@@ -97,7 +95,6 @@ fn rows_text(rows: f64) -> String {
     }
 }
 
-/// The shares of all transactions.
 pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
     let shares = time_shares(run);
     if shares.is_empty() {

@@ -67,12 +67,10 @@ fn single_runs_caution_for(subject: &str) -> String {
     )
 }
 
-/// The caution about intervals that assume a normal distribution.
 const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
      side, or 5 if up to six sides are compared with the first.";
 
-/// The caution about changes that are means of pairs.
 const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took turns, so that what disturbs both runs of a pair cancels out. Their \
      intervals assume that the logarithms of these ratios are normally distributed.";
 
@@ -95,7 +93,6 @@ pub(crate) fn noise_of_variant(runs: &[impl Borrow<Run>], variant: &str) -> Stri
     units::or_dash(noise, |noise| percent_range([noise.low, noise.high]))
 }
 
-/// How much others disturbed the runs of each side.
 pub(crate) fn disturbed_caution(comparison: &SidesComparison) -> Option<String> {
     let disturbed = comparison.disturbed.as_ref()?;
     let sides = comparison.sides.iter().zip(&disturbed.noise);
@@ -168,7 +165,6 @@ pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     titles.map(|title| title.replace("{1}", &first).replace("{2}", &second))
 }
 
-/// Cautions that apply to all figures.
 pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     let figures = || {
         comparison
@@ -238,12 +234,10 @@ pub(crate) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
     }
 }
 
-/// What the first side and a compared one are called.
 pub(crate) fn labels(side: &SideComparison) -> [String; 2] {
     side.labels.each_ref().map(|label| plain(label))
 }
 
-/// One figure of a side in a sentence.
 pub(crate) fn side_figure_sentence(side: &SideComparison, compared: &FigureComparison) -> String {
     let [first, second] = labels(side);
     figure_sentence([&first, &second], compared)

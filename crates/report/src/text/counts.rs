@@ -61,7 +61,6 @@ pub(crate) fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
     format!("{} per {unit}", units::rate(rate.per_scale))
 }
 
-/// The number of transactions and their outcomes.
 pub(crate) fn describe_counts(run: &Run) -> String {
     outcome_counts(run, Some(describe_in_flight(run)))
 }

@@ -110,7 +110,6 @@ fn done(run: &Run) -> DrillFact {
     }
 }
 
-/// What the server showed by itself.
 fn server_events(run: &Run) -> String {
     let observed = run.observed.iter().flat_map(|observed| &observed.events);
     let changes =
@@ -409,7 +408,6 @@ fn brief_position(position: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// The server and its position in the log.
 fn position_text(position: &BTreeMap<String, String>) -> String {
     let first = ["server", "role"];
     let leading = first.iter().filter_map(|name| position.get(*name).cloned());

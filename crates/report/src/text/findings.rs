@@ -11,7 +11,6 @@ pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
     errors.map(|error| error.count).sum()
 }
 
-/// The time of an event, and its description.
 pub(crate) fn describe_event(event: &Event) -> (String, String) {
     let at = span(event.at_s);
     let time = match event.until_s {

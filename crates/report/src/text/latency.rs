@@ -69,7 +69,6 @@ pub(crate) fn intervals_text(run: &Run) -> Option<String> {
     })
 }
 
-/// The names and the latencies of the parts of the service time.
 pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(String, &Latency); 3] {
     [
         ("send wait".to_owned(), &parts.send_wait),

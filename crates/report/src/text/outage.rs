@@ -87,7 +87,6 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     })
 }
 
-/// The same in a sentence.
 pub(crate) fn outage_text(run: &Run) -> Option<String> {
     let text = outage_clauses(run)?;
     let clauses = [Some(text.outage), text.clients, text.recovery];

@@ -10,7 +10,6 @@ pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this sce
 pub(crate) const NO_DIFFERENCE_NOTE: &str = "No difference from the document was found.";
 pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
-/// The title of the scenario and the source of its figures.
 pub(crate) fn source_line(scenario: &Scenario) -> String {
     let Scenario {
         title,
@@ -49,7 +48,6 @@ pub(crate) fn not_comparable_sentence(subject: &str, reasons: &[&str]) -> Option
     (!reasons.is_empty()).then(sentence)
 }
 
-/// Text that compares the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let data = if observed.whole_database {
         "the whole database, including other tables,"

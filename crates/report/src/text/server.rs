@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 /// Maximum number of wait events listed.
 const MAX_WAITS: usize = 4;
 
-/// The observations, in sentences.
 pub(crate) fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
     let lines = [
         Some(describe_machine(run, observed)),
@@ -32,7 +31,6 @@ pub(crate) fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// The load of the server's machine.
 fn describe_machine(run: &Run, observed: &Observed) -> String {
     let server_cpus = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
@@ -90,7 +88,6 @@ fn describe_activity(run: &Run, observed: &Observed) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// The cache hit ratio, the size of the cache and the size of the data.
 fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
     let data = data.map(|data| format!("a database of {}", bytes(data)));
     let text = match (hit_ratio, cache.map(bytes)) {
@@ -286,7 +283,6 @@ pub(crate) fn durability_text(durability: &Durability) -> String {
     }
 }
 
-/// The durability class of the server, and the cost of observing it.
 fn durability_and_cost(observed: &Observed) -> String {
     let before = observed.before.as_ref();
     let durability = before.and_then(|state| state.durability.as_ref());

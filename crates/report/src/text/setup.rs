@@ -8,7 +8,6 @@ use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
 };
 
-/// The client's health, in sentences.
 pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
     let client = &run.client_health();
     // Every iteration of the loop takes some time: zero means not measured.
@@ -93,7 +92,6 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     parts.collect()
 }
 
-/// The machines that drove the clients, each kind once.
 fn describe_client_machines(run: &Run) -> String {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for machine in &run.machines {

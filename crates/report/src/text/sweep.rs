@@ -184,7 +184,6 @@ fn peak_text(curve: &Curve, usl: &Usl) -> String {
     }
 }
 
-/// The points of all curves.
 pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     let currency = sweep.currency.as_deref().map(plain);
     let rate_title = if sweep.by_nopm { "NOPM" } else { "TPS" };

@@ -35,7 +35,6 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
     }
 }
 
-/// The verdict on a run.
 pub(crate) struct VerdictSentence {
     pub severity: Severity,
     /// Whether the figures can be used, without a final period.
@@ -140,7 +139,6 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     Some((severity, text))
 }
 
-/// The ids of the checks of this severity.
 pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
     let checks = run.checks.iter().filter(|check| check.severity == severity);
     checks.map(|check| plain(&check.id)).collect()

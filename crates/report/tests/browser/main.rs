@@ -9,7 +9,7 @@ mod recut;
 mod sample_run;
 mod store;
 
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_report::html;
 use prony_store::{Event, KindFigures, MachineSecond, Observed, Run, ServerSecond};
 use serde_json::Value;
@@ -72,7 +72,6 @@ fn chromium() -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-/// A run with observations of its server.
 fn observed_run() -> Run {
     let mut run = sample_run::closed();
     let second = |n: u32| ServerSecond {
@@ -114,24 +113,6 @@ fn observed_run() -> Run {
     run
 }
 
-/// A temporary folder, removed when it is dropped.
-struct TempFolder(PathBuf);
-
-impl TempFolder {
-    fn new(name: &str) -> TempFolder {
-        let name = format!("prony-browser-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        TempFolder(path)
-    }
-}
-
-impl Drop for TempFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Opens the page in the browser and returns its DOM (stdout) and messages (stderr).
 fn open_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> Output {
     let file = folder.join("page.html");
@@ -170,7 +151,7 @@ fn open_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> O
 /// Writes the page of some runs and opens it. Returns the page without its policy, which forbids a probe's script, with
 /// that probe; `None` if there is no browser.
 fn open_quietly(
-    folder: &TempFolder,
+    folder: &TestFolder,
     runs: &[Run],
     inputs: Option<&html::PriceInputs>,
     probe: &str,
@@ -182,7 +163,7 @@ fn open_quietly(
     let mut page = Vec::new();
     html::write(&mut page, runs, inputs, &sample_run::test_build()).unwrap();
     let page = String::from_utf8(page).unwrap();
-    let output = open_page(&browser, &folder.0, &page, &[]);
+    let output = open_page(&browser, &folder, &page, &[]);
     assert!(output.status.success());
     assert_eq!(console_messages(&output), "");
     let (before, tail) = page.split_once("<meta http-equiv").unwrap();
@@ -191,7 +172,6 @@ fn open_quietly(
     Some((browser, with_probe))
 }
 
-/// The messages in the page's console.
 fn console_messages(output: &Output) -> String {
     let log = String::from_utf8_lossy(&output.stderr);
     let messages = log.lines().filter(|line| line.contains("CONSOLE"));
@@ -216,14 +196,14 @@ fn probe_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> 
 
 #[test]
 fn the_page_renders_without_console_messages() {
-    let folder = TempFolder::new("one");
+    let folder = TestFolder::create();
     let Some((browser, without_policy)) = open_quietly(&folder, &[observed_run()], None, PROBE)
     else {
         return;
     };
     let light = probe_page(
         &browser,
-        &folder.0,
+        &folder,
         &without_policy,
         &["--blink-settings=preferredColorScheme=1"],
     );
@@ -250,7 +230,7 @@ fn the_page_renders_without_console_messages() {
         "--blink-settings=preferredColorScheme=0",
         "--window-size=390,900",
     ];
-    let dark = probe_page(&browser, &folder.0, &without_policy, &dark);
+    let dark = probe_page(&browser, &folder, &without_policy, &dark);
     assert_ne!(dark["background"], light["background"], "{dark}");
     for report in [&light, &dark] {
         assert_eq!(
@@ -276,7 +256,7 @@ fn the_page_renders_without_console_messages() {
 
 #[test]
 fn a_script_that_the_policy_forbids_is_in_the_console() {
-    let (folder, script) = (TempFolder::new("policy"), "<script>boom()</script>");
+    let (folder, script) = (TestFolder::create(), "<script>boom()</script>");
     let Some((browser, _)) = open_quietly(&folder, &[observed_run()], None, "") else {
         return;
     };
@@ -291,7 +271,7 @@ fn a_script_that_the_policy_forbids_is_in_the_console() {
     let broken = String::from_utf8(page)
         .unwrap()
         .replacen("<b>", &format!("{script}<b>"), 1);
-    let messages = console_messages(&open_page(&browser, &folder.0, &broken, &[]));
+    let messages = console_messages(&open_page(&browser, &folder, &broken, &[]));
     messages.assert_contains("Content Security Policy");
 }
 
@@ -310,12 +290,12 @@ button.click();
 
 #[test]
 fn the_saved_document_is_the_stored_one() {
-    let (folder, run) = (TempFolder::new("save"), observed_run());
+    let (folder, run) = (TestFolder::create(), observed_run());
     let runs = std::slice::from_ref(&run);
     let Some((browser, page)) = open_quietly(&folder, runs, None, SAVE_PROBE) else {
         return;
     };
-    let report = probe_page(&browser, &folder.0, &page, &[]);
+    let report = probe_page(&browser, &folder, &page, &[]);
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(report["text"].as_str().unwrap(), stored);
     assert_eq!(report["file"].as_str().unwrap(), format!("{}.json", run.id));
@@ -383,7 +363,7 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
 
 #[test]
 fn points_and_frontier_render_without_console_messages() {
-    let folder = TempFolder::new("prices");
+    let folder = TestFolder::create();
     let (runs, inputs) = priced_runs();
     let opened = open_quietly(&folder, &runs, Some(&inputs), COST_PROBE);
     let Some((browser, without_policy)) = opened else {
@@ -394,7 +374,7 @@ fn points_and_frontier_render_without_console_messages() {
         "--window-size=500,900",
         "--window-size=390,900",
     ] {
-        let report = probe_page(&browser, &folder.0, &without_policy, &[size]);
+        let report = probe_page(&browser, &folder, &without_policy, &[size]);
         assert_eq!(
             (&report["on"], &report["off"]),
             (&3.into(), &1.into()),

@@ -1,6 +1,6 @@
 //! The slider that cuts the warm-up elsewhere, as a browser computes it.
 
-use super::{TempFolder, open_quietly, probe_page, sample_run};
+use super::{TestFolder, open_quietly, probe_page, sample_run};
 
 /// A script that moves the slider of the warm-up and reports what the page then shows.
 const RECUT_PROBE: &str = r##"<script>
@@ -27,11 +27,11 @@ fn another_warm_up_is_computed_from_the_document_and_labelled() {
     let mut run = sample_run::with_part_histograms();
     // A window from 3 s is without the longest transaction.
     run.series[1].max_ns = 77_000_000;
-    let (folder, runs) = (TempFolder::new("recut"), std::slice::from_ref(&run));
+    let (folder, runs) = (TestFolder::create(), std::slice::from_ref(&run));
     let Some((browser, page)) = open_quietly(&folder, runs, None, RECUT_PROBE) else {
         return;
     };
-    let report = probe_page(&browser, &folder.0, &page, &[]);
+    let report = probe_page(&browser, &folder, &page, &[]);
     assert_eq!(
         (&report["hidden"], &report["same"]),
         (&false.into(), &true.into()),

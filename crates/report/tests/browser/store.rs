@@ -1,7 +1,7 @@
 //! The lists of `prony serve`, of runs whose texts are all markup.
 
 use super::sample_run;
-use super::{TempFolder, chromium, console_messages, open_page, probe_page};
+use super::{TestFolder, chromium, console_messages, open_page, probe_page};
 use prony_report::html::store::{
     RunList, write_drills, write_experiments, write_runs, write_trends,
 };
@@ -54,7 +54,7 @@ fn lists_of_hostile_texts_render_without_console_messages() {
         eprintln!("skipped: Chromium is not installed");
         return;
     };
-    let folder = TempFolder::new("store");
+    let folder = TestFolder::create();
     let (runs, build) = ([hostile(1), hostile(2)], sample_run::test_build());
     let filter = RunFilter {
         label: Some(BAD.to_owned()),
@@ -86,13 +86,13 @@ fn lists_of_hostile_texts_render_without_console_messages() {
         ),
     ];
     for (rows, page) in pages {
-        let output = open_page(&browser, &folder.0, &page, &[]);
+        let output = open_page(&browser, &folder, &page, &[]);
         assert_eq!(console_messages(&output), "");
         let (before, tail) = page.split_once("<meta http-equiv").unwrap();
         let (_, after) = tail.split_once('\n').unwrap();
         let with_probe = format!("{before}{after}").replace("</body>", &format!("{PROBE}</body>"));
         for size in ["--window-size=1280,900", "--window-size=390,900"] {
-            let report = probe_page(&browser, &folder.0, &with_probe, &[size]);
+            let report = probe_page(&browser, &folder, &with_probe, &[size]);
             for key in ["width", "shown", "in_form"] {
                 assert_eq!(report[key], true, "{key} at {size}: {report}");
             }

@@ -61,7 +61,6 @@ pub fn written(view: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String
     String::from_utf8(out).unwrap()
 }
 
-/// The build that writes and verifies the pages of the tests.
 pub fn test_build() -> Build {
     Build {
         version: "0.1.0".to_owned(),
@@ -287,7 +286,6 @@ pub fn coarse_histogram(times: impl IntoIterator<Item = (u64, u64)>) -> CoarseHi
     CoarseHistogram::of(&latency_of(times).distribution().unwrap())
 }
 
-/// The histograms of a time over a run, one for each interval.
 pub fn time_histograms(
     time: TransactionTime,
     kind: Option<&str>,

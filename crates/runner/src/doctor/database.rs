@@ -14,7 +14,6 @@ use prony_store::SqlDialect;
 /// Connections that SQL Server allows without a limit of its own (documentation of `user connections`).
 const SQL_SERVER_MAX_CONNECTIONS: u64 = 32_767;
 
-/// Reads the facts.
 pub(super) fn read(
     control: &mut Control,
     target: &Target,

@@ -33,12 +33,10 @@ impl SystemFiles {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The number in a file.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
-    /// The names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = read_dir(self.path(folder)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

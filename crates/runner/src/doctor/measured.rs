@@ -10,7 +10,6 @@ use prony_server::observe::machine::read_this_machine;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The sleeps by which timers are measured.
 const SLEEPS: usize = 50;
 const SLEEP: Duration = Duration::from_millis(1);
 

@@ -22,10 +22,8 @@ use std::time::Duration;
 
 pub use prony_judge::doctor::IntendedLoad as DoctorLoad;
 
-/// What to examine the machine for.
 #[derive(Clone, Copy, Debug)]
 pub struct DoctorOptions {
-    /// The load that it is to drive.
     pub load: DoctorLoad,
     /// How long to watch the machine for CPU time that others take; zero: not at all.
     pub watch: Duration,
@@ -33,7 +31,6 @@ pub struct DoctorOptions {
     pub probe_storage: bool,
 }
 
-/// The way to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServerRoute {
     /// No server was named.

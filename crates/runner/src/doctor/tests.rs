@@ -1,38 +1,28 @@
 //! Folders in the form of `/proc` and `/sys`, with bad settings.
 
 use super::*;
+use prony_assertions::TestFolder;
 use prony_judge::doctor::CgroupLimits;
 use prony_store::{CpuFrequency, DoctorState};
-use std::fs::{create_dir_all, remove_dir_all, write};
-use std::path::PathBuf;
 
-/// A folder in place of `/`, removed at the end of the test.
-struct FakeRoot(PathBuf);
+/// A folder in place of `/`.
+struct FakeRoot(TestFolder);
 
 impl FakeRoot {
-    fn new(name: &str, files: &[(&str, &str)]) -> FakeRoot {
-        let folder = std::env::temp_dir();
-        let root = FakeRoot(folder.join(format!("prony-doctor-{name}-{}", std::process::id())));
+    fn new(files: &[(&str, &str)]) -> FakeRoot {
+        let root = FakeRoot(TestFolder::create());
         root.add(files);
         root
     }
 
     fn add(&self, files: &[(&str, &str)]) {
         for (path, text) in files {
-            let path = self.0.join(path);
-            create_dir_all(path.parent().unwrap()).unwrap();
-            write(path, format!("{text}\n")).unwrap();
+            self.0.write(path, format!("{text}\n"));
         }
     }
 
     fn facts(&self, route: ServerRoute) -> MachineFacts {
         read_machine(&self.0, route)
-    }
-}
-
-impl Drop for FakeRoot {
-    fn drop(&mut self) {
-        let _ = remove_dir_all(&self.0);
     }
 }
 
@@ -117,8 +107,8 @@ const BAD_MACHINE: [(&str, &str); 39] = [
     ("sys/devices/system/node/node1/cpulist", "2-3"),
 ];
 
-fn bad_machine(name: &str) -> FakeRoot {
-    let root = FakeRoot::new(name, &BAD_MACHINE);
+fn bad_machine() -> FakeRoot {
+    let root = FakeRoot::new(&BAD_MACHINE);
     for (cpu, siblings) in ["0,2", "1,3", "0,2", "1,3"].into_iter().enumerate() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
         root.add(&[
@@ -135,7 +125,7 @@ fn bad_machine(name: &str) -> FakeRoot {
 
 #[test]
 fn settings_are_read_from_the_files() {
-    let facts = bad_machine("facts").facts(ServerRoute::Unknown);
+    let facts = bad_machine().facts(ServerRoute::Unknown);
     assert_eq!(
         (facts.open_files, facts.open_files_max),
         (Some(80), Some(1000))
@@ -182,7 +172,7 @@ fn settings_are_read_from_the_files() {
 
 #[test]
 fn every_bad_setting_is_found_with_a_remedy() {
-    let facts = bad_machine("findings").facts(ServerRoute::Unknown);
+    let facts = bad_machine().facts(ServerRoute::Unknown);
     let load = DoctorLoad {
         clients: 64,
         threads: 3,
@@ -226,7 +216,7 @@ fn every_bad_setting_is_found_with_a_remedy() {
 
 #[test]
 fn the_interface_of_the_most_specific_route_is_found() {
-    let root = bad_machine("routes");
+    let root = bad_machine();
     let interface = |address: &str| {
         let address = address.parse().unwrap();
         root.facts(ServerRoute::Remote(address)).route_interface
@@ -244,21 +234,18 @@ fn the_interface_of_the_most_specific_route_is_found() {
 
 #[test]
 fn limits_of_control_groups_of_version_1_are_read() {
-    let root = FakeRoot::new(
-        "version-1",
-        &[
-            (
-                "proc/self/cgroup",
-                "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n0::/docker/x",
-            ),
-            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000"),
-            ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
-            (
-                "sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes",
-                "9223372036854771712",
-            ),
-        ],
-    );
+    let root = FakeRoot::new(&[
+        (
+            "proc/self/cgroup",
+            "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n0::/docker/x",
+        ),
+        ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000"),
+        ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
+        (
+            "sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes",
+            "9223372036854771712",
+        ),
+    ]);
     let cgroup = root.facts(ServerRoute::Unknown).cgroup;
     assert!(cgroup.is_known);
     assert_eq!((cgroup.cpus, cgroup.memory_bytes), (Some(2.0), None));
@@ -287,7 +274,7 @@ fn limits_of_control_groups_of_version_1_are_read() {
 
 #[test]
 fn file_pages_that_can_be_dropped_are_not_used_memory() {
-    let root = bad_machine("page-cache");
+    let root = bad_machine();
     let file = "sys/fs/cgroup/bench/client/memory.stat";
     root.add(&[(file, "anon 1000\nactive_file 5\ninactive_file 80000000")]);
     let cgroup = root.facts(ServerRoute::Unknown).cgroup;
@@ -296,33 +283,33 @@ fn file_pages_that_can_be_dropped_are_not_used_memory() {
 
 #[test]
 fn limits_of_a_control_group_outside_the_namespace_are_not_known() {
-    let is_known = |name: &str, path: &str| {
-        let root = bad_machine(name);
+    let is_known = |path: &str| {
+        let root = bad_machine();
         root.add(&[("proc/self/cgroup", path)]);
         root.facts(ServerRoute::Unknown).cgroup.is_known
     };
-    assert!(is_known("seen-group", "0::/bench"));
-    assert!(!is_known("unseen-group", "0::/elsewhere"));
-    assert!(!is_known("outer-group", "0::/../bench"));
+    assert!(is_known("0::/bench"));
+    assert!(!is_known("0::/elsewhere"));
+    assert!(!is_known("0::/../bench"));
 }
 
 #[test]
 fn capabilities_in_a_user_namespace_do_not_lift_limits() {
-    let may_lock = |name: &str, map: &str| {
-        let root = bad_machine(name);
+    let may_lock = |map: &str| {
+        let root = bad_machine();
         root.add(&[
             ("proc/self/status", "CapEff:\t000001ffffffffff"),
             ("proc/self/uid_map", map),
         ]);
         root.facts(ServerRoute::Unknown).may_lock_memory
     };
-    assert!(may_lock("root-ns", "         0          0 4294967295"));
-    assert!(!may_lock("user-ns", "         0       1000          1"));
+    assert!(may_lock("         0          0 4294967295"));
+    assert!(!may_lock("         0       1000          1"));
 }
 
 #[test]
 fn numa_nodes_keep_their_numbers() {
-    let root = bad_machine("nodes");
+    let root = bad_machine();
     root.add(&[("sys/devices/system/node/node10/cpulist", "4-5")]);
     let nodes = root.facts(ServerRoute::Unknown).numa_nodes;
     let numbers: Vec<u32> = nodes.iter().map(|(number, _)| *number).collect();
@@ -332,7 +319,7 @@ fn numa_nodes_keep_their_numbers() {
 
 #[test]
 fn interfaces_below_an_interface_are_read() {
-    let root = bad_machine("bond");
+    let root = bad_machine();
     root.add(&[
         ("sys/class/net/bond0/mtu", "1500"),
         ("sys/class/net/bond0/lower_eth0/mtu", "1500"),
@@ -345,7 +332,7 @@ fn interfaces_below_an_interface_are_read() {
 
 #[test]
 fn a_machine_without_these_files_is_unknown() {
-    let facts = FakeRoot::new("empty", &[("x", "")]).facts(ServerRoute::Unknown);
+    let facts = FakeRoot::new(&[("x", "")]).facts(ServerRoute::Unknown);
     assert_eq!(facts.open_files, None);
     assert!(!facts.cgroup.is_known && facts.interfaces.is_empty());
 }

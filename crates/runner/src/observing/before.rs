@@ -125,7 +125,6 @@ fn server_machine(
     }
 }
 
-/// A node_exporter and its first reading.
 fn connect_exporter(url: &WithOrigin<String>) -> Result<(Exporter, MachineReading), Error> {
     let origin = || url.origin.clone();
     let exporter = Exporter::new(&url.value).map_err(|problem| Error::ExporterUrl {

@@ -19,7 +19,6 @@ pub(super) struct EventDetector {
     /// InnoDB: the LSN that the next complete checkpoint has to reach (the end of the log when the detector
     /// began to wait for it), and the time when it began to wait.
     awaited_checkpoint: Option<(u64, f64)>,
-    /// Activities in progress, with their start times.
     in_progress: BTreeMap<Activity, f64>,
 }
 
@@ -39,7 +38,6 @@ impl EventDetector {
         events
     }
 
-    /// Returns events for the activities that are still in progress at the end.
     pub(super) fn end_activities(&mut self) -> Vec<Event> {
         let unfinished = std::mem::take(&mut self.in_progress).into_iter();
         unfinished
@@ -149,7 +147,6 @@ impl EventDetector {
     }
 }
 
-/// The kind of event that reports this activity.
 fn event_kind(activity: ActivityKind) -> EventKind {
     match activity {
         ActivityKind::Vacuum => EventKind::Vacuum,

@@ -40,7 +40,6 @@ const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 /// A server that has not answered for this long is unresponsive, nanoseconds.
 const UNRESPONSIVE_NS: u64 = 3_000_000_000;
 
-/// Whether and how to observe the server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerObserverOptions {
     /// Why the server is not observed, so that only its version and settings are read; `None` if it is
@@ -54,7 +53,6 @@ pub struct ServerObserverOptions {
 pub struct Observation {
     /// The part of the document so far.
     pub(crate) observed: Observed,
-    /// The node_exporter of its machine, if there is one.
     pub(crate) exporter: Option<Exporter>,
     /// Whether to read what others do after the load, of a server that is not observed during it.
     pub(crate) reads_others_after: bool,
@@ -68,14 +66,12 @@ pub struct WithOrigin<T> {
     pub origin: String,
 }
 
-/// Input of the observing thread.
 pub(crate) struct ServerObserverInput {
     pub target: Target,
     /// Its settings before the run.
     pub facts: ServerFacts,
     /// The node_exporter of its machine, if any; otherwise this machine's `/proc` is read.
     pub exporter: Option<Exporter>,
-    /// Whether the server runs on this machine.
     pub colocation: Colocation,
     /// Whether to query the server; if not, only this machine is read.
     pub queries_server: bool,
@@ -83,7 +79,6 @@ pub(crate) struct ServerObserverInput {
     pub reads_others_after: bool,
 }
 
-/// A message from the observing thread.
 enum ObserverMessage {
     Second(Box<ServerSecond>),
     Event(Event),
@@ -99,12 +94,10 @@ struct FinalObservation {
     cost: ObserverCost,
 }
 
-/// A request to the observing thread to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopRequest {
     /// Read the server's state first.
     ReadState,
-    /// Stop at once.
     AtOnce,
 }
 
@@ -120,7 +113,6 @@ pub(crate) enum LoadEnd {
 }
 
 impl LoadEnd {
-    /// How the load ended, from the loop's result.
     pub(crate) fn of(drive_result: &DriveResult) -> LoadEnd {
         if drive_result.interrupted || drive_result.failure.is_some() {
             return LoadEnd::Early;
@@ -133,7 +125,6 @@ impl LoadEnd {
     }
 }
 
-/// Handle to the observing thread.
 pub(crate) struct ServerObserver {
     stop_sender: Sender<StopRequest>,
     messages: Receiver<ObserverMessage>,
@@ -146,7 +137,6 @@ pub(crate) struct ServerObserver {
 /// Rows and events received since the last call.
 #[derive(Default)]
 pub(crate) struct ServerUpdate {
-    /// The rows, one per second.
     pub seconds: Vec<ServerSecond>,
     pub events: Vec<Event>,
 }

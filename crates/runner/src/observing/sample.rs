@@ -21,7 +21,6 @@ pub(super) struct ServerSample {
     /// The server's counters; `None` while the connection is lost.
     pub(super) counters: Option<Counters>,
     pub(super) server_machine: Option<MachineReading>,
-    /// This machine, if the server is on a different one.
     pub(super) client_machine: Option<MachineReading>,
     /// CPU time of the server's processes, if they are on this machine.
     pub(super) server_cpu_s: Option<f64>,
@@ -29,10 +28,8 @@ pub(super) struct ServerSample {
     pub(super) throttled_s: Option<f64>,
 }
 
-/// Reads the server's machine and this one.
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
-    /// Consecutive failures of the node_exporter.
     exporter_failures: u32,
     pub(super) colocation: Option<Colocation>,
     pub(super) missing: Vec<MissingObservation>,

@@ -153,7 +153,6 @@ impl Watcher<'_> {
         (self.control, self.reader) = (None, None);
     }
 
-    /// Adds the cost of the current connection to the sum.
     fn add_cost(&mut self) {
         if let Some(reader) = &self.reader {
             self.earlier_queries += reader.statements_sent;

@@ -53,7 +53,6 @@ pub(super) fn failure_paragraphs(failures: &[ConnectFailure]) -> String {
     text
 }
 
-/// A failed attempt to connect.
 #[derive(Debug)]
 pub struct ConnectFailure {
     pub endpoint: Box<Endpoint>,

@@ -29,15 +29,12 @@ pub struct BlockingConnection {
     decrypted: Vec<u8>,
     /// Bytes to send, after encryption.
     to_socket: Vec<u8>,
-    /// How far the current reply has been read.
     reply_status: FeedStatus,
-    /// Bytes of the current reply so far.
     reply_bytes: u64,
     /// Limit for one reply, in bytes.
     max_reply_bytes: u64,
     /// Whether the connection has failed or ended, and can no longer be used.
     dead: bool,
-    /// When to stop waiting for the server.
     deadline: Deadline,
 }
 
@@ -108,7 +105,6 @@ impl BlockingConnection {
         self.socket.set_io_timeout(limit);
     }
 
-    /// Sets a deadline for all further waits.
     pub(super) fn set_deadline(&mut self, deadline: Deadline) {
         self.deadline = deadline;
     }
@@ -148,7 +144,6 @@ impl BlockingConnection {
         self.complete()
     }
 
-    /// Sends a request.
     pub(super) fn begin(&mut self, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         if self.dead {
             return Err(Error::Dead);

@@ -19,7 +19,6 @@ const COPY_ENDED: Error = Error::Usage("this COPY has ended");
 pub struct CopyIn<'a> {
     control: &'a mut Control,
     buffer: Vec<u8>,
-    /// Whether either side has ended the copy.
     ended: bool,
 }
 

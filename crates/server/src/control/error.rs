@@ -76,7 +76,6 @@ impl UserError for Error {
     }
 }
 
-/// From a failure of the socket.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         match error.downcast() {
@@ -89,7 +88,6 @@ impl From<io::Error> for Error {
 }
 
 impl Error {
-    /// Whether the server stopped answering.
     pub fn is_silent(&self) -> bool {
         matches!(self, Error::Silent(_))
     }
@@ -143,7 +141,6 @@ impl Error {
         }
     }
 
-    /// The SQLSTATE of the server's error, if there is one.
     pub fn sqlstate(&self) -> Option<&str> {
         self.server_error().map(ServerError::code)
     }
@@ -170,7 +167,6 @@ impl Error {
         }
     }
 
-    /// Whether the connection can no longer be used.
     pub fn is_lost(&self) -> bool {
         match self {
             Error::Statement(error) => error.is_fatal(),

@@ -5,7 +5,6 @@
 use prony_wire::{ConnectError, Protocol};
 use rustls::{CertificateError, Error as TlsError};
 
-/// The hint for a failed login.
 pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
     match error {
         ConnectError::Server(error) => match error.protocol {
@@ -58,7 +57,6 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
     }
 }
 
-/// The hint for an error number of SQL Server in a login.
 fn for_sql_server(number: u32) -> Option<&'static str> {
     Some(match number {
         18456 => {

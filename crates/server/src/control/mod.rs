@@ -63,7 +63,6 @@ const COPY_NEEDS_DATA: &str = "COPY ... FROM STDIN needs rows from the client, a
 /// The columns of a row as text; `None` for NULL.
 pub type TextRow = Vec<Option<String>>;
 
-/// A blocking connection to the server.
 pub struct Control {
     /// Uses extended mode, so that statements with parameters do not stay prepared.
     connection: BlockingConnection,
@@ -94,9 +93,6 @@ impl Control {
     }
 
     /// A further connection on the route of this one, which `change` may alter. It is lost after `limit`.
-    ///
-    /// # Errors
-    /// [`Error::Connect`].
     pub(crate) fn connect_again(
         &self,
         limit: Duration,
@@ -178,7 +174,6 @@ impl Control {
         result
     }
 
-    /// Executes a statement with these values.
     pub fn execute_statement(
         &mut self,
         statement: &Statement,
@@ -232,7 +227,6 @@ impl Control {
         }
     }
 
-    /// The SQL that the server understands.
     pub fn dialect(&self) -> SqlDialect {
         self.product().dialect
     }
@@ -264,7 +258,6 @@ impl Control {
         self.session.parameters.get(name)
     }
 
-    /// The endpoint in use.
     pub fn endpoint(&self) -> &Endpoint {
         &self.route.endpoint
     }
@@ -359,7 +352,6 @@ impl Control {
         })
     }
 
-    /// The rows of the last result that has columns.
     fn last_rows(&mut self) -> Result<Vec<TextRow>, Error> {
         let exchange = self.connection.exchange();
         let column_count = |result: usize| exchange.column_names(result).count();

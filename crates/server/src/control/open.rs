@@ -16,7 +16,6 @@ use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Sessi
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// A new connection, with the result of its login.
 pub(super) struct NewConnection {
     pub connection: BlockingConnection,
     pub route: Route,
@@ -206,7 +205,6 @@ fn log_in_once(
     log_in_over(socket, route, deadline, mode)
 }
 
-/// Logs in over a connected socket.
 fn log_in_over(
     mut socket: Socket,
     route: Route,

@@ -30,7 +30,6 @@ pub enum LossReason {
     SessionGone,
 }
 
-/// A session's status, as the server reports it.
 enum SessionStatus {
     /// The session is executing a statement, or its status is not known.
     ActiveOrUnknown,
@@ -40,9 +39,7 @@ enum SessionStatus {
     Gone,
 }
 
-/// The connection that a probe checks.
 pub(super) struct ProbeTarget {
-    /// The route to the server.
     pub(super) route: Route,
     /// The process id or connection id of the session; 0: not known.
     pub(super) session_id: u32,
@@ -81,7 +78,6 @@ pub(super) fn probe(
     }
 }
 
-/// Whether the attempt got no answer.
 fn is_no_answer(cause: &FailureCause) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
     match cause {

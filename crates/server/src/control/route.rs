@@ -30,13 +30,9 @@ const SESSION_SETUP: &str = "SET XACT_ABORT ON";
 pub struct Route {
     pub endpoint: Endpoint,
     pub tls_use: TlsUse,
-    /// The account to log in with.
     pub account: Account,
-    /// TLS configuration and server name.
     pub tls: Option<TlsParts>,
-    /// TCP socket options.
     pub tcp: TcpOptions,
-    /// How long the control connection waits for the server.
     pub wait_options: WaitOptions,
     /// Time limit for connecting and logging in; [`Duration::MAX`]: no limit.
     pub connect_limit: Duration,
@@ -44,7 +40,6 @@ pub struct Route {
     pub redirect: Option<Box<tds::Route>>,
 }
 
-/// The account to log in with, by protocol.
 #[derive(Clone, Debug)]
 pub enum Account {
     /// PostgreSQL. Shared, so that the salted password is computed once for all connections.
@@ -56,7 +51,6 @@ pub enum Account {
 }
 
 impl Route {
-    /// A new login over this route.
     pub fn new_login(&self) -> PendingLogin {
         let (tls_use, tls) = (self.tls_use, self.tls.clone());
         match &self.account {

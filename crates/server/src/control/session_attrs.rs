@@ -36,7 +36,6 @@ impl SessionProperty {
     }
 }
 
-/// Whether the first value of a result is true.
 pub(super) fn is_true(value: Option<&str>) -> bool {
     matches!(value, Some("t" | "on"))
 }

@@ -44,7 +44,6 @@ impl Deadline {
         Deadline(limit.and_then(|limit| Instant::now().checked_add(limit)))
     }
 
-    /// The earlier of two deadlines.
     pub(super) fn min(self, other: Deadline) -> Deadline {
         Deadline(match (self.0, other.0) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -62,7 +61,6 @@ impl Deadline {
     }
 }
 
-/// A connected stream socket.
 pub(super) struct Socket {
     fd: OwnedFd,
     stop: StopSignal,

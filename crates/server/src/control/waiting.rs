@@ -19,7 +19,6 @@ pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
 /// waits of the process together, so that the command ends within two seconds.
 const WAIT_AFTER_SIGNAL: Duration = Duration::from_millis(1200);
 
-/// How long a connection waits for its server.
 #[derive(Clone, Debug)]
 pub struct WaitOptions {
     /// After this time without a byte in either direction, the server is probed with a second
@@ -28,7 +27,6 @@ pub struct WaitOptions {
     /// acknowledged packets of the first for this time, waits for the first's client, or no longer has
     /// its session. `None`: no probes.
     pub io_timeout: Option<Duration>,
-    /// Interrupts every wait.
     pub stop: StopSignal,
 }
 
@@ -46,7 +44,6 @@ impl Default for WaitOptions {
 pub struct StopSignal {
     /// The signal's number; 0: none yet.
     signal: Arc<AtomicUsize>,
-    /// When a wait first noticed the signal.
     noticed_at: Arc<OnceLock<Instant>>,
 }
 
@@ -59,12 +56,10 @@ impl StopSignal {
         }
     }
 
-    /// Whether the signal has arrived.
     pub fn is_requested(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether waits must end now.
     pub(super) fn waits_must_end(&self) -> bool {
         self.is_requested()
             && self.noticed_at.get_or_init(Instant::now).elapsed() >= WAIT_AFTER_SIGNAL
@@ -127,7 +122,6 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// What happened, and what may have caused it.
     pub(super) fn parts(&self) -> ErrorParts {
         let seconds = self.duration.as_secs();
         let reason = match &self.loss {

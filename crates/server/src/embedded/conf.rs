@@ -29,7 +29,6 @@ pub struct EmbeddedOptions {
     pub parent_folder: Option<PathBuf>,
     /// How long to wait until the server is ready.
     pub start_timeout: Duration,
-    /// Interrupts the start.
     pub stop: StopSignal,
 }
 
@@ -50,7 +49,6 @@ impl Default for EmbeddedOptions {
 }
 
 impl EmbeddedOptions {
-    /// Adds one setting.
     #[must_use]
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
@@ -59,9 +57,6 @@ impl EmbeddedOptions {
 
     /// Lines to append to initdb's postgresql.conf. The port is not in this file but an argument of
     /// the server, because a retry after a port collision changes it.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub(super) fn postgresql_conf(&self, socket_dir: &Path) -> Result<String, Error> {
         let mut text = String::from("\n# Written by Prony for a throw-away server.\n");
         let fixed = [

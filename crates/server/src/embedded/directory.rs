@@ -82,12 +82,10 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Path of the private directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// PostgreSQL's data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.path.join("data")
     }
@@ -98,7 +96,6 @@ impl Directory {
         self.path.join("s")
     }
 
-    /// The server's log.
     pub fn log_path(&self) -> PathBuf {
         self.path.join("log")
     }

@@ -67,9 +67,7 @@ pub struct Package {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadProgress {
-    /// Bytes received so far.
     pub done_bytes: u64,
-    /// Bytes expected in total.
     pub total_bytes: u64,
 }
 
@@ -83,10 +81,6 @@ impl Package {
         }
     }
 
-    /// The package for this machine.
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedPlatform`] if there is none.
     pub fn for_this_machine() -> Result<Package, Error> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let platform = match (os, arch) {
@@ -119,7 +113,6 @@ impl Package {
         format!("{base}/io/zonky/test/postgres/{name}/{version}/{name}-{version}.jar")
     }
 
-    /// The folder in the cache for the programs of this package.
     pub fn folder(&self) -> PathBuf {
         cache_dir().join(self.folder_name())
     }
@@ -131,10 +124,6 @@ impl Package {
 
 /// Downloads the PostgreSQL programs for this machine into the cache folder, unless they are there
 /// already. Call it only with the user's consent. `progress` is called repeatedly during the download.
-///
-/// # Errors
-/// [`Error::UnsupportedPlatform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`],
-/// [`Error::Io`]; [`Error::Interrupted`] if `stop` is requested.
 pub fn download(
     stop: &StopSignal,
     progress: &mut dyn FnMut(DownloadProgress),

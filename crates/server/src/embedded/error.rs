@@ -22,9 +22,7 @@ pub enum Error {
 
     /// Maven Central has no PostgreSQL programs for this platform.
     UnsupportedPlatform {
-        /// Operating system.
         os: &'static str,
-        /// Processor architecture.
         arch: &'static str,
     },
 
@@ -59,10 +57,7 @@ pub enum Error {
     },
 
     /// No folder can hold the private directory.
-    NoFolder {
-        /// The folders that were tried, each with its reason.
-        folders: Vec<String>,
-    },
+    NoFolder { folders: Vec<String> },
 
     /// Prony runs as root, and there is no ordinary user to run the server as.
     NoServerUser {
@@ -82,23 +77,15 @@ pub enum Error {
     },
 
     /// pg_basebackup failed.
-    BaseBackup {
-        /// What it printed.
-        output: String,
-    },
+    BaseBackup { output: String },
 
     /// The server ended before it was ready.
-    Start {
-        status: String,
-        /// The end of its log.
-        log: String,
-    },
+    Start { status: String, log: String },
 
     /// The server was not ready in time.
     NotReady {
         /// Time waited, seconds.
         seconds: u64,
-        /// The end of its log.
         log: String,
     },
 

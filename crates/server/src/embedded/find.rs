@@ -20,11 +20,9 @@ pub struct Installation {
     pub bin_dir: PathBuf,
     /// Version that `postgres --version` prints.
     pub version: Version,
-    /// How the installation was found.
     pub source: InstallationSource,
 }
 
-/// How an installation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallationSource {
     /// PRONY_PG_BINDIR.
@@ -39,7 +37,6 @@ pub enum InstallationSource {
     Downloaded,
 }
 
-/// A version of PostgreSQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// Major version, such as 18.
@@ -70,9 +67,6 @@ impl Version {
 /// The preferred PostgreSQL of this machine: the newest in PATH, in `pg_config --bindir` or in the
 /// distributions' usual folders; else the newest that Prony downloaded earlier. If PRONY_PG_BINDIR is
 /// set, only that folder is used.
-///
-/// # Errors
-/// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::NoServerUser`].
 pub fn find() -> Result<Installation, Error> {
     find_all()?.into_iter().next().ok_or(Error::NotFound {
         folders: Vec::new(),
@@ -208,7 +202,6 @@ fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, St
     })
 }
 
-/// Folders that may hold an installed PostgreSQL.
 fn candidate_folders() -> Vec<(PathBuf, InstallationSource)> {
     let mut folders = Vec::new();
     if let Some(path) = std::env::var_os("PATH") {

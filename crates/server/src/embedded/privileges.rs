@@ -57,7 +57,6 @@ pub fn server_user() -> Result<Option<ServerUser>, Error> {
         })
 }
 
-/// Looks up a user in the user database.
 fn look_up_user(name: &str) -> Option<ServerUser> {
     let c_name = CString::new(name).ok()?;
     let mut buffer = vec![0_u8; 16 * 1024];

@@ -27,7 +27,6 @@ pub struct EmbeddedPostgres {
     pub(super) user: Option<ServerUser>,
     pub(super) password: Secret,
     pub(super) start_timeout: Duration,
-    /// Interrupts a start.
     pub(super) stop: StopSignal,
     pub(super) state: Mutex<ProcessState>,
     // After `state`: fields drop in this order, and the server must end before its directory.
@@ -93,7 +92,6 @@ impl EmbeddedPostgres {
         Ok(server)
     }
 
-    /// A server that has an empty data directory.
     fn with_directory(
         installation: &Installation,
         options: &EmbeddedOptions,
@@ -180,7 +178,6 @@ impl EmbeddedPostgres {
         child.is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
     }
 
-    /// The installation whose programs run.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
@@ -208,9 +205,6 @@ impl EmbeddedPostgres {
     }
 
     /// Stops the server if it runs, then starts it with the same data and port.
-    ///
-    /// # Errors
-    /// [`Error::Start`], [`Error::NotReady`], [`Error::Spawn`].
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
         let mut state = self.state();
@@ -231,9 +225,6 @@ impl EmbeddedPostgres {
 
     /// Suspends all processes of the server with SIGSTOP: connections stay open but get no replies. On
     /// systems without /proc only the postmaster is suspended: no new connection is accepted.
-    ///
-    /// # Errors
-    /// [`Error::NotRunning`].
     pub fn freeze(&self) -> Result<(), Error> {
         let mut state = self.state();
         let postmaster = state.child.as_ref().ok_or(Error::NotRunning)?.id();

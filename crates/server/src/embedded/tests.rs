@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// Starts a small server for one test.
 fn start_server(options: EmbeddedOptions) -> EmbeddedPostgres {
     let installation = find().expect("tests need a PostgreSQL");
     let options = EmbeddedOptions {
@@ -19,7 +18,6 @@ fn start_server(options: EmbeddedOptions) -> EmbeddedPostgres {
     EmbeddedPostgres::start(&installation, &options).expect("a server starts")
 }
 
-/// Runs one statement with psql.
 fn psql(url: &str, password: Option<&str>, sql: &str) -> Output {
     let mut command = Command::new("psql");
     command.args(["-XAtq", "-d", url, "-c", sql]);
@@ -83,7 +81,6 @@ impl Drop for TestFolder {
     }
 }
 
-/// A process and its children.
 fn process_tree(pid: u32) -> Vec<u32> {
     let mut processes = process::children(pid);
     processes.push(pid);

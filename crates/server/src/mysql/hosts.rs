@@ -13,7 +13,6 @@ use prony_wire::Secret;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
-/// MySQL's default port.
 const DEFAULT_PORT: u16 = 3306;
 
 /// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
@@ -29,9 +28,6 @@ enum Transport {
 }
 
 /// Resolves the hosts of the URL, or of the options if the URL has none.
-///
-/// # Errors
-/// No host could be resolved, or an option has an invalid value.
 pub(super) fn resolve(
     hosts: &[Host],
     options: &Options,
@@ -114,7 +110,6 @@ fn socket_path(options: &Options, env: &Environment) -> Result<PathBuf, String> 
     Ok(path)
 }
 
-/// All addresses of a host, in the resolver's order.
 fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
     let failure = |reason: &dyn std::fmt::Display| {
         format!("could not translate host name \"{host}\" to address: {reason}")

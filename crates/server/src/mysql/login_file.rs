@@ -22,9 +22,6 @@ const KEY_BYTES: usize = 20;
 const BLOCK_BYTES: usize = 16;
 
 /// Reads the groups `client` and, if one is named, `login_path`.
-///
-/// # Errors
-/// The file cannot be read or is not a login file, or the login path does not exist.
 pub(super) fn read(
     options: &mut Options,
     env: &Environment,

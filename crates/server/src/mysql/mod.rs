@@ -39,9 +39,6 @@ use std::time::Duration;
 const PROGRAM_NAME: &str = "prony";
 
 /// Resolves a URL without its scheme, with the option files and the environment.
-///
-/// # Errors
-/// Says which option is wrong, where it was set, and which values it accepts.
 pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
     build_target(env, |options| url::read(rest, options))
 }
@@ -51,9 +48,6 @@ pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
 /// percent-encoded; empty values count as absent, and port 0 means the default port. Other options
 /// come from the option files and the environment, as for a URL. `origin` names in messages where
 /// the options were set.
-///
-/// # Errors
-/// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve_mysql(
     settings: &[(&str, &str)],
     origin: &'static str,

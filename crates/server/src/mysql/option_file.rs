@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// The groups that are read: the common ones and Prony's.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "prony"];
 
-/// How deeply includes may be nested.
 const INCLUDE_DEPTH_MAX: u32 = 10;
 
 /// Reads the system's files, then the user's; later values override earlier ones.
@@ -128,7 +127,6 @@ impl Line<'_> {
     }
 }
 
-/// Sets the option of a line, if Prony has such an option.
 fn set_option(line: &str, path: &Path, options: &mut Options) {
     let line = strip_comment(line);
     let (name, value) = match line.split_once('=') {

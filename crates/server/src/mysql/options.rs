@@ -45,7 +45,6 @@ pub(super) fn is_secret(name: &str) -> bool {
     name == "password"
 }
 
-/// The options that are set.
 #[derive(Default)]
 pub(super) struct Options(OptionValues);
 
@@ -86,7 +85,6 @@ impl Options {
         self.0.extend(overriding.0);
     }
 
-    /// Sets options from environment variables.
     pub(super) fn add_environment(&mut self, env: &Environment) {
         for (variable, option) in [
             ("MYSQL_PWD", "password"),

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::target::{Address, SslMode};
-use prony_assertions::TextAssertions;
-use std::path::PathBuf;
+use prony_assertions::{TestFolder, TextAssertions};
 
 fn env() -> Environment {
     Environment::without_home("tester")
@@ -81,33 +80,10 @@ fn localhost_means_the_socket() {
     assert_eq!(address, Address::Unix(existing));
 }
 
-/// A temporary folder for the files of one test.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new(name: &str) -> TestFolder {
-        let folder = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("d")).unwrap();
-        TestFolder(folder)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn the_url_overrides_files_and_files_override_the_environment() {
-    let files = TestFolder::new("order");
-    let folder = files.0.display();
+    let files = TestFolder::create();
+    let folder = files.display();
     files.write("d/a.cnf", "[client]\nuser = included\nport=3311\n");
     files.write("d/ignored.txt", "[client]\nuser=no\n");
     let system = files.write(
@@ -121,7 +97,7 @@ fn the_url_overrides_files_and_files_override_the_environment() {
         ".my.cnf",
         "[client]\npassword='p#w'\nskip-ssl\n[prony]\ndatabase=mine\n",
     );
-    let mut env = Environment::new("tester", &files.0)
+    let mut env = Environment::new("tester", &files)
         .with("MYSQL_PWD", "env")
         .with("MYSQL_HOST", "192.0.2.1")
         .with("MYSQL_TCP_PORT", "3399");
@@ -175,10 +151,10 @@ fn the_environment_sets_options_without_files() {
 #[test]
 fn a_file_that_any_user_can_write_is_ignored() {
     use std::os::unix::fs::PermissionsExt;
-    let files = TestFolder::new("open");
+    let files = TestFolder::create();
     let path = files.write(".my.cnf", "[client]\nuser=eve\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let resolved = target("mysql://", &Environment::new("tester", &files.0));
+    let resolved = target("mysql://", &Environment::new("tester", &files));
     assert_eq!(resolved.user, "tester");
     resolved.warnings[0].assert_contains("can be written by any user");
 }
@@ -211,7 +187,7 @@ fn login_file(lines: &[&str]) -> Vec<u8> {
 #[test]
 fn the_login_file_overrides_the_option_files() {
     use std::os::unix::fs::PermissionsExt;
-    let files = TestFolder::new("login");
+    let files = TestFolder::create();
     files.write(".my.cnf", "[client]\nuser=file\nport=3311\n");
     let lines = [
         "[client]",
@@ -220,11 +196,11 @@ fn the_login_file_overrides_the_option_files() {
         "password = \"p#w\"",
         "host = \"127.0.0.1\"",
     ];
-    let path = files.0.join(".mylogin.cnf");
+    let path = files.join(".mylogin.cnf");
     std::fs::write(&path, login_file(&lines)).unwrap();
     let set_mode =
         |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-    let env = Environment::new("tester", &files.0);
+    let env = Environment::new("tester", &files);
     set_mode(0o600);
     let without_path = target("mysql://", &env);
     assert_eq!(
@@ -261,10 +237,10 @@ fn the_login_file_overrides_the_option_files() {
 
 #[test]
 fn a_cycle_of_includes_is_an_error() {
-    let files = TestFolder::new("circle");
-    let path = files.0.join(".my.cnf");
+    let files = TestFolder::create();
+    let path = files.join(".my.cnf");
     files.write(".my.cnf", &format!("!include {}\n", path.display()));
-    let env = Environment::new("tester", &files.0);
+    let env = Environment::new("tester", &files);
     let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
     error.assert_contains("too deep");
 }

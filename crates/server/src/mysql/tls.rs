@@ -17,10 +17,6 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore, SupportedProtocolVer
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads all TLS options and the files that they name.
-///
-/// # Errors
-/// Options that contradict each other, files that are missing or unreadable.
 pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mode = mode(options)?;
     let with_config = |config| Tls { mode, config };

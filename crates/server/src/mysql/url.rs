@@ -9,7 +9,6 @@ use crate::option_values::Origin;
 use crate::postgres::uri::{UriParts, decode, split};
 use prony_plan::Spread;
 
-/// Replacement for a secret.
 const MASK: &str = "***";
 
 /// A host as written, and its port if there is one.
@@ -78,7 +77,6 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
     Ok(hosts)
 }
 
-/// The non-empty parameters of the query.
 fn query_parameters<'a>(parts: &UriParts<'a>) -> impl Iterator<Item = &'a str> {
     let query = parts.query.unwrap_or_default();
     query.split('&').filter(|parameter| !parameter.is_empty())

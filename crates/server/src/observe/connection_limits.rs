@@ -31,10 +31,6 @@ pub struct AccountLimits {
     pub not_read: Option<String>,
 }
 
-/// Reads the limits.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_account_limits(control: &mut Control) -> Result<AccountLimits, Error> {
     let (sql, parse): (_, fn(&TextRow) -> AccountLimits) = match control.dialect() {
         SqlDialect::PostgreSql => (POSTGRES_QUERY, postgres_limits),

@@ -63,7 +63,6 @@ impl ServerFacts {
         }
     }
 
-    /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
         settings
@@ -189,9 +188,6 @@ fn custom_settings(control: &mut Control) -> Result<Vec<TextRow>, Error> {
 }
 
 /// Adds settings, or the reason why there are none under the name `what`.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn extend_or_explain(
     rows: &mut Vec<TextRow>,
     what: &str,
@@ -231,7 +227,6 @@ fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     }
 }
 
-/// Whether the value of a setting may have a secret.
 pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_sensitive = SENSITIVE_NAME_PARTS.iter().any(|part| name.contains(part));

@@ -96,7 +96,6 @@ fn first_cell(row: &TextRow) -> Option<String> {
     cell(row, 0).map(str::to_owned)
 }
 
-/// A cell as a number.
 fn number<T: std::str::FromStr>(row: &TextRow, column: usize) -> Option<T> {
     cell(row, column)?.parse().ok()
 }

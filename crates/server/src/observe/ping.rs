@@ -7,24 +7,16 @@ use crate::control::{Control, Error};
 use prony_document::{RoundTrip, nearest_rank};
 use std::time::{Duration, Instant};
 
-/// Maximum number of samples.
 const SAMPLES_MAX: u32 = 200;
-/// Maximum duration of the measurement.
 const DURATION_MAX: Duration = Duration::from_secs(1);
 
 /// Measures round trips. `Ok(None)`: none finished within [`DURATION_MAX`].
-///
-/// # Errors
-/// The connection is lost, or the server refuses.
 pub fn measure_round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
     Ok(summary(&measure_round_trips(control)?))
 }
 
 /// The times of up to [`SAMPLES_MAX`] round trips, nanoseconds, ascending; empty if none finished within
 /// [`DURATION_MAX`].
-///
-/// # Errors
-/// As for [`measure_round_trip`].
 pub fn measure_round_trips(control: &mut Control) -> Result<Vec<u64>, Error> {
     let start = Instant::now();
     let mut times_ns = Vec::with_capacity(SAMPLES_MAX as usize);

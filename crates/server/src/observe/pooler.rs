@@ -24,9 +24,6 @@ const SHARING_ROUNDS: usize = 4;
 
 /// Finds the pooler. On a service with another engine only one that names itself is found, because the ids of its sessions
 /// may have another meaning.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn find_pooler(
     control: &mut Control,
     service: Option<Service>,
@@ -79,9 +76,6 @@ fn session_query(dialect: SqlDialect) -> &'static str {
 }
 
 /// The first value of a query; `None` if the server refuses it.
-///
-/// # Errors
-/// The connection is lost.
 fn value(control: &mut Control, sql: &str) -> Result<Option<String>, Error> {
     match control.query(sql) {
         Err(error) if error.is_lost() => Err(error),

@@ -51,9 +51,6 @@ const SCOPED_CONFIGURATIONS_SINCE: u32 = 13_000_000;
 
 /// Names and values of all settings. Those of the database begin with `database.`. In place of settings that cannot be
 /// read, there is one with the reason as its value.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     let version = control.server_version();
     let database_columns: Vec<&str> = DATABASE_COLUMNS
@@ -84,7 +81,6 @@ pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     Ok(rows)
 }
 
-/// The columns of the first row as rows of a name and a value.
 fn named_columns(prefix: &str, names: &[&str], found: Vec<TextRow>) -> Vec<TextRow> {
     let values = found.into_iter().next().unwrap_or_default();
     let named = names.iter().zip(values);

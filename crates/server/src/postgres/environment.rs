@@ -106,7 +106,6 @@ impl Environment {
         }
     }
 
-    /// Sets one variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.vars.insert(name.to_owned(), value.to_owned());
         self
@@ -117,7 +116,6 @@ impl Environment {
         &self.vars
     }
 
-    /// This environment with these variables alone.
     pub fn with_only(self, vars: BTreeMap<String, String>) -> Self {
         Environment { vars, ..self }
     }
@@ -128,7 +126,6 @@ impl Environment {
         self.vars.get(name).map(String::as_str)
     }
 
-    /// The path of a file in the home folder.
     pub(crate) fn in_home(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(name))
     }

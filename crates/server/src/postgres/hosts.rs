@@ -11,7 +11,6 @@ use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// PostgreSQL's default port.
 const DEFAULT_PORT: u16 = 5432;
 
 /// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
@@ -19,7 +18,6 @@ const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One element of the list of hosts, not yet resolved.
 pub(crate) struct HostSpec {
-    /// How the host is reached.
     pub kind: HostKind,
     /// `host` as written, or the default socket folder.
     pub host: String,
@@ -31,7 +29,6 @@ pub(crate) struct HostSpec {
     pub password: Option<Secret>,
 }
 
-/// How a host is reached.
 pub(crate) enum HostKind {
     /// A folder with a unix socket.
     Unix(PathBuf),

@@ -99,9 +99,6 @@ pub(crate) fn read_private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Er
 }
 
 /// Reads a private key without checking its permissions, as MySQL's clients do.
-///
-/// # Errors
-/// The file cannot be read or contains no key.
 pub(crate) fn read_unchecked_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
     let bytes = read_file(path, KEY_FILE_PURPOSE)?;

@@ -42,10 +42,6 @@ const APPLICATION_NAME: &str = "prony";
 /// environment.
 ///
 /// Host names are resolved and certificate files read here, once, not for each connection.
-///
-/// # Errors
-///
-/// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
     resolve_with_options(&[], "", url, env)
 }

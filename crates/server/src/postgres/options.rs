@@ -8,10 +8,8 @@ use crate::option_values::{OptionValues, Origin};
 use prony_plan::suggest;
 use std::ops::{Deref, DerefMut, Range};
 
-/// A connection option of libpq.
 #[derive(Debug)]
 pub(crate) struct Keyword {
-    /// Its name in a connection string.
     pub name: &'static str,
     /// The environment variable that sets it.
     pub env_var: Option<&'static str>,
@@ -165,7 +163,6 @@ pub(crate) fn suggestion(name: &str) -> String {
     }
 }
 
-/// The options that are set, with their values and origins.
 #[derive(Default)]
 pub(crate) struct Options(OptionValues);
 
@@ -184,7 +181,6 @@ impl DerefMut for Options {
 }
 
 impl Options {
-    /// Sets the options that have no value from environment variables.
     pub fn add_environment(&mut self, env: &Environment) {
         for keyword in KEYWORDS {
             let Some(name) = keyword.env_var else {

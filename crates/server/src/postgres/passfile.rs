@@ -10,7 +10,6 @@ use prony_wire::Secret;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A password file.
 pub(crate) struct Passwords {
     pub path: PathBuf,
     text: String,

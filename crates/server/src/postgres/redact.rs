@@ -5,7 +5,6 @@
 
 use super::{conninfo, options, uri};
 
-/// Replacement for a secret.
 const MASK: &str = "***";
 
 /// The URL or conninfo string with every password replaced by `***`.
@@ -108,7 +107,6 @@ fn redact_conninfo(text: &str) -> Option<String> {
     Some(redacted.collect::<Vec<_>>().join(" "))
 }
 
-/// Quotes a value for a conninfo string if needed.
 fn quote(value: &str) -> String {
     let needs_no_quotes = |c: char| !conninfo::is_whitespace(c) && c != '\'' && c != '\\';
     if !value.is_empty() && value.chars().all(needs_no_quotes) {

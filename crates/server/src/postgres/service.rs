@@ -9,10 +9,6 @@ use crate::option_values::Origin;
 use std::path::{Path, PathBuf};
 
 /// Adds the options of the service named by `service=` or PGSERVICE, if any.
-///
-/// # Errors
-///
-/// No file defines the service, or its section cannot be parsed.
 pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Error> {
     let Some(service) = options
         .get("service")

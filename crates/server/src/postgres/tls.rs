@@ -24,11 +24,6 @@ use std::sync::Arc;
 const ALPN: &[u8] = b"postgresql";
 
 /// Reads all TLS options, and their files if a TCP endpoint may use them.
-///
-/// # Errors
-///
-/// Options that contradict each other; files that are missing or unreadable, or keys that other
-/// users can read.
 pub(crate) fn build(
     options: &Options,
     env: &Environment,
@@ -235,7 +230,6 @@ fn missing_root_file_error(explicit: Option<&str>, env: &Environment) -> Error {
     }
 }
 
-/// The roots that the operating system trusts.
 pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
     let native = rustls_native_certs::load_native_certs();
     if native.certs.is_empty() {

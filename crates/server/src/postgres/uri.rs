@@ -50,10 +50,6 @@ pub(crate) struct UriParts<'a> {
 
 impl UriParts<'_> {
     /// Refuses an `@` in the hosts; `kind` names the text in messages.
-    ///
-    /// # Errors
-    ///
-    /// A host or port contains an `@`, which most likely belongs to the password.
     pub(crate) fn refuse_at_sign_in_hosts(&self, kind: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
         if texts.any(|text| text.contains('@')) {
@@ -68,10 +64,6 @@ impl UriParts<'_> {
 }
 
 /// Splits the text after the scheme, without decoding (libpq's manual, "Connection URIs").
-///
-/// # Errors
-///
-/// Brackets that do not contain an address.
 pub(crate) fn split(rest: &str) -> Result<UriParts<'_>, Error> {
     let mut parts = UriParts::default();
     let mut rest = rest;
@@ -133,10 +125,6 @@ fn split_host(rest: &str) -> Result<(&str, &str), Error> {
 }
 
 /// Parses a URI without its scheme into options.
-///
-/// # Errors
-///
-/// Malformed brackets, percent signs or query, unknown keywords.
 pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error> {
     let parts = split(rest)?;
     parts.refuse_at_sign_in_hosts("URI")?;

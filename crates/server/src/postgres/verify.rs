@@ -330,7 +330,6 @@ fn matches_host(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// The subject's first common name.
 fn common_name(cert: &Certificate) -> Option<String> {
     let attribute = cert
         .tbs_certificate()

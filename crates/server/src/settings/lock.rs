@@ -8,7 +8,6 @@ use crate::mysql::{UserLock, take_user_lock};
 use crate::{Control, ProtocolOptions, Target};
 use prony_document::SqlDialect;
 
-/// The lock of a server's settings, or who has it.
 pub enum SettingsLock {
     /// This connection holds it until it is closed.
     Held(Box<Control>),
@@ -23,10 +22,6 @@ const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
 /// The name of MySQL's and SQL Server's lock.
 const LOCK_NAME: &str = "prony settings";
 
-/// Takes the lock for the whole server.
-///
-/// # Errors
-/// The server cannot be reached, or refuses PostgreSQL's lock.
 pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
@@ -85,7 +80,6 @@ fn lock_postgres(
     Ok((!is_free).then_some(other))
 }
 
-/// What the server tells of the session that has the lock.
 fn holder_in_mysql(control: &mut Control) -> Option<String> {
     let holder = control.query_value(&format!(
         "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \

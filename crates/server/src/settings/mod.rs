@@ -18,7 +18,6 @@ use crate::{Control, ProtocolOptions, Target};
 use prony_document::{ServerSettings, SqlDialect};
 use prony_plan::{ErrorParts, UserError};
 
-/// How far a setting reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Each session has its own value.
@@ -29,7 +28,6 @@ pub enum Reach {
     Restart,
 }
 
-/// A setting with the value that it shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedSetting {
     pub name: String,
@@ -62,10 +60,14 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().problem)]
 pub enum SettingError {
-    /// The server has no setting of this name.
-    Unknown { name: String },
+    Unknown {
+        name: String,
+    },
     /// It cannot be changed, for this reason.
-    Fixed { name: String, reason: &'static str },
+    Fixed {
+        name: String,
+        reason: &'static str,
+    },
     /// The server refused the value, or another statement.
     Refused {
         name: String,
@@ -202,7 +204,6 @@ pub fn change_server(
     }))
 }
 
-/// The value of a setting for a message.
 fn shown(name: &str, value: String) -> String {
     if may_be_secret(name, &value) {
         "a value that may have a secret".to_owned()
@@ -256,7 +257,6 @@ fn quoted(dialect: SqlDialect, name: &str) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// A text as a literal of SQL.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

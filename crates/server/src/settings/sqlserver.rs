@@ -67,7 +67,6 @@ const DATABASE_OPTIONS: [(&str, &str); 11] = [
 
 const DATABASE_PREFIX: &str = "database.";
 
-/// Where a setting is.
 enum Place {
     Session(&'static str),
     Database(&'static str, &'static str),
@@ -268,7 +267,6 @@ const UPDATEABILITY: &str =
 /// 1 on the primary, whose database may be read-only by itself; NULL without an availability group.
 const IS_PRIMARY: &str = "select cast(sys.fn_hadr_is_primary_replica(db_name()) as int)";
 
-/// Whether the session is at a readable secondary.
 pub(crate) fn is_secondary(control: &mut Control) -> Result<bool, ControlError> {
     if control.query_value(UPDATEABILITY)?.as_deref() != Some("READ_ONLY") {
         return Ok(false);
@@ -313,7 +311,6 @@ pub(super) fn change_server(
     Ok(Some(changed))
 }
 
-/// The word for a value that the server normalises.
 fn normalised<'a>(name: &str, value: &'a str) -> &'a str {
     match (name, value) {
         ("deadlock_priority", "-5") => "low",

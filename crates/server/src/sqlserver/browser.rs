@@ -8,7 +8,6 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The port of SQL Browser.
 const BROWSER_PORT: u16 = 1434;
 /// First byte of a request for one instance.
 const INSTANCE_REQUEST_TYPE: u8 = 4;
@@ -22,10 +21,6 @@ const ANSWER_BYTES_MAX: usize = 3 + 1024;
 /// Most bytes of an instance's name.
 const NAME_BYTES_MAX: usize = 32;
 
-/// The TCP port of an instance.
-///
-/// # Errors
-/// No address answers, or the instance has no port.
 pub(super) fn find_port(addresses: &[IpAddr], instance: &str) -> Result<u16, String> {
     let endpoints: Vec<SocketAddr> = addresses
         .iter()

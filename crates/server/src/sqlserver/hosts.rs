@@ -10,7 +10,6 @@ use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// SQL Server's default port.
 const DEFAULT_PORT: u16 = 1433;
 /// The name of the default instance, which clients need not state.
 const DEFAULT_INSTANCE: &str = "MSSQLSERVER";
@@ -24,9 +23,6 @@ pub(super) struct ServerName {
 }
 
 /// Reads the options `server`, `port` and `instance`.
-///
-/// # Errors
-/// The name has a protocol other than TCP, or an invalid port.
 pub(super) fn read_server_name(options: &Options) -> Result<ServerName, Error> {
     let text = options.get("server").unwrap_or_default().trim();
     let text = match text.split_once(':') {
@@ -87,10 +83,6 @@ fn parse_port(text: &str) -> Result<u16, Error> {
     })
 }
 
-/// Resolves the server to endpoints.
-///
-/// # Errors
-/// The host has no address, or no SQL Browser names the instance's port.
 pub(super) fn resolve(
     server: &ServerName,
     password: Option<&Secret>,

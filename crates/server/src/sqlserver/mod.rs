@@ -37,10 +37,6 @@ const DEFAULT_PACKET_SIZE: u16 = 8000;
 /// Packet sizes that the protocol allows, in bytes.
 const VALID_PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
 
-/// Resolves a connection string, with the environment.
-///
-/// # Errors
-/// If an option is wrong; the error says which, where it was set, and which values it accepts.
 pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();
@@ -50,9 +46,6 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
 
 /// Resolves options by their names in Microsoft's clients, with the environment. Empty values are like options
 /// that are not set.
-///
-/// # Errors
-/// As for a connection string.
 pub fn resolve_sql_server(settings: &[(&str, &str)], env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();

@@ -82,7 +82,6 @@ const IGNORED_OPTIONS: [&str; 27] = [
     "typesystemversion",
 ];
 
-/// The variables that sqlcmd reads, and the options that they set.
 pub(crate) const SQLCMD_VARIABLES: [(&str, &str); 6] = [
     ("SQLCMDSERVER", "server"),
     ("SQLCMDUSER", "user"),
@@ -99,7 +98,6 @@ fn normalize(name: &str) -> String {
     significant.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The option with this name in some client.
 pub(super) fn find_option(name: &str) -> Option<&'static str> {
     let name = normalize(name);
     let is_known = |(option, synonyms): &&(&'static str, &[&str])| {
@@ -116,7 +114,6 @@ pub(super) fn is_secret(name: &str) -> bool {
     parts.iter().any(|part| name.contains(part))
 }
 
-/// The options that are set.
 #[derive(Default)]
 pub(super) struct Options(OptionValues);
 
@@ -179,7 +176,6 @@ impl Options {
         self.0.non_empty(option)
     }
 
-    /// Whether a boolean option is true.
     pub(super) fn is_on(&self, option: &'static str) -> Result<bool, Error> {
         match self.get(option).map(str::to_ascii_lowercase).as_deref() {
             None | Some("false" | "no" | "0" | "off") => Ok(false),
@@ -188,7 +184,6 @@ impl Options {
         }
     }
 
-    /// The value as a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         option: &'static str,
@@ -216,7 +211,6 @@ impl Options {
     }
 }
 
-/// The names of all options, for a hint.
 fn option_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
 }

@@ -8,7 +8,7 @@ mod settings;
 
 use super::*;
 use crate::target::SslMode;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 
 fn env() -> Environment {
     Environment::without_home("tester")
@@ -97,8 +97,7 @@ fn encryption_is_required_and_verified_unless_the_user_says_otherwise() {
         mode("encrypt=true&TrustServerCertificate=true"),
         (SslMode::Require, false, true)
     );
-    let folder = std::env::temp_dir().join(format!("prony-sqlserver-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = TestFolder::create();
     let file = folder.join("ca.pem");
     let made = rcgen::generate_simple_self_signed(["db.example".to_owned()]).unwrap();
     std::fs::write(&file, made.cert.pem()).unwrap();
@@ -119,7 +118,6 @@ fn encryption_is_required_and_verified_unless_the_user_says_otherwise() {
         (strict.tls.mode, strict.warnings.len()),
         (SslMode::VerifyFull, 1)
     );
-    std::fs::remove_dir_all(&folder).unwrap();
     problem("sqlserver://u@127.0.0.1?encrypt=perhaps").assert_contains("strict");
     problem("sqlserver://u@127.0.0.1?certificate=/absent").assert_contains("/absent");
 }

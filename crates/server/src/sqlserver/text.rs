@@ -7,7 +7,6 @@ use super::options::{Options, find_option, is_secret};
 use crate::error::Error;
 use crate::postgres::uri::{decode, split};
 
-/// Replacement for a secret.
 const MASK: &str = "***";
 
 /// A connection string of SQL Server, without its prefix.
@@ -68,9 +67,6 @@ pub(crate) fn recognize(text: &str) -> Option<ConnectionText<'_>> {
 }
 
 /// Parses a connection string and sets its options.
-///
-/// # Errors
-/// The text cannot be parsed, or has an unknown option.
 pub(super) fn parse(
     text: ConnectionText<'_>,
     options: &mut Options,

@@ -19,7 +19,6 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// The protocol of TDS 8.0 in ALPN.
 const TDS8_ALPN_PROTOCOL: &[u8] = b"tds/8.0";
 
 /// What the option `encrypt` requests.
@@ -53,9 +52,6 @@ impl Encrypt {
 }
 
 /// Reads the options and the files that they name.
-///
-/// # Errors
-/// If a file is missing or unreadable.
 pub(super) fn build_tls(
     options: &Options,
     encrypt: Encrypt,

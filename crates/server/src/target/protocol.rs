@@ -19,7 +19,6 @@ pub enum ProtocolOptions {
     SqlServer(SqlServerOptions),
 }
 
-/// Options that only PostgreSQL has.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
     /// Startup parameters other than user and database: application_name, options,
@@ -33,11 +32,9 @@ pub struct PostgresOptions {
     pub require_auth: RequireAuth,
     /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
     pub direct_tls: bool,
-    /// The password file, if the endpoints' passwords are from it.
     pub password_file: Option<PathBuf>,
 }
 
-/// Options that only SQL Server has.
 #[derive(Clone, Debug)]
 pub struct SqlServerOptions {
     /// Name of the program, which the server shows in its list of sessions (`app name`).
@@ -103,7 +100,6 @@ pub enum SessionAttrs {
 pub enum RequireAuth {
     #[default]
     Any,
-    /// Only these methods.
     OneOf(Vec<AuthMethod>),
     /// All methods but these.
     NoneOf(Vec<AuthMethod>),
@@ -121,7 +117,6 @@ impl RequireAuth {
     }
 }
 
-/// The text of the option.
 impl fmt::Display for RequireAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mark, methods) = match self {

@@ -30,7 +30,6 @@ CREATE ROLE tls_only LOGIN;
 CREATE ROLE plain_only LOGIN;
 ";
 
-/// A server and the certificate of its authority.
 pub struct Server {
     pub embedded: embedded::EmbeddedPostgres,
     /// File of the CA that signed the server's certificate.
@@ -53,7 +52,6 @@ impl Server {
         })
     }
 
-    /// A server with further settings.
     pub fn start(settings: &[(&str, &str)]) -> Server {
         let (authority, certificate, key) = create_certificate("Authority of the tests");
         let mut options = EmbeddedOptions {
@@ -84,7 +82,6 @@ impl Server {
         server
     }
 
-    /// A target over the unix socket.
     pub fn unix(&self, user: &str) -> Target {
         target(&format!(
             "host='{}' port={} user={user} dbname=postgres",
@@ -98,7 +95,6 @@ impl Server {
         self.tcp_trusting(user, host, mode, &self.authority)
     }
 
-    /// A target over TCP that trusts the authority in a file.
     pub fn tcp_trusting(&self, user: &str, host: &str, mode: &str, authority: &Path) -> Target {
         target(&format!(
             "host={host} hostaddr=127.0.0.1 port={} user={user} dbname=postgres sslmode={mode} \
@@ -115,7 +111,6 @@ pub fn target(conninfo: &str) -> Target {
     resolve(&conninfo, &Environment::without_home("tester")).unwrap()
 }
 
-/// The PostgreSQL options of a target.
 pub fn postgres_options(target: &mut Target) -> &mut PostgresOptions {
     match &mut target.protocol {
         ProtocolOptions::PostgreSql(options) => options,

@@ -1,7 +1,7 @@
 //! Logins with each plugin of MariaDB, with TLS and without.
 
 use crate::support::{connect, shared_accounts};
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::control::Control;
 
 fn current_user_name(control: &mut Control) -> String {
@@ -97,12 +97,11 @@ fn certificates_are_verified_according_to_the_mode() {
         .expect("a name mismatch");
     error.to_string().assert_contains("SSL error");
     let other_authority = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
-    let path = std::env::temp_dir().join(format!("prony-my-other-{}.pem", std::process::id()));
-    std::fs::write(&path, other_authority.cert.pem()).unwrap();
+    let folder = TestFolder::create();
+    let path = folder.write("other.pem", other_authority.cert.pem());
     let url = accounts.url("native", &format!("ssl-ca={}", path.display()));
-    let error = connect(&url).err();
-    std::fs::remove_file(&path).unwrap();
-    error
+    connect(&url)
+        .err()
         .expect("an unknown authority")
         .to_string()
         .assert_contains("SSL error");

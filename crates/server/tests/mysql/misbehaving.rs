@@ -48,7 +48,6 @@ fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     body
 }
 
-/// Lets the client log in.
 fn log_client_in(stream: &mut TcpStream) {
     stream.write_all(&greeting()).unwrap();
     read_packet(stream);

@@ -16,7 +16,6 @@ pub fn connect(url: &str) -> Result<Control, Error> {
     Control::connect(&target(url))
 }
 
-/// Creates a database on the shared server and connects to it.
 pub fn database(name: &str) -> Control {
     let server = shared_mariadb();
     let mut control = connect(&server.url()).unwrap();
@@ -90,7 +89,6 @@ impl Drop for Accounts {
 }
 
 impl Accounts {
-    /// The URL over TCP with this account and these options.
     pub fn url(&self, account: &str, options: &str) -> String {
         let port = self.server.port();
         format!("mysql://{account}:sesame@127.0.0.1:{port}/?{options}")

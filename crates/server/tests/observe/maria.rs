@@ -7,7 +7,6 @@ use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
 use prony_test_servers::{TestControl, shared_mariadb};
 
-/// Creates a database for one test and returns its URL.
 fn database(name: &str) -> String {
     let server = shared_mariadb();
     let mut control = connect(&server.url());

@@ -11,9 +11,8 @@ use prony_server::observe::{
     read_server_state,
 };
 use prony_server::{Control, resolve};
-use prony_test_servers::{TestControl, shared_postgres};
+use prony_test_servers::{KillOnDrop, TestControl, shared_postgres};
 
-/// Creates a database for one test and connects to it.
 fn database(name: &str) -> Control {
     connect(&shared_postgres().url()).run(format!("create database {name}"));
     connect(&shared_postgres().url_for(name))
@@ -67,16 +66,6 @@ fn settings_tables_and_durability_are_read() {
         (durability.class, durability.because.len()),
         (DurabilityClass::D3, 0)
     );
-}
-
-/// A child process that is killed on drop.
-struct KillOnDrop(std::process::Child);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

@@ -83,7 +83,6 @@ pub enum DoctorState {
 }
 
 impl DoctorState {
-    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             DoctorState::Ok => "ok",

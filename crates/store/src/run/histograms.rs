@@ -34,7 +34,6 @@ pub struct TimeHistograms {
     pub counts: String,
 }
 
-/// The histograms of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalHistograms<'a> {
     /// The rows of the run's series that the interval covers.

@@ -273,7 +273,6 @@ impl Second {
         }
     }
 
-    /// Transactions that ended, per second.
     pub fn ended_per_second(&self) -> f64 {
         self.ended() as f64 / self.whole_seconds() as f64
     }

@@ -209,7 +209,6 @@ impl Workload {
         self.own_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// The value of one of its settings.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let setting = self.settings.iter().find(|setting| setting.name == name)?;
         Some(&setting.value)

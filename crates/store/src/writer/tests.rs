@@ -1,13 +1,14 @@
 //! Runs that cannot be stored, and lines that are unusual.
 
 use super::*;
+use prony_assertions::TestFolder;
 use prony_measure::{
     ErrorClass, Interval, Outcome, ProcessHealth, RecorderLayout, RunSchedule, Sample,
 };
 
 #[test]
 fn the_journal_of_a_run_that_cannot_be_stored_stays_until_there_is_room() {
-    let folder = std::env::temp_dir().join(format!("prony-refused-{}", std::process::id()));
+    let folder = TestFolder::create();
     let store = RunStore::open(Some(&folder)).unwrap();
     let mut run = Run::default();
     let mut writer = store.begin(&mut run).unwrap();
@@ -26,12 +27,11 @@ fn the_journal_of_a_run_that_cannot_be_stored_stays_until_there_is_room() {
     fs::remove_dir_all(&blocked).unwrap();
     assert_eq!(store.load_from(&run.id).unwrap(), (journal, blocked));
     assert!(!path.exists());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A journal with one second in which a transaction failed; `kinds` are the run's kinds of transaction.
-fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
-    let folder = std::env::temp_dir().join(format!("prony-second-{name}-{}", std::process::id()));
+fn journal_of_a_failure(kinds: &[&str]) -> Run {
+    let folder = TestFolder::create();
     let store = RunStore::open(Some(&folder)).unwrap();
     let mut run = Run::default();
     run.workload.kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
@@ -55,22 +55,19 @@ fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
         process: ProcessHealth::default(),
     };
     writer.write_second(&row, 0).unwrap();
-    let live = store.load(&writer.id).unwrap();
-    (folder, live)
+    store.load(&writer.id).unwrap()
 }
 
 #[test]
 fn a_second_with_an_error_code_that_is_not_utf_8_is_read() {
-    let (folder, run) = journal_of_a_failure("code", &["transfer"]);
+    let run = journal_of_a_failure(&["transfer"]);
     assert_eq!(run.series.len(), 1);
     assert_eq!(run.measured.kinds[0].failed, 1);
     assert_eq!(run.measured.errors[0].count, 1);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_second_whose_kinds_differ_from_those_of_its_run_is_not_read() {
-    let (folder, run) = journal_of_a_failure("kinds", &["transfer", "read"]);
+    let run = journal_of_a_failure(&["transfer", "read"]);
     assert_eq!(run.series.len(), 0);
-    fs::remove_dir_all(folder).unwrap();
 }

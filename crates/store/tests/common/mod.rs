@@ -1,6 +1,7 @@
 //! Fixtures for the tests of the store: a temporary folder, a run, and rows of figures.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use prony_assertions::TestFolder;
 use prony_document::Product;
 use prony_measure::{
     CollectedFigures, Collector, ErrorClass, ExcludedTransactions, IntervalRow, Outcome, Recorder,
@@ -8,25 +9,16 @@ use prony_measure::{
 };
 use prony_store::*;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const S: u64 = 1_000_000_000;
 /// The time of the tests' clock at the start of the load.
 pub const LOAD_START_NS: u64 = 77 * S + 5;
 
-/// A folder that is removed at the end.
-pub struct Folder(PathBuf);
+pub struct Folder(TestFolder);
 
 impl Folder {
-    pub fn new(name: &str) -> Folder {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!(
-            "prony-store-{name}-{}-{number}",
-            std::process::id()
-        ));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    pub fn new() -> Folder {
+        Folder(TestFolder::create())
     }
 
     pub fn path(&self) -> &Path {
@@ -39,12 +31,6 @@ impl Folder {
 
     pub fn runs(&self) -> PathBuf {
         self.0.join("runs")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -155,7 +141,6 @@ pub fn load_of(
     (rows, collector.finish())
 }
 
-/// The finished document of a load.
 pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     let run = run();
     let kinds = run.workload.kinds.clone();
@@ -183,7 +168,6 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     }
 }
 
-/// Stores a finished run and returns its id.
 pub fn stored(store: &RunStore, change: impl FnOnce(&mut Run)) -> String {
     let mut run = run();
     run.state = RunState::Complete;

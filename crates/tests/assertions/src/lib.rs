@@ -1,4 +1,8 @@
-//! Assertions on texts, for tests: a failure shows the text and what was expected of it.
+//! What the tests of all crates need: assertions on texts, which show the text and what was expected of it, and folders.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Each assertion returns the text, so that assertions can be chained.
 pub trait TextAssertions {
@@ -34,6 +38,54 @@ impl TextAssertions for str {
     fn assert_ends_with(&self, end: &str) -> &str {
         assert!(self.ends_with(end), "no {end:?} at the end of:\n{self}");
         self
+    }
+}
+
+/// A folder of one test, removed at its end.
+#[derive(Debug)]
+pub struct TestFolder(PathBuf);
+
+impl TestFolder {
+    pub fn create() -> TestFolder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("prony-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // A killed process with the same id may have left one.
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).expect("a folder");
+        TestFolder(path)
+    }
+
+    /// Writes a file, and creates the folders in its name.
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.join(name);
+        std::fs::create_dir_all(path.parent().expect("this folder")).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+}
+
+impl Deref for TestFolder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for TestFolder
+where
+    PathBuf: AsRef<T>,
+{
+    fn as_ref(&self) -> &T {
+        self.0.as_ref()
+    }
+}
+
+impl Drop for TestFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -38,7 +38,6 @@ impl Mock {
         }
     }
 
-    /// A control connection with these further parameters of the URL.
     fn connect(&self, parameters: &str) -> Result<Control, prony_server::control::Error> {
         let url = format!(
             "sqlserver://ann:secret@127.0.0.1:{}?database=shop&trustServerCertificate=true&{parameters}",
@@ -47,7 +46,6 @@ impl Mock {
         Control::connect(&resolve(&url, &Default::default()).unwrap())
     }
 
-    /// What it recorded of the connections that have ended.
     fn ended_connections(&self) -> Vec<ConnectionInfo> {
         let store = self.runtime.block_on(self.connections.lock());
         store.all().values().cloned().collect()

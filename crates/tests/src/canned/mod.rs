@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The protocol of a canned server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CannedProtocol {
     /// PostgreSQL's.
@@ -37,12 +36,10 @@ pub enum CannedProtocol {
 /// The cells of one row; `None` is NULL.
 pub type Row = Vec<Option<String>>;
 
-/// What a server answers to a statement.
 #[derive(Debug)]
 pub enum Answer {
     /// What it answers without a conversation.
     Usual,
-    /// These rows.
     Rows(Vec<Row>),
     /// One row with the seconds since 1970.
     UnixTime,
@@ -53,7 +50,6 @@ pub enum Answer {
     ErrorEvery(u64, CannedError),
 }
 
-/// An error of a server.
 #[derive(Clone, Debug)]
 pub struct CannedError {
     /// Its number, in protocols that have numbers.
@@ -74,14 +70,12 @@ pub struct Conversation {
     counted: AtomicU64,
 }
 
-/// What a session sends.
 enum Reply<'a> {
     Rows(std::borrow::Cow<'a, [Row]>),
     Error(&'a CannedError),
 }
 
 impl Conversation {
-    /// A conversation with a server of this version.
     pub fn new(version: &str, answers: Vec<(String, Answer)>) -> Conversation {
         Conversation {
             version: version.to_owned(),
@@ -124,7 +118,6 @@ impl Conversation {
         self.counted.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The version for the log-in.
     fn version_or<'a>(&'a self, default: &'a str) -> &'a str {
         match &*self.version {
             "" => default,

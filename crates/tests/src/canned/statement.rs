@@ -28,7 +28,6 @@ impl StatementKind {
         Self::Other,
     ];
 
-    /// The kind of an SQL text.
     pub fn of(sql: &[u8]) -> Self {
         let sql = sql.trim_ascii_start();
         let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
@@ -63,33 +62,6 @@ impl StatementKind {
             Self::Begin => true,
             Self::Commit | Self::Rollback => false,
             _ => before,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_word_decides_the_kind() {
-        let kind = |sql: &str| StatementKind::of(sql.as_bytes());
-        assert_eq!(kind("  sElEcT 1"), StatementKind::Select);
-        assert_eq!(kind("END;"), StatementKind::Commit);
-        assert_eq!(kind("start transaction"), StatementKind::Begin);
-        assert_eq!(kind("selected"), StatementKind::Other);
-        assert_eq!(kind(""), StatementKind::Other);
-        for (index, kind) in StatementKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, index);
-        }
-    }
-
-    #[test]
-    fn only_block_statements_change_whether_a_transaction_is_open() {
-        for before in [false, true] {
-            assert_eq!(StatementKind::Update.in_transaction_after(before), before);
-            assert!(StatementKind::Begin.in_transaction_after(before));
-            assert!(!StatementKind::Rollback.in_transaction_after(before));
         }
     }
 }

@@ -24,7 +24,6 @@ const COLLATION: [u8; 5] = [0x09, 0x04, 0xd0, 0x00, 0x34];
 /// The descriptor of every transaction.
 const DESCRIPTOR: [u8; 8] = 1_u64.to_le_bytes();
 
-/// Types of packets.
 mod packet {
     pub const BATCH: u8 = 0x01;
     pub const RPC: u8 = 0x03;
@@ -133,7 +132,6 @@ fn result_tokens(kind: StatementKind, done: u8) -> Vec<u8> {
     out
 }
 
-/// Results by the kind of statement.
 struct Results {
     batch: [Vec<u8>; 8],
     /// In a procedure call, with RETURNSTATUS.
@@ -185,7 +183,6 @@ pub struct TdsSession {
 }
 
 impl TdsSession {
-    /// A session that waits for PRELOGIN.
     pub fn new(conversation: Arc<Conversation>) -> Self {
         TdsSession {
             conversation,
@@ -281,7 +278,6 @@ impl TdsSession {
         }
     }
 
-    /// The rows of the text, if it is a query of the catalog.
     fn catalog_rows(&self, kind: StatementKind) -> Option<&'static [&'static [&'static str]]> {
         let text = str::from_utf8(&self.text).ok()?;
         if kind != StatementKind::Select {
@@ -355,7 +351,6 @@ fn put_prelogin(out: &mut Vec<u8>) {
     out.extend_from_slice(&[16, 0, 0x10, 0x27, 0, 0, ENCRYPTION_NOT_SUPPORTED, 0]);
 }
 
-/// The tokens that accept a login.
 fn put_login_ack(out: &mut Vec<u8>) {
     let put_text_change = |out: &mut Vec<u8>, kind, text: &str| {
         let mut new = vec![text.len() as u8];
@@ -412,7 +407,3 @@ impl Session for TdsSession {
         Ok(handled)
     }
 }
-
-#[cfg(test)]
-#[path = "tds_tests.rs"]
-mod tests;

@@ -23,7 +23,6 @@ pub const CATALOG: [(&str, &[&[&str]]); 3] = [
         ],
     ),
 ];
-/// What these queries contain.
 pub const CATALOG_NAMES: &str = "'sbtest%'";
 /// The beginning of the query for the types of a table's columns, and its rows: name, type, bytes, precision,
 /// scale, and whether the column is nullable.

@@ -1,7 +1,6 @@
 //! Reads the messages of SQL Server's clients, as far as a server without data needs them. Functions return
 //! `None` if a message is malformed, or has a type that is not known here.
 
-/// How the length of a value is encoded.
 #[derive(Clone, Copy)]
 enum ValueLength {
     /// The type has one length.
@@ -14,7 +13,6 @@ enum ValueLength {
     Chunks,
 }
 
-/// The rest of a message.
 #[derive(Clone, Copy)]
 pub struct Reader<'a>(pub &'a [u8]);
 
@@ -147,7 +145,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The number of rows in the message of a bulk load.
 pub fn count_rows(message: &[u8]) -> Option<u64> {
     let mut reader = Reader(message);
     if reader.byte()? != 0x81 {

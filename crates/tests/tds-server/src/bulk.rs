@@ -5,7 +5,6 @@ use crate::datum::Datum;
 use crate::packet::Fields;
 use crate::types::Type;
 
-/// A bulk load that the server received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BulkRows {
     /// The `INSERT BULK` statement.

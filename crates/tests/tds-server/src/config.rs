@@ -43,27 +43,21 @@ pub enum Outcome {
     Hang,
 }
 
-/// Returns the reply to a statement, given its text and its parameters.
 pub type Handler = dyn Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync;
 
-/// What the connections of a server received.
 #[derive(Debug, Default)]
 pub struct Received {
     /// Each login, accepted or not.
     pub logins: Vec<LoginRecord>,
-    /// Each request after a login.
     pub requests: Vec<Request>,
-    /// Each bulk load.
     pub bulk: Vec<BulkRows>,
 }
 
-/// Configuration of a server, shared by its connections.
 pub struct Config {
     /// Name and password of the only account.
     pub account: (String, String),
     /// Whether the server has TLS, and requires it.
     pub encryption: Encryption,
-    /// TLS configuration with the server's certificate.
     pub tls: Option<Arc<ServerConfig>>,
     /// The largest packet size that the server accepts, in bytes.
     pub packet_size_max: u32,
@@ -73,7 +67,6 @@ pub struct Config {
     pub mars: u8,
     /// Whether PRELOGIN says that Microsoft Entra logins are required.
     pub announces_entra: bool,
-    /// The server's collation.
     pub collation: [u8; 5],
     /// The first two numbers of the program's version: 16.0 is SQL Server 2022.
     pub program_version: [u8; 2],
@@ -83,9 +76,7 @@ pub struct Config {
     pub refused_preparations: Vec<(String, i32, String)>,
     /// The database that the account may not use.
     pub refused_database: Option<&'static str>,
-    /// Replies to statements.
     pub handler: Box<Handler>,
-    /// What the server received.
     pub received: Arc<Mutex<Received>>,
 }
 

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 mod run;
 
-/// Size of packets until the login.
 const LOGIN_PACKET_BYTES: usize = 4096;
 
 // Types of tokens, and flags of their status.
@@ -55,7 +54,6 @@ pub struct Connection {
     transaction_descriptor: u64,
     /// Number of transactions so far; makes descriptors unique.
     transactions_begun: u64,
-    /// Texts of prepared statements by their handles.
     prepared_texts: HashMap<i32, String>,
     next_handle: i32,
     /// The `INSERT BULK` statement whose rows come next.
@@ -93,7 +91,6 @@ impl Connection {
         self
     }
 
-    /// Whether the server has closed the connection.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }

@@ -33,7 +33,6 @@ impl Listener {
         Listener { address }
     }
 
-    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

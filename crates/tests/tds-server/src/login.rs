@@ -3,27 +3,21 @@
 use crate::config::{Config, Encryption};
 use crate::packet::{Fields, decode_utf16, encode_utf16};
 
-/// A login as the client sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoginRecord {
     /// TDS version, such as 0x74000004.
     pub version: u32,
     /// Requested packet size in bytes.
     pub packet_size: u32,
-    /// Process id of the client.
     pub client_pid: u32,
     /// The four bytes of flags.
     pub flags: [u8; 4],
-    /// Name of the client's machine.
     pub host: String,
-    /// Name of the account.
     pub user: String,
     /// Password, decoded.
     pub password: String,
-    /// Name of the program.
     pub application: String,
     pub server: String,
-    /// Name of the client's library.
     pub library: String,
     pub language: String,
     pub database: String,
@@ -148,7 +142,6 @@ pub(crate) fn read_login(message: &[u8]) -> LoginRecord {
     login
 }
 
-/// The tokens that accept a login.
 pub(crate) fn login_ack_tokens(config: &Config, login: &LoginRecord, packet_size: u32) -> Vec<u8> {
     let mut reply = crate::reply::ReplyWriter::new(config.collation);
     let database = match login.database.as_str() {

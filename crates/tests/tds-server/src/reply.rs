@@ -4,12 +4,9 @@ use crate::datum::Datum;
 use crate::packet::encode_utf16;
 use crate::types::Type;
 
-/// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name of the column.
     pub name: String,
-    /// Type of the column.
     pub kind: Type,
 }
 
@@ -22,14 +19,12 @@ impl Column {
     }
 }
 
-/// Encodes the tokens of a reply.
 pub struct ReplyWriter {
     out: Vec<u8>,
     collation: [u8; 5],
 }
 
 impl ReplyWriter {
-    /// An empty reply of a server with this collation.
     pub fn new(collation: [u8; 5]) -> ReplyWriter {
         ReplyWriter {
             out: Vec::new(),
@@ -55,7 +50,6 @@ impl ReplyWriter {
         self.out.extend_from_slice(body);
     }
 
-    /// Appends ENVCHANGE with texts.
     pub fn env_change_text(&mut self, kind: u8, new: &str, old: &str) {
         let mut body = vec![kind];
         for text in [new, old] {
@@ -107,7 +101,6 @@ impl ReplyWriter {
         self.out.extend_from_slice(&rows.to_le_bytes());
     }
 
-    /// Appends COLMETADATA.
     pub fn columns(&mut self, columns: &[Column]) {
         self.out.push(0x81);
         self.out
@@ -128,7 +121,6 @@ impl ReplyWriter {
         }
     }
 
-    /// Appends ROW.
     pub fn row(&mut self, columns: &[Column], row: &[Datum]) {
         assert_eq!(columns.len(), row.len());
         self.out.push(0xd1);
@@ -137,7 +129,6 @@ impl ReplyWriter {
         }
     }
 
-    /// Appends NBCROW.
     pub fn compressed_row(&mut self, columns: &[Column], row: &[Datum]) {
         self.out.push(0xd2);
         let bitmap_offset = self.out.len();
@@ -160,7 +151,6 @@ impl ReplyWriter {
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Appends RETURNSTATUS.
     pub fn return_status(&mut self, value: i32) {
         self.out.push(0x79);
         self.out.extend_from_slice(&value.to_le_bytes());

@@ -5,7 +5,6 @@ use crate::datum::Datum;
 use crate::packet::{Fields, decode_utf16};
 use crate::types::Type;
 
-/// The procedure that an RPC calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Procedure {
     Name(String),
@@ -13,24 +12,18 @@ pub enum Procedure {
     Id(u16),
 }
 
-/// A parameter of an RPC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Name of the parameter; empty: it is given by position.
     pub name: String,
-    /// Whether it is an output parameter.
     pub is_output: bool,
-    /// Type of the parameter.
     pub kind: Type,
-    /// Value of the parameter.
     pub value: Datum,
 }
 
-/// A procedure call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpc {
     pub procedure: Procedure,
-    /// Parameters of the call.
     pub parameters: Vec<Parameter>,
 }
 
@@ -61,7 +54,6 @@ fn read_headers(fields: &mut Fields<'_>) -> u64 {
     descriptor
 }
 
-/// Reads a batch or RPCs.
 pub(crate) fn read_request(kind: u8, message: &[u8]) -> Request {
     let mut fields = Fields(message);
     match kind {

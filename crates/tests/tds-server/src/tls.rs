@@ -15,7 +15,6 @@ pub struct TestCertificate {
 }
 
 impl TestCertificate {
-    /// Creates a certificate for a host.
     pub fn new(host: &str) -> TestCertificate {
         let generated =
             rcgen::generate_simple_self_signed([host.to_owned()]).expect("a certificate");
@@ -26,7 +25,6 @@ impl TestCertificate {
         }
     }
 
-    /// The certificate in PEM format.
     pub fn pem(&self) -> &str {
         &self.pem
     }

@@ -41,7 +41,6 @@ pub enum Type {
 const NULL_OR_MAX: u16 = 0xffff;
 
 impl Type {
-    /// Appends TYPE_INFO.
     pub(crate) fn put(self, collation: [u8; 5], out: &mut Vec<u8>) {
         let mut put_with_length = |kind: u8, bytes: u16, collated: bool| {
             out.push(kind);
@@ -88,7 +87,6 @@ impl Type {
         }
     }
 
-    /// Reads TYPE_INFO.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Type {
         let kind = fields.byte();
         let mut read_length = |collated: bool| {
@@ -205,7 +203,6 @@ impl Datum {
         }
     }
 
-    /// Appends the value with its length.
     pub(crate) fn put(&self, kind: Type, out: &mut Vec<u8>) {
         if let Datum::Raw(bytes) = self {
             return out.extend_from_slice(bytes);
@@ -267,7 +264,6 @@ impl Datum {
         }
     }
 
-    /// Reads a value with its length.
     pub(crate) fn read(kind: Type, fields: &mut Fields<'_>) -> Datum {
         let content = match kind {
             Type::FixedInt => Some(fields.take(4).to_vec()),

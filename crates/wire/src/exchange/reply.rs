@@ -37,7 +37,6 @@ impl Exchange {
         }
     }
 
-    /// Whether the last request started a COPY.
     pub fn started_copy(&self) -> bool {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.copy().is_some(),
@@ -84,7 +83,6 @@ impl Exchange {
         of_reply!(self, reply => reply.block_state())
     }
 
-    /// Whether bytes arrived after the reply.
     pub fn has_surplus_bytes(&self) -> bool {
         of_reply!(self, reply => reply.has_surplus_bytes())
     }

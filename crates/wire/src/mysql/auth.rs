@@ -9,7 +9,6 @@ use super::{ed25519, rsa};
 use crate::ConnectError;
 use ring::digest;
 
-/// An authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
     Native,
@@ -37,7 +36,6 @@ impl Plugin {
         Plugin::Clear,
     ];
 
-    /// The server's name for the method.
     pub(super) fn name(self) -> &'static str {
         match self {
             Plugin::Native => "mysql_native_password",
@@ -80,7 +78,6 @@ impl Plugin {
         })
     }
 
-    /// The answer to a further packet of this plugin.
     pub(super) fn next_answer(
         self,
         data: &[u8],

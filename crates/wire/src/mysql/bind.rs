@@ -91,7 +91,6 @@ pub(super) fn update_types(
     types != last_types
 }
 
-/// The type of the values that are sent for a parameter of this type.
 fn type_of_values(declared: ParameterType) -> u8 {
     match declared {
         ParameterType::SmallInt | ParameterType::Int | ParameterType::BigInt => TYPE_LONGLONG,

@@ -21,13 +21,11 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 
-/// Ends the session.
 pub(crate) const QUIT: &[u8] = b"\x01\0\0\0\x01";
 
 /// Offset of a statement's number in a COM_STMT_EXECUTE packet: after header and command.
 const STATEMENT_NUMBER_OFFSET: usize = HEADER + 1;
 
-/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
@@ -35,10 +33,8 @@ struct StatementSlot {
     types: Vec<u8>,
 }
 
-/// Whether a statement is prepared on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PrepareState {
-    /// Not prepared yet.
     #[default]
     Unprepared,
     /// The server refused to prepare the statement.
@@ -49,7 +45,6 @@ enum PrepareState {
     Prepared(u32),
 }
 
-/// One command of a request.
 #[derive(Clone, Debug)]
 struct Command {
     kind: CommandKind,
@@ -57,9 +52,7 @@ struct Command {
     bytes: Range<usize>,
     /// Sequence number of the server's next packet.
     sequence: u8,
-    /// Number of the statement in its program.
     statement: u32,
-    /// Number of placeholders of the statement.
     placeholders: usize,
     /// Whether the command may open a transaction even if it fails.
     may_open_transaction: bool,
@@ -80,7 +73,6 @@ enum CommandKind {
     Data,
 }
 
-/// What to do after the reply to a command.
 pub(crate) enum AfterReply {
     Done,
     /// Send the next command.
@@ -96,7 +88,6 @@ pub struct Codec {
     slots: Vec<StatementSlot>,
     bytes: Vec<u8>,
     commands: Vec<Command>,
-    /// Index of the command in flight.
     in_flight_index: usize,
     /// Numbers of statements to close on the server with the next request.
     numbers_to_close: Vec<u32>,
@@ -106,7 +97,6 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// A codec for a new connection.
     pub fn new(mode: QueryMode) -> Self {
         Codec {
             mode,
@@ -120,7 +110,6 @@ impl Codec {
         }
     }
 
-    /// How statements are sent.
     pub fn mode(&self) -> QueryMode {
         self.mode
     }
@@ -151,7 +140,6 @@ impl Codec {
         }
     }
 
-    /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         if statement.is_joined() {
@@ -216,7 +204,6 @@ impl Codec {
         self.queue(CommandKind::Query, bytes, sequence, may_open_transaction);
     }
 
-    /// Queues text unchanged.
     pub(crate) fn query(&mut self, sql: &[u8]) {
         let (bytes, sequence) = self.frame(|_, out| {
             out.push(COM_QUERY);
@@ -239,7 +226,6 @@ impl Codec {
         self.queue(CommandKind::Data, start..self.bytes.len(), sequence, false);
     }
 
-    /// Queues the preparation of a statement.
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.slot_mut(statement);
         let (bytes, sequence) = self.frame(|_, out| {
@@ -321,9 +307,6 @@ impl Codec {
     }
 
     /// Processes the reply to the command in flight.
-    ///
-    /// # Errors
-    /// The reply does not match the command.
     pub(crate) fn record_reply(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
         let Some(command) = self.commands.get(self.in_flight_index).cloned() else {
             return Ok(AfterReply::Done);

@@ -37,7 +37,6 @@ enum Phase {
     Setup,
 }
 
-/// A connection on which the client logs in.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,
@@ -82,9 +81,6 @@ impl Connector {
     }
 
     /// Checks the login. Call it once; it sends nothing, because the server sends first.
-    ///
-    /// # Errors
-    /// The login cannot be expressed in the protocol.
     pub fn start(&mut self) -> Result<LoginProgress, ConnectError> {
         let login = &self.login;
         for (name, value) in [("user", &login.user), ("database", &login.database)] {
@@ -96,10 +92,6 @@ impl Connector {
     }
 
     /// Feeds bytes from the socket, split anywhere.
-    ///
-    /// # Errors
-    /// The connection can no longer be used. `to_socket` may hold a last message for the server (a TLS
-    /// alert); try once to send it.
     pub fn receive(
         &mut self,
         from_socket: &[u8],

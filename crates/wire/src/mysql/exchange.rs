@@ -34,7 +34,6 @@ impl Exchange {
         self.reply.reset();
     }
 
-    /// Sets the flags that were negotiated at login.
     pub(crate) fn set_session_flags(&mut self, flags: SessionFlags) {
         self.reply
             .set_session_flags(flags.deprecate_eof, flags.status);

@@ -29,7 +29,6 @@ pub(crate) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 /// The server sends no EOF packets.
 pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
 
-/// A transaction is open.
 pub(crate) const STATUS_IN_TRANSACTION: u16 = 1;
 /// Each statement commits by itself.
 pub(crate) const STATUS_AUTOCOMMIT: u16 = 1 << 1;

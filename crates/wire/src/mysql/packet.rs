@@ -103,7 +103,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes with their length in front.
     pub(super) fn length_encoded_bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.length_encoded_number()?).ok()?;
         self.take(length)

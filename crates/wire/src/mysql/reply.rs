@@ -22,7 +22,6 @@ mod scan;
 /// Longest payload that is accepted, in bytes: the server's own limit of `max_allowed_packet`.
 const PAYLOAD_MAX: usize = 1 << 30;
 
-/// The form of a command's reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReplyFormat {
     /// Results whose rows are text.
@@ -34,7 +33,6 @@ pub(crate) enum ReplyFormat {
     Prepared,
 }
 
-/// The packet that is expected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ExpectedPacket {
     /// None: no command is in flight.
@@ -54,12 +52,10 @@ enum ExpectedPacket {
     Data,
 }
 
-/// Where one result lies in the reply.
 #[derive(Clone, Copy, Debug, Default)]
 struct ResultPosition {
     /// Number of columns; 0 for an OK packet instead of rows.
     columns: u64,
-    /// Offset of the first column description.
     columns_offset: usize,
     rows_offset: usize,
     rows: u64,
@@ -76,7 +72,6 @@ pub(crate) struct PreparedId {
     pub(super) parameters: u16,
 }
 
-/// The replies to the commands of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     bytes: Vec<u8>,
@@ -105,7 +100,6 @@ pub(crate) struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// Binary rows as text, created on demand.
     text_rows: OnceCell<TextRows>,
-    /// The limit of the rows that are kept.
     pub(crate) rows_kept: RowBudget,
     /// How many bytes of a dropped packet have not arrived.
     dropped_missing: usize,
@@ -113,7 +107,6 @@ pub(crate) struct Reply {
     drops_continuation: bool,
 }
 
-/// Methods for the codec.
 impl Reply {
     /// Drops all state, for a new connection.
     pub(crate) fn reset(&mut self) {
@@ -127,7 +120,6 @@ impl Reply {
         self.bytes.clear();
     }
 
-    /// Sets the flags that were negotiated at login.
     pub(crate) fn set_session_flags(&mut self, deprecate_eof: bool, status: u16) {
         self.deprecate_eof = deprecate_eof;
         self.set_status(status);

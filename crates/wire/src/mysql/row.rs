@@ -17,7 +17,6 @@ pub(crate) struct Row<'a> {
     binary: Option<BinaryRow<'a>>,
 }
 
-/// The context for decoding a binary row.
 #[derive(Clone, Copy, Debug)]
 struct BinaryRow<'a> {
     reply: &'a Reply,
@@ -59,7 +58,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value as an integer, if it is one.
     pub(crate) fn int(self, column: usize) -> Option<i64> {
         match self.binary_value(column) {
             Some(BinaryValue::Int(number)) => Some(number),
@@ -123,11 +121,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Binary rows converted to text.
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// End offset of each row.
     ends: Vec<usize>,
 }
 
@@ -162,7 +158,6 @@ impl TextRows {
     }
 }
 
-/// The name in a column's description.
 pub(super) fn column_name(described: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(described);
     // Catalog, schema, table, original table.

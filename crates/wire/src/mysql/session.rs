@@ -54,7 +54,6 @@ const CONTROL: &Settings = &[(
      /*M!100101 , max_statement_time = 0 */",
 )];
 
-/// What the statements of a session are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionUse {
     /// Those of a script or of a replaced tool, which also depend on the server's settings.
@@ -98,7 +97,6 @@ impl SessionUse {
         format!("SELECT {clients}, {control}")
     }
 
-    /// Puts a session into that state.
     pub fn set(self) -> String {
         let settings = self.settings().into_iter().flatten();
         let assignments: Vec<_> = settings.map(|(_, assignment)| *assignment).collect();
@@ -109,7 +107,6 @@ impl SessionUse {
 /// The credentials and permissions of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// Account.
     pub user: String,
     /// Default database; empty for none.
     pub database: String,

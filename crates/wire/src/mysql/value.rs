@@ -91,7 +91,6 @@ impl Column {
         })
     }
 
-    /// How long the column's values are.
     pub(super) fn value_length(self) -> ValueLength {
         match self.column_type {
             column_type::NULL => ValueLength::Fixed(0),

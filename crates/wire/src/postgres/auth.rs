@@ -11,7 +11,6 @@ use crate::Secret;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::password::{md5, scram_sha_256};
 
-/// AuthenticationCleartextPassword.
 pub(super) const CLEARTEXT_PASSWORD: u32 = 3;
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
@@ -21,13 +20,11 @@ const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
 pub struct AuthMethods(u8);
 
 impl AuthMethods {
-    /// The password in the clear.
     pub const PASSWORD: AuthMethods = AuthMethods(1);
     /// The password hashed with MD5.
     pub const MD5: AuthMethods = AuthMethods(2);
     /// SCRAM-SHA-256, with or without channel binding.
     pub const SCRAM_SHA_256: AuthMethods = AuthMethods(4);
-    /// No authentication.
     pub const NONE: AuthMethods = AuthMethods(8);
     /// Kerberos, which Prony does not support.
     pub const GSS: AuthMethods = AuthMethods(16);
@@ -39,7 +36,6 @@ impl AuthMethods {
     /// No method, not even login without authentication; the start of a list.
     pub const EMPTY: AuthMethods = AuthMethods(0);
 
-    /// The methods of both sets.
     pub const fn union(self, other: AuthMethods) -> AuthMethods {
         AuthMethods(self.0 | other.0)
     }
@@ -56,7 +52,6 @@ impl Default for AuthMethods {
     }
 }
 
-/// State of an authentication.
 pub(super) enum Auth {
     /// The server has requested nothing yet.
     Initial,
@@ -66,7 +61,6 @@ pub(super) enum Auth {
     ScramStarted(Box<Scram>),
     /// SCRAM: the password is being salted.
     ScramSalting(Box<Scram>),
-    /// SCRAM: the proof was sent.
     ScramProofSent(Box<Scram>),
     /// SCRAM: the server has proved that it knows the password.
     ScramVerified {

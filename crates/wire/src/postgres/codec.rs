@@ -11,7 +11,6 @@ use crate::value::{Value, put_decimal, put_literal};
 /// Ends a request in the extended protocol.
 const SYNC: &[u8] = b"S\0\0\0\x04";
 
-/// Ends the session.
 pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
 /// Ends a COPY without data, and then the session.
@@ -42,7 +41,6 @@ pub fn put_copy_fail(reason: &str, out: &mut Vec<u8>) {
 pub struct Codec {
     mode: QueryMode,
     describe: bool,
-    /// Whether each statement, by its number, is prepared on the server.
     prepared: Vec<bool>,
     /// Statements whose Parse is in the request that is not yet answered, in order.
     unanswered_parses: Vec<u32>,
@@ -50,7 +48,6 @@ pub struct Codec {
     pending_closes: Option<Box<PendingCloses>>,
 }
 
-/// Statements to close on the server.
 #[derive(Debug, Default)]
 struct PendingCloses {
     ids: Vec<u32>,
@@ -106,7 +103,6 @@ impl Codec {
         self.sync(out);
     }
 
-    /// The mode in which statements are sent.
     pub fn mode(&self) -> QueryMode {
         self.mode
     }
@@ -180,7 +176,6 @@ impl Codec {
         id.into_iter().for_each(|id| self.mark_prepared(id));
     }
 
-    /// Whether a statement is prepared on this connection.
     pub fn is_prepared(&self, statement: &Statement) -> bool {
         self.prepared.get(statement.id() as usize) == Some(&true)
     }
@@ -232,7 +227,6 @@ impl Codec {
     }
 }
 
-/// Appends the text of a statement with its values in it.
 fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
     debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
     for (text, value) in statement.parts() {

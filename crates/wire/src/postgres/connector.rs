@@ -10,7 +10,6 @@ use crate::login::{LoginProgress, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError};
 use std::sync::Arc;
 
-/// A connection that is being opened.
 pub struct Connector {
     handshake: Handshake,
     channel: Channel,
@@ -44,19 +43,12 @@ impl Connector {
     }
 
     /// Appends the first bytes. Call it once, when the socket is connected.
-    ///
-    /// # Errors
-    /// The login cannot be expressed in the protocol, or lacks its TLS configuration.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         let step = self.handshake.start(to_socket)?;
         self.follow(step, to_socket)
     }
 
     /// Feeds bytes from the socket, split anywhere.
-    ///
-    /// # Errors
-    /// The connection can no longer be used. `to_socket` may hold a last message for the server (a TLS
-    /// alert); try once to send it.
     pub fn receive(
         &mut self,
         from_socket: &[u8],

@@ -79,7 +79,6 @@ pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
     }
 }
 
-/// The fields of a body, each with its type.
 fn fields(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut unread = body;
     std::iter::from_fn(move || {

@@ -25,7 +25,6 @@ const PROTOCOL_3_0: u32 = 3 << 16;
 const SSL_REQUEST: u32 = 80_877_103;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// What to do next.
 #[derive(Debug)]
 pub enum HandshakeStep {
     /// Send the appended bytes, then feed the server's answer.
@@ -38,7 +37,6 @@ pub enum HandshakeStep {
     Done(Session),
 }
 
-/// The purpose of the connection.
 enum Purpose {
     Login(Arc<Login>),
     Cancel(CancelKey),
@@ -95,9 +93,6 @@ impl Handshake {
     }
 
     /// Appends the first bytes. Call it once, when the socket is connected.
-    ///
-    /// # Errors
-    /// A name or parameter that the protocol cannot carry.
     pub fn start(&mut self, out: &mut Vec<u8>) -> Result<HandshakeStep, ConnectError> {
         match self.tls {
             TlsUse::No => self.open(out),
@@ -125,7 +120,6 @@ impl Handshake {
         self.open(out)
     }
 
-    /// Whether the connection uses TLS.
     pub fn uses_tls(&self) -> bool {
         self.tls_binding.is_some()
     }

@@ -13,7 +13,6 @@ use std::ops::Range;
 /// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// The reply to one request.
 #[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,
@@ -38,13 +37,11 @@ pub struct Reply {
     copy: Option<bool>,
     /// Whether a COPY is allowed; otherwise it is a protocol violation.
     allows_copy: bool,
-    /// Number of notices that came with the reply.
     notice_count: u32,
     /// Body of an error that arrived without a request: the session is ending.
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
     pub(crate) rows_kept: RowBudget,
-    /// Bytes of the settings that the server reported with the reply.
     setting_bytes: usize,
     /// How many bytes of a dropped message have not arrived.
     dropped_missing: usize,
@@ -248,7 +245,6 @@ impl Reply {
         notices.filter_map(|(kind, body)| (kind == b'N').then(|| &self.bytes[body]))
     }
 
-    /// State of the session's transaction block.
     pub fn block_state(&self) -> BlockState {
         self.block
     }

@@ -2,7 +2,6 @@
 //!
 //! In: the body of a DataRow message. Out: its values. Must never: allocate, or read past the end of the row.
 
-/// One row of a result, its values as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     pub(super) body: &'a [u8],
@@ -33,7 +32,6 @@ impl<'a> Row<'a> {
         std::str::from_utf8(self.values().nth(column)??).ok()
     }
 
-    /// A value as an integer.
     pub fn int(self, column: usize) -> Option<i64> {
         self.text(column)?.parse().ok()
     }

@@ -178,7 +178,6 @@ impl Binding {
     }
 }
 
-/// An exchange in progress.
 pub(super) struct Scram {
     binding: Binding,
     nonce: String,

@@ -7,13 +7,11 @@ use crate::Secret;
 /// The credentials and options of a login. All connections to one endpoint share it.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// Role.
     pub user: String,
     pub database: String,
     /// Startup parameters besides user and database.
     pub parameters: Vec<(String, String)>,
     pub password: Option<Secret>,
-    /// How channel binding is used.
     pub channel_binding: ChannelBinding,
     /// Which authentication methods are allowed (libpq's `require_auth`).
     pub auth_methods: AuthMethods,

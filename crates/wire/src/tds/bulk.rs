@@ -17,14 +17,12 @@ const UPDATABILITY_UNKNOWN: u16 = 0x08;
 /// Flag of a column: its values may be NULL.
 const NULLABLE: u16 = 0x01;
 
-/// A column of a bulk load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkColumn {
     /// Name of the column, not quoted.
     pub name: String,
     /// Type of the column, as the table declares it.
     pub sql_type: SqlType,
-    /// Whether values of the column may be NULL.
     pub nullable: bool,
 }
 
@@ -49,9 +47,7 @@ pub enum BulkError {
     /// The row has more or fewer values than the load has columns.
     #[error("a row of {value_count} values for {column_count} columns")]
     ValueCount {
-        /// Number of values of the row.
         value_count: usize,
-        /// Number of columns of the load.
         column_count: usize,
     },
     /// A value does not fit its column.
@@ -160,7 +156,6 @@ impl BulkLoad {
         fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
     }
 
-    /// Completes the message.
     pub fn finish(&mut self) {
         self.payload.push(token_type::DONE);
         self.payload

@@ -26,7 +26,6 @@ mod text;
 pub(crate) use text::StatementForm;
 use text::{put_declarations, put_numbered_text, put_statement_text};
 
-/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
@@ -34,7 +33,6 @@ struct StatementSlot {
     types: Vec<SqlType>,
 }
 
-/// Whether a statement is prepared on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PrepareState {
     #[default]
@@ -47,7 +45,6 @@ enum PrepareState {
     Prepared(i32),
 }
 
-/// One message of a request.
 #[derive(Clone, Debug)]
 struct Message {
     /// Range of the message's packets in `Codec::bytes`.
@@ -82,7 +79,6 @@ pub(crate) struct Codec {
     bytes: Vec<u8>,
     messages: Vec<Message>,
     calls: Vec<Call>,
-    /// Index of the message in flight.
     in_flight_index: usize,
     /// Handles of statements that are no longer used; the next message with calls drops them.
     handles_to_drop: Vec<i32>,
@@ -91,7 +87,6 @@ pub(crate) struct Codec {
 }
 
 impl Codec {
-    /// A codec for a new connection.
     pub(crate) fn new(mode: QueryMode) -> Codec {
         Codec {
             mode,
@@ -149,7 +144,6 @@ impl Codec {
         self.in_flight_index = 0;
     }
 
-    /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         let form = statement.tds_form();

@@ -56,9 +56,7 @@ pub struct Connector {
     channel: Channel,
     phase: Phase,
     unframer: Unframer,
-    /// Payload of the current message.
     message: Vec<u8>,
-    /// Whether TLS ends after the login.
     tls_for_login_only: bool,
     /// Whether the server says that it needs an account of Microsoft Entra.
     announces_entra: bool,
@@ -96,7 +94,6 @@ impl Connector {
         self
     }
 
-    /// Whether the connection uses TLS, or used it for the login.
     pub fn uses_tls(&self) -> bool {
         !self.channel.is_plain() || self.tls_for_login_only
     }
@@ -107,9 +104,6 @@ impl Connector {
     }
 
     /// Appends the first bytes; call it once, when the socket is connected.
-    ///
-    /// # Errors
-    /// A name is too long for the protocol, or the kind of account is not supported.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         match self.login.authentication {
             Authentication::Sql => {}

@@ -54,7 +54,6 @@ pub(crate) fn read_fields(body: &[u8]) -> ErrorFields<'_> {
     fields
 }
 
-/// The fields that identify an error.
 pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
     let fields = read_fields(body);
     let text = utf16::display_text(fields.text);
@@ -92,7 +91,6 @@ pub(crate) fn parse(body: &[u8]) -> ServerError {
     }
 }
 
-/// The error of a request that the client canceled.
 pub(crate) fn canceled() -> ErrorSummary<'static> {
     ErrorSummary {
         protocol: Protocol::Tds,

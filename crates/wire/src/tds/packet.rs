@@ -101,7 +101,6 @@ pub(crate) struct Unframer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
     pub payload: &'a [u8],
-    /// Whether the message ends after this piece.
     pub ends_message: bool,
 }
 

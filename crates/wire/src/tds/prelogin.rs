@@ -9,7 +9,6 @@ use super::packet::Reader;
 /// Version of the client's network library: that of SQL Server 2005, which FreeTDS sends too.
 const VERSION: [u8; 6] = [9, 0, 0, 0, 0, 0];
 
-/// Types of PRELOGIN options.
 mod option {
     pub const VERSION: u8 = 0;
     pub const ENCRYPTION: u8 = 1;
@@ -32,7 +31,6 @@ pub(super) enum Encryption {
     Required = 3,
 }
 
-/// The options of the server's PRELOGIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServerPrelogin {
     pub encryption: Encryption,

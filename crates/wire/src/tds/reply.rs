@@ -20,14 +20,12 @@ mod scan;
 /// Maximum number of bytes that a server may send without a request.
 const UNSOLICITED_BYTES_MAX: usize = 64 * 1024;
 
-/// Where one result lies in the reply.
 #[derive(Clone, Debug, Default)]
 struct ResultPosition {
     /// The result's columns in `Reply::columns`; empty if the result cannot have rows.
     columns: Range<usize>,
     /// The result's rows in `Reply::row_offsets`.
     rows: Range<usize>,
-    /// Number of the result's rows that were dropped.
     dropped_rows: u64,
     /// Number of rows that the statement changed or returned, as the server reports it.
     affected_rows: u64,
@@ -55,7 +53,6 @@ pub(super) struct ReturnedInt {
     pub value: i32,
 }
 
-/// The replies to the messages of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     unframer: Unframer,
@@ -81,7 +78,6 @@ pub(crate) struct Reply {
     first_row: usize,
     /// How many rows of that result were dropped.
     dropped_rows: u64,
-    /// The limit of the rows that are kept.
     pub(crate) rows_kept: RowBudget,
     results: Vec<ResultPosition>,
     /// How many procedure calls of the message have ended.
@@ -118,7 +114,6 @@ pub(crate) struct Reply {
     spare_texts: RefCell<TextRows>,
 }
 
-/// Methods for the codec.
 impl Reply {
     /// Drops all state except the buffer, for a new connection.
     pub(crate) fn reset(&mut self) {

@@ -75,7 +75,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value as an integer, if it is one.
     pub(crate) fn int(self, index: usize) -> Option<i64> {
         let (column, raw) = self.raw_values().nth(index)?;
         if raw == RawValue::Null {
@@ -104,12 +103,10 @@ impl<'a> Iterator for Values<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// End offset of each row.
     ends: Vec<usize>,
 }
 
 impl TextRows {
-    /// Replaces the content with these rows.
     pub(super) fn fill<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>) {
         self.bytes.clear();
         self.ends.clear();
@@ -132,7 +129,6 @@ impl TextRows {
         }
     }
 
-    /// Appends the names of columns as a row.
     pub(super) fn push_names(&mut self, columns: &[Column], reply_bytes: &[u8]) {
         for column in columns {
             let (offset, length) = column.name;
@@ -146,7 +142,6 @@ impl TextRows {
         self.ends.push(self.bytes.len());
     }
 
-    /// The values of the row with this index.
     pub(super) fn values(&self, ordinal: usize) -> Values<'_> {
         Values(Reader(self.row_bytes(ordinal)))
     }

@@ -9,7 +9,6 @@ use super::sql_type::{NVARCHAR_UNITS_MAX, SqlType};
 use super::utf16::put_utf16;
 use crate::value::Value;
 
-/// A procedure of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
     /// A procedure by its name, such as `dbo.neword`.
@@ -117,7 +116,6 @@ pub(super) fn put_execute(handle: i32, is_first: bool, out: &mut Vec<u8>) {
     ]);
 }
 
-/// Appends a parameter by position.
 pub(super) fn put_positional_parameter(
     sql_type: SqlType,
     value: Value<'_>,

@@ -17,10 +17,8 @@ pub enum Authentication {
 /// The credentials and settings of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// Name of the account.
     pub user: String,
     pub password: Secret,
-    /// Kind of the account.
     pub authentication: Authentication,
     /// Initial database; empty: the account's default.
     pub database: String,
@@ -79,7 +77,6 @@ impl Login {
 pub struct Route {
     /// Host of the other server, perhaps with the name of an instance after a backslash.
     pub host: String,
-    /// TCP port of the other server.
     pub port: u16,
     /// How often the login has been routed, including this route.
     pub hops: u8,

@@ -18,7 +18,6 @@ const LENGTH_IF_CHUNKED: u16 = 0xffff;
 /// Days between 0001-01-01 and 1900-01-01.
 pub(super) const DAYS_TO_1900: i64 = 693_595;
 
-/// A type of SQL Server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlType {
     /// A whole number of one byte, without a sign.

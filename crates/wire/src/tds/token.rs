@@ -30,7 +30,6 @@ pub(crate) mod token_type {
     pub(crate) const DONE_IN_PROC: u8 = 0xff;
 }
 
-/// Flags of a DONE token.
 pub(crate) mod done_status {
     /// More results follow.
     pub(crate) const MORE: u16 = 0x01;
@@ -38,7 +37,6 @@ pub(crate) mod done_status {
     pub(crate) const ERROR: u16 = 0x02;
     /// The number of rows is valid.
     pub(crate) const COUNT: u16 = 0x10;
-    /// The token acknowledges an attention.
     pub(crate) const ATTENTION: u16 = 0x20;
     /// The statement failed, and the server closes the connection.
     pub(crate) const SEVERE_ERROR: u16 = 0x100;

@@ -52,7 +52,6 @@ pub(super) mod data_type {
     pub const XML: u8 = 0xf1;
 }
 
-/// How the length of a value is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LengthEncoding {
     /// Not at all: every value has this many bytes; 0 means that every value is NULL.
@@ -70,7 +69,6 @@ pub(super) enum LengthEncoding {
     FourBytes,
 }
 
-/// A type, as TYPE_INFO describes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeInfo {
     pub data_type: u8,
@@ -81,7 +79,6 @@ pub(super) struct TypeInfo {
     pub(super) length_encoding: LengthEncoding,
 }
 
-/// A column of a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
     pub(super) type_info: TypeInfo,
@@ -181,7 +178,6 @@ impl TypeInfo {
         Ok(info)
     }
 
-    /// Reads a complete value.
     pub(super) fn read_value<'a>(self, reader: &mut Reader<'a>) -> Result<RawValue<'a>, ReadError> {
         let raw_bytes = |bytes: Option<&'a [u8]>| or_incomplete(bytes).map(RawValue::Bytes);
         match self.length_encoding {
@@ -219,7 +215,6 @@ impl TypeInfo {
         }
     }
 
-    /// Whether values of the type are sent in chunks.
     pub(super) fn is_chunked(self) -> bool {
         self.length_encoding == LengthEncoding::Chunks
     }
@@ -232,7 +227,6 @@ pub(super) fn skip_chunk(reader: &mut Reader<'_>) -> Option<bool> {
     Some(length > 0)
 }
 
-/// A value before it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RawValue<'a> {
     Null,
@@ -256,7 +250,6 @@ impl<'a> RawValue<'a> {
         bytes.into_iter().chain(chunks)
     }
 
-    /// The value, if it is in one piece.
     pub(super) fn as_one_piece(self) -> Option<&'a [u8]> {
         let mut pieces = self.pieces();
         let first = pieces.next().unwrap_or_default();

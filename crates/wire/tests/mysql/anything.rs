@@ -7,7 +7,6 @@ use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, StatementIds, Va
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Calls every accessor of a reply.
 fn call_all_accessors(exchange: &Exchange) {
     let _ = (
         exchange.error(),

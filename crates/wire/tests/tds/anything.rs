@@ -25,7 +25,6 @@ static LOGIN: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     [prelogin, server.receive(&out)]
 });
 
-/// Replies to a request.
 static REPLIES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     let mut calls = ReplyWriter::new([0; 5]);
     calls.return_status(0);
@@ -45,7 +44,6 @@ static REPLIES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// Calls every accessor of a reply.
 fn call_all_accessors(exchange: &Exchange) {
     let _ = (
         exchange.error(),

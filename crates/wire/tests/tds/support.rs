@@ -103,7 +103,6 @@ pub struct Talk {
     pub server: Connection,
     pub exchange: Exchange,
     pub received: Arc<Mutex<Received>>,
-    /// Number of round trips of the last request.
     pub round_trips: usize,
     /// The server's bytes arrive in pieces of this length.
     pub step: usize,
@@ -176,7 +175,6 @@ impl Talk {
         self.run().unwrap();
     }
 
-    /// The number of the last reply's error.
     pub fn error(&self) -> Option<u32> {
         self.exchange.error().map(|error| error.number)
     }

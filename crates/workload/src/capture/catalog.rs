@@ -8,12 +8,10 @@ use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use std::collections::HashMap;
 
-/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     /// The name in quotes: a list of the words that need them would be incomplete.
     pub name: String,
-    /// The name as the catalog has it.
     pub bare_name: String,
     /// The type without its length, in lower case.
     pub data_type: String,
@@ -24,7 +22,6 @@ pub(super) struct Column {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub columns: Vec<Column>,
-    /// The server's estimate.
     pub rows: u64,
     /// Whether the server can read a random part of it.
     pub can_sample: bool,

@@ -11,7 +11,6 @@ use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
 use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 
-/// Rows of a sample.
 const SAMPLE_ROWS: u64 = 10_000;
 /// A table of up to this many rows is read whole to choose the rows of a sample.
 const WHOLE_ROWS_MAX: u64 = 10 * SAMPLE_ROWS;
@@ -20,7 +19,6 @@ const AGGREGATED_ROWS: u64 = 100;
 /// The most rows in a range, an array or a limit.
 const ROWS_A_CALL_MAX: u64 = 10_000;
 
-/// A statement as a transaction.
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
     /// Backslash commands, then the statement.
@@ -283,7 +281,6 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// A new value for a key of a new row.
     fn new_key(&mut self, table: &TableName, column: &Column) -> Result<String, ControlError> {
         let name = &column.name;
         if !is_integer(&column.data_type) {
@@ -530,7 +527,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A variable that an expression sets.
     fn set(&mut self, name: &str, value: &str, why: &str) -> String {
         let variable = self.new_variable(name);
         self.commands.push(format!("\\set {variable} {value}\n"));
@@ -565,7 +561,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A variable with a name of its own.
     fn new_variable(&mut self, name: &str) -> String {
         let name = word(name);
         let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -580,7 +575,6 @@ impl Builder<'_, '_> {
     }
 }
 
-/// A constant of a type.
 pub(super) fn literal(data_type: &str, dialect: SqlDialect) -> &'static str {
     match data_type {
         "boolean" => "true",

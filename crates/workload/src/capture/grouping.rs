@@ -66,7 +66,6 @@ pub(super) fn grouped(entries: Vec<Entry>, sequences: &[Vec<String>]) -> Vec<Ent
     joined
 }
 
-/// One transaction of several entries.
 fn join(parts: &[&Entry]) -> Entry {
     let mut transaction = Transaction {
         guesses: vec![

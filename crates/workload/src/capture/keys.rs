@@ -9,13 +9,9 @@ use prony_server::control::Error as ControlError;
 use prony_server::statements::StatementTotals;
 use std::time::Duration;
 
-/// Number of tables.
 const TABLES: u32 = 3;
 
 /// The `[workload]` of a plan as text; `None` if there is no table with a primary key of one column.
-///
-/// # Errors
-/// The connection is lost.
 pub fn plan_of_keys(control: &mut Control) -> Result<Option<String>, ControlError> {
     let placeholder = match control.dialect() {
         SqlDialect::PostgreSql => "$1",

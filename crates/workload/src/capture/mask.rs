@@ -98,7 +98,6 @@ fn is_sign(tokens: &[Token], index: usize) -> bool {
         })
 }
 
-/// Whether a column is compared with the number.
 fn is_compared(tokens: &[Token], index: usize) -> bool {
     let previous = index.checked_sub(1).map(|index| &*tokens[index].text);
     match previous {

@@ -34,7 +34,6 @@ use std::time::Duration;
 /// The most statements, which are scripts of the plan.
 const STATEMENTS_MAX: usize = 128;
 
-/// What to capture.
 pub struct CaptureOptions {
     /// The share of the statements' time that the transactions of the plan make up, up to 1.
     pub share: f64,
@@ -50,7 +49,6 @@ pub struct CaptureOptions {
 
 /// A plan, and what it holds.
 pub struct Captured {
-    /// TOML.
     pub plan: String,
     pub transactions: usize,
     /// The share of the captured time that the plan's transactions make up, up to 1.
@@ -59,7 +57,6 @@ pub struct Captured {
     pub left_out: Vec<(String, String, f64)>,
 }
 
-/// A transaction of the plan.
 #[derive(Clone)]
 struct Entry {
     name: String,
@@ -68,9 +65,6 @@ struct Entry {
 }
 
 /// Writes the plan. `totals`: the longest first.
-///
-/// # Errors
-/// The connection is lost.
 pub fn capture(
     control: &mut Control,
     totals: Vec<StatementTotals>,

@@ -73,7 +73,6 @@ pub(super) fn workload(entries: &[Entry], is_counted: bool) -> Vec<String> {
     lines
 }
 
-/// The comments on the whole.
 fn header(
     entries: &[Entry],
     captured: &Captured,

@@ -15,7 +15,6 @@ const COLLAPSED_LIST_VALUES: usize = 10;
 /// The most rows of an INSERT.
 const INSERTED_ROWS_MAX: usize = 100;
 
-/// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Column(ColumnName, ColumnUse),
@@ -29,13 +28,11 @@ pub(super) enum Role {
     Unknown,
 }
 
-/// How a placeholder relates to its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnUse {
     Equal,
     /// One of several values in a list.
     In,
-    /// The array of `= ANY (...)`.
     Array,
     Low,
     High,
@@ -45,7 +42,6 @@ pub(super) enum ColumnUse {
     Operand,
 }
 
-/// A column as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnName {
     /// The table or its alias, in lower case if it is not quoted.
@@ -54,16 +50,13 @@ pub(super) struct ColumnName {
     pub name: String,
 }
 
-/// A table as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TableName {
     /// The text in the statement, with the schema and quotes.
     pub text: String,
-    /// The name by which columns refer to it.
     pub alias: String,
 }
 
-/// A statement that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     /// `select`, `insert` and the like.
@@ -86,7 +79,6 @@ pub(super) struct Statement {
 pub(crate) enum TokenKind {
     /// A word or a quoted name.
     Name,
-    /// A literal.
     Literal,
     Placeholder,
     Symbol,
@@ -614,7 +606,6 @@ impl Roles<'_> {
         }
     }
 
-    /// The use of a column before this operator, with a value after it.
     fn use_of(&self, operator: &str, index: usize) -> Option<ColumnUse> {
         Some(match operator {
             "=" if self.is_assignment(index) => ColumnUse::Assigned,
@@ -639,7 +630,6 @@ impl Roles<'_> {
         clause == Some("set") || (clause == Some("update") && self.verb == "insert")
     }
 
-    /// The operator that ends at a position, and the position before it.
     fn operator_before(&self, end: Option<usize>) -> (String, Option<usize>) {
         let (mut operator, mut position) = (String::new(), end);
         while let Some(index) = position
@@ -677,7 +667,6 @@ impl Roles<'_> {
         })
     }
 
-    /// The column whose name ends at this position.
     fn column_ending(&self, end: usize) -> Option<ColumnName> {
         // `column::text`
         if self.word(end.checked_sub(1)) == ":" && self.word(end.checked_sub(2)) == ":" {
@@ -695,7 +684,6 @@ impl Roles<'_> {
         })
     }
 
-    /// The column whose name begins at this position.
     fn column_at(&self, start: usize) -> Option<ColumnName> {
         match self.word(Some(start + 1)) {
             "." => self.column_ending(start + 2),

@@ -38,7 +38,6 @@ impl<D: Dataset> LoadRun<'_, D> {
         Ok(())
     }
 
-    /// Builds the missing indexes.
     pub(super) fn build_indexes(
         &self,
         control: &mut Control,

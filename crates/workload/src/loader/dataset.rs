@@ -48,7 +48,6 @@ pub fn missing_parts(
     Ok(all.iter().filter(is_missing).cloned().collect())
 }
 
-/// The tables that exist when a load begins.
 #[derive(Debug, Default)]
 pub struct ExistingTables {
     /// Tables of an unfinished load of the same data; the load continues it.
@@ -115,9 +114,7 @@ pub fn slowest_first(mut names: Vec<String>, indexes: &[IndexBuild]) -> Vec<Stri
     names
 }
 
-/// The tables of a load, and their rows.
 pub trait Dataset: Sync {
-    /// Options of PostgreSQL's COPY.
     const COPY_OPTIONS: &'static str = CopyBinary::OPTION;
 
     /// Finds the existing tables.
@@ -154,7 +151,6 @@ pub trait Dataset: Sync {
         catalog::drop_statement(dialect, names)
     }
 
-    /// The statements that record in the note that the load has finished.
     fn finish_statements(&self) -> Vec<String>;
 
     /// All parts; the same data always has the same parts.
@@ -168,7 +164,6 @@ pub trait Dataset: Sync {
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error>;
 
-    /// Number of rows in these parts.
     fn row_count(&self, parts: &[LoadPart]) -> u64;
 
     fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource;
@@ -180,7 +175,6 @@ pub trait Dataset: Sync {
     /// supports that.
     fn fits_one_transaction(&self) -> bool;
 
-    /// Whether rows of this table may be frozen.
     fn may_freeze(&self, _table: usize) -> bool {
         true
     }

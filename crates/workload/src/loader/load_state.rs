@@ -7,7 +7,6 @@ use crate::Error;
 use crate::remedy::{LoadSpec, Remedy};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The progress of a load that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadState {
     /// Nothing was changed, or only in a transaction that did not commit.

@@ -38,10 +38,6 @@ const MYSQL_SESSION: &str = "set sql_mode = 'STRICT_ALL_TABLES'";
 const SQL_SERVER_SESSION: &str =
     "set xact_abort on; set nocount off; set implicit_transactions off; set lock_timeout -1";
 
-/// Checks the number of loaders.
-///
-/// # Errors
-/// The number is 0 or above the maximum.
 pub fn check_jobs(jobs: u32) -> Result<(), Error> {
     if (1..=JOBS_MAX).contains(&jobs) {
         return Ok(());
@@ -55,7 +51,6 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
 /// The state of one load that all its connections share.
 #[derive(Clone, Copy)]
 pub struct Loader<'a> {
-    /// Counts the progress and displays it.
     pub meter: &'a ProgressMeter<'a>,
     /// Tells the loaders whether to continue.
     pub watcher: &'a StopWatcher<'a>,
@@ -216,10 +211,6 @@ pub fn lock_name(prefix: &str) -> String {
     format!("concat('{prefix} ', crc32(database()), ' ', left(database(), 16))")
 }
 
-/// Checks that the server stored all rows.
-///
-/// # Errors
-/// The server stored more or fewer rows than it was sent.
 pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
     if stored == sent {
         return Ok(());

@@ -51,7 +51,6 @@ impl BulkStatement {
         })
     }
 
-    /// The name in the report of a load.
     pub fn name(self) -> &'static str {
         if self.is_load_data {
             "LOAD DATA from memory"
@@ -61,9 +60,6 @@ impl BulkStatement {
     }
 
     /// Sends rows of a table, as many per statement as the server accepts.
-    ///
-    /// # Errors
-    /// The server rejects them, or the load has ended.
     pub fn send(
         self,
         loader: &Loader<'_>,

@@ -39,9 +39,6 @@ use std::sync::atomic::AtomicBool;
 const STATEMENTS_PER_BATCH: usize = 200;
 
 /// Loads a data set. `prepare` creates it once the server is connected and other loads are locked out.
-///
-/// # Errors
-/// The error states the cause, the state of the database, and the remedy.
 pub fn load<D: Dataset>(
     request: &LoadRequest<'_>,
     subject: &LoadSubject,
@@ -197,7 +194,6 @@ impl<D: Dataset> LoadRun<'_, D> {
         Ok(method + &self.data.after_load(control)?)
     }
 
-    /// Loads everything in one transaction.
     fn load_in_one_transaction(
         &self,
         control: &mut Control,
@@ -369,7 +365,6 @@ impl<D: Dataset> LoadRun<'_, D> {
         ))
     }
 
-    /// Sends parts over several connections.
     fn send_parts(
         &self,
         target: &Target,

@@ -23,7 +23,6 @@ const TRIES_MAX: u32 = 10;
 /// The pause before the first repetition; each later one is twice as long.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A service and its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallTransactionService {
     pub service: Service,
@@ -70,7 +69,6 @@ impl SmallTransactionService {
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
-    /// Loads the tables anew.
     pub(super) fn load_in_small_transactions(
         &self,
         control: &mut Control,
@@ -260,7 +258,6 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
 
-    /// Numbers as lines of a width.
     struct Lines(std::ops::Range<u64>, usize);
 
     impl RowSource for Lines {

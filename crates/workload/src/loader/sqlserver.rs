@@ -50,9 +50,6 @@ impl BulkStream {
 
     /// Sends rows of a table; `columns` are the names of the values, comma-separated. The rows join the open
     /// transaction.
-    ///
-    /// # Errors
-    /// The server rejects them, or the load has ended.
     pub fn send(
         &self,
         loader: &Loader<'_>,

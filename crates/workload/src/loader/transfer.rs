@@ -6,7 +6,6 @@ use crate::Error;
 use prony_document::SqlDialect;
 use prony_server::{Control, Target};
 
-/// How rows are sent.
 #[derive(Clone, Debug)]
 pub enum RowTransfer {
     /// PostgreSQL's COPY.

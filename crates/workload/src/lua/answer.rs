@@ -3,7 +3,6 @@
 use mlua::{IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
 use std::ffi::c_int;
 
-/// The answer to a request.
 pub enum Answer {
     /// The request is done; it has no result.
     Done,
@@ -30,7 +29,6 @@ pub struct FailedAnswer {
     /// MySQL's error number; 0 on PostgreSQL.
     pub error_number: u32,
     pub sqlstate: String,
-    /// The server's message.
     pub message: String,
     /// Whether the error is ignored, so that the event is restarted.
     pub is_ignored: bool,

@@ -27,7 +27,6 @@ pub enum LuaScriptError {
     /// A function of the script failed.
     #[error("`{function}' function failed: {reason}")]
     Function {
-        /// sysbench's name for the function.
         function: String,
         /// The reason, with file and line if they are known.
         reason: String,

@@ -5,7 +5,6 @@ use mlua::{Function, Lua, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bytecode of chunks, by chunk name.
 #[derive(Default)]
 pub struct ChunkCache {
     chunks: Mutex<HashMap<String, Arc<[u8]>>>,

@@ -34,7 +34,6 @@ impl Connection {
 pub struct Connections {
     connections: Vec<Connection>,
     current: usize,
-    /// Numbers of closed connections.
     free_numbers: Vec<usize>,
     /// Whether a query returns the first of several results, and the script requests the others; otherwise a
     /// query returns the last.
@@ -60,19 +59,16 @@ impl Connections {
         &mut self.connections[0].db
     }
 
-    /// The connection that the script currently uses.
     pub fn current(&mut self) -> &mut Connection {
         &mut self.connections[self.current]
     }
 
-    /// Makes the connection with this number the current one, if it exists.
     pub fn switch_to(&mut self, number: usize) {
         if number < self.connections.len() {
             self.current = number;
         }
     }
 
-    /// Opens a connection, which becomes the current one, and returns its number.
     pub async fn connect(&mut self) -> Result<usize, DbError> {
         let number = match self.free_numbers.pop() {
             Some(number) => number,
@@ -101,7 +97,6 @@ impl Connections {
         }
     }
 
-    /// Closes a prepared statement of the current connection.
     pub fn close_statement(&mut self, id: usize) {
         let connection = self.current();
         if let Some(statement) = connection.prepared.close(id) {

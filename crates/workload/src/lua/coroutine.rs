@@ -15,7 +15,6 @@ use prony_wire::Value;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Suspends the running coroutine.
 pub type Suspender = Yielder<(), ()>;
 
 /// Size of a coroutine's stack. Only the pages that are used take memory. Below 2 MiB, so that the kernel does not back
@@ -25,7 +24,6 @@ const STACK_BYTES: usize = 1 << 20;
 /// 2^63, the smallest positive double that does not fit into a 64-bit integer.
 const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// The coroutine of one thread.
 pub struct Coroutine {
     inner: corosensei::Coroutine<(), (), c_int>,
     context: Rc<ThreadContext>,
@@ -35,9 +33,6 @@ pub struct Coroutine {
 
 impl Coroutine {
     /// Creates a coroutine that will call `body` without arguments. Its C functions use `context`.
-    ///
-    /// # Errors
-    /// Not enough memory.
     pub fn new(lua: &Lua, context: &Rc<ThreadContext>, body: Function) -> Result<Coroutine> {
         // SAFETY: the function is the only value on the stack, and is replaced with its slot; `exec_raw` catches errors.
         let slot: c_int = unsafe {
@@ -83,7 +78,6 @@ impl Coroutine {
         }
     }
 
-    /// Converts the error that ended the coroutine.
     #[cold]
     fn take_error(&self, lua: &Lua) -> Error {
         // SAFETY: the coroutine has ended and has put its error into the slot.

@@ -19,7 +19,6 @@ pub enum SqlOperation {
 #[derive(Debug)]
 pub struct SqlFailure<'a> {
     pub operation: SqlOperation,
-    /// The server's error.
     pub error: &'a DbError,
     /// The error number that sysbench's driver reports; 0 on PostgreSQL.
     pub error_number: u32,

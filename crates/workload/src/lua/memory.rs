@@ -29,9 +29,6 @@ impl LimitedLua {
     ///
     /// # Safety
     /// What runs in the state can break memory safety through `ffi` and `debug`.
-    ///
-    /// # Errors
-    /// A library cannot be loaded.
     pub unsafe fn new(limit_bytes: usize) -> Result<LimitedLua> {
         // SAFETY: a new state, which only this value holds. `lua` is handed out only for as long as `self` lives, and
         // the state's own reference counts keep it alive until the state is closed.

@@ -33,7 +33,6 @@ const ERROR_COUNTER: i64 = 4;
 /// The number of sysbench's counter of reconnects.
 const RECONNECT_COUNTER: i64 = 5;
 
-/// The connections of one Lua state outside of the load, by number.
 struct OutsideConnections {
     context: Arc<ScriptContext>,
     connections: Vec<OutsideConnection>,
@@ -44,7 +43,6 @@ struct OutsideConnections {
     returns_first_result: bool,
 }
 
-/// A connection with a number in use.
 #[derive(Default)]
 struct OutsideConnection {
     /// `None` if the connection is closed, or could not be reopened.

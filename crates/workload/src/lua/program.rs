@@ -7,19 +7,14 @@ use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a script's threads do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadTask {
     /// Run events, one at a time.
     Run,
     /// Run a parallel command once in each thread, as one transaction of the loop.
-    Command {
-        /// The command's name.
-        name: String,
-    },
+    Command { name: String },
 }
 
-/// The program of a script's threads.
 pub struct LuaProgram {
     context: Arc<ScriptContext>,
     task: ThreadTask,

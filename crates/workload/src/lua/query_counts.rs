@@ -40,7 +40,6 @@ pub fn increment_counter(db: &Db, counter: i64) {
 pub struct OutsideCounters([AtomicU64; 6]);
 
 impl OutsideCounters {
-    /// Counts the query of a reply, and returns the answer for the script.
     pub fn count_reply(&self, (rows, columns): (u64, usize)) -> Answer {
         self.increment(match query_kind((rows, columns)) {
             QueryKind::Other => 0,

@@ -4,7 +4,6 @@
 use super::command::LuaScriptError;
 use super::script::{OutsideState, script_error};
 
-/// The figures that a report hook gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {
     pub threads_running: u32,
@@ -14,7 +13,6 @@ pub struct ReportFigures {
     pub time_total_s: f64,
     /// The requested percentile of the latency, in seconds.
     pub latency_percentile_s: f64,
-    /// Events that have ended.
     pub events: u64,
     /// Queries that returned rows.
     pub reads: u64,
@@ -23,7 +21,6 @@ pub struct ReportFigures {
     pub others: u64,
     /// Errors of statements, ignored or not.
     pub errors: u64,
-    /// Reopened connections.
     pub reconnects: u64,
     /// Waiting and running events, in the report of an interval; 0 without a rate.
     pub waiting_and_running: Option<(u64, u64)>,
@@ -32,7 +29,6 @@ pub struct ReportFigures {
 }
 
 const INTERMEDIATE_HOOK: &str = "report_intermediate";
-/// The hook for the final report and for checkpoints.
 pub(super) const CUMULATIVE_HOOK: &str = "report_cumulative";
 
 /// A Lua state that runs a script's reports.
@@ -45,17 +41,14 @@ impl Reporter {
         Reporter { state }
     }
 
-    /// Whether the script prints the intermediate reports.
     pub fn has_intermediate_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, INTERMEDIATE_HOOK)
     }
 
-    /// Whether the script prints the checkpoint reports.
     pub fn has_checkpoint_report(&self) -> Result<bool, LuaScriptError> {
         has_hook(&self.state, CUMULATIVE_HOOK)
     }
 
-    /// Prints the report of an interval.
     pub fn print_intermediate_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
         call_hook(&self.state, INTERMEDIATE_HOOK, figures)
     }
@@ -71,7 +64,6 @@ impl Reporter {
     }
 }
 
-/// Whether the script defines the hook with this name.
 pub(super) fn has_hook(state: &OutsideState, name: &str) -> Result<bool, LuaScriptError> {
     let values = state.call("has_hook", name)?;
     Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))

@@ -81,9 +81,6 @@ fn as_index(value: Value<'_>) -> mlua::Result<usize> {
 }
 
 /// The text of a query, of a statement to prepare, or of a command; `value` returns a value of the request by its index.
-///
-/// # Errors
-/// The values do not come from the prelude.
 pub fn sql_text<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<&'a [u8]> {
     match value(1) {
         Value::Bytes(text) => Ok(text),
@@ -100,9 +97,6 @@ fn lossy_text(value: Value<'_>) -> String {
 
 impl Request {
     /// Decodes a request; `value` returns one of its values by index, or `Null` if there is none.
-    ///
-    /// # Errors
-    /// The values do not come from the prelude.
     #[inline]
     pub fn decode<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<Self> {
         let code = match value(0) {

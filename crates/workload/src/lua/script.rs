@@ -105,7 +105,6 @@ impl OutsideState {
         })
     }
 
-    /// A global function of the script, if it exists.
     fn global(&self, name: &str) -> Option<Function> {
         self.state.lua.globals().get(name).ok()
     }
@@ -113,9 +112,6 @@ impl OutsideState {
 
 impl LuaScript {
     /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
-    ///
-    /// # Errors
-    /// The script is invalid, or does not declare an option.
     pub fn open(settings: ScriptSettings) -> Result<LuaScript, LuaScriptError> {
         let context = Arc::new(ScriptContext {
             settings,
@@ -133,9 +129,6 @@ impl LuaScript {
     }
 
     /// Returns the command that the second word of the command line selects in this script.
-    ///
-    /// # Errors
-    /// The script's command tables are malformed.
     pub fn classify_command(&self, word: &str) -> Result<Command, LuaScriptError> {
         let values = self.main_state.call("classify_command", word)?;
         let class = values.front().and_then(mlua::Value::as_string);
@@ -150,7 +143,6 @@ impl LuaScript {
         })
     }
 
-    /// Prints the script's help through the listener.
     pub fn print_help(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("print_help", mlua::Nil).map(drop)
     }
@@ -182,10 +174,6 @@ impl LuaScript {
         Ok(result.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// Creates the program of the script's threads.
-    ///
-    /// # Errors
-    /// The task is a run, and the script has no `event()`.
     pub fn program(&self, task: ThreadTask) -> Result<LuaProgram, LuaScriptError> {
         let is_run = task == ThreadTask::Run;
         if is_run && self.main_state.global("event").is_none() && !self.has_main_loop()? {
@@ -215,7 +203,6 @@ impl LuaScript {
         )?))
     }
 
-    /// Whether the script prints the final report.
     pub fn has_final_report(&self) -> Result<bool, LuaScriptError> {
         report::has_hook(&self.main_state, report::CUMULATIVE_HOOK)
     }
@@ -243,7 +230,6 @@ impl LuaScript {
     }
 }
 
-/// Converts a Lua error to an error of the script.
 pub(super) fn script_error(error: &mlua::Error) -> LuaScriptError {
     LuaScriptError::Fatal(error_message(error))
 }

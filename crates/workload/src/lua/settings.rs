@@ -15,7 +15,6 @@ pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = 1 << 30;
 /// Default maximum time between two requests of a script, in seconds.
 pub const DEFAULT_MAX_QUERY_GAP_S: u64 = 60;
 
-/// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]
 pub enum ScriptOptionValue {
     /// A boolean option.
@@ -41,7 +40,6 @@ pub struct ScriptOption {
     pub is_from_file: bool,
 }
 
-/// Settings of the random functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomSettings {
     /// The distribution of `sysbench.rand.default`.
@@ -59,7 +57,6 @@ pub struct RandomSettings {
 }
 
 impl Default for RandomSettings {
-    /// sysbench's.
     fn default() -> RandomSettings {
         let (iterations, spec_pct, spec_res) = (12, 1, 75);
         RandomSettings {
@@ -101,7 +98,6 @@ pub struct ScriptSettings {
     pub script_options: Vec<ScriptOption>,
     /// Number of threads, at least 1.
     pub threads: u32,
-    /// The database driver.
     pub driver: Driver,
     /// The server for queries made outside of threads, as in `init()` and `done()`; `None` forbids them.
     pub server: Option<Target>,
@@ -113,7 +109,6 @@ pub struct ScriptSettings {
     pub missing_server_message: Option<String>,
     /// Errors after which an event is restarted.
     pub ignored_errors: IgnoredErrors,
-    /// Settings of the random functions.
     pub random: RandomSettings,
     /// Where `require` looks, in the form of Lua's `package.path`; see [`super::search_path`].
     pub search_path: String,
@@ -168,7 +163,6 @@ impl ScriptSettings {
         }
     }
 
-    /// Whether all scripts must end now.
     pub(super) fn must_scripts_end(&self) -> bool {
         self.scripts_must_end.load(Ordering::Relaxed)
     }

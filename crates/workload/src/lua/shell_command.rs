@@ -24,7 +24,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// The stack of the thread that starts a command and waits for it.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// A command that was started.
 pub struct ShellCommand {
     /// Delivers the status once. It comes from a thread that starts the process and waits for it: a process takes
     /// longer to start than a query to run.

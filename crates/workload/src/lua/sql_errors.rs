@@ -20,7 +20,6 @@ pub struct DeferredError {
     pub operation: SqlOperation,
     /// The statement, as messages show it.
     pub sql: String,
-    /// The server's error.
     pub error: DbError,
 }
 

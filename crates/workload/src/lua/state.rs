@@ -31,7 +31,6 @@ const PRELUDE: [(&str, &str); 11] = [
     ("files", include_str!("prelude/files.lua")),
 ];
 
-/// The data shared by all Lua states of a script.
 pub struct ScriptContext {
     pub settings: ScriptSettings,
     pub chunks: ChunkCache,
@@ -41,7 +40,6 @@ pub struct ScriptContext {
     pub outside_counters: OutsideCounters,
 }
 
-/// The user to which a state belongs.
 pub struct StateOwner {
     pub id: UserId,
     /// Whether the script declares no options; `None` before it has been read.
@@ -52,7 +50,6 @@ pub struct StateOwner {
 
 pub struct ScriptState {
     pub lua: LimitedLua,
-    /// The Lua table of Prony's functions.
     pub core: Table,
     /// The context of the state's C functions. Declared after `lua`, so that it is dropped after the state.
     thread_context: Rc<ThreadContext>,
@@ -80,9 +77,6 @@ impl<T> Drop for Pinned<T> {
 
 impl ScriptState {
     /// Creates a state with the API, without reading the script.
-    ///
-    /// # Errors
-    /// The memory limit is too small for the API.
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
         // Both are declared before the state, so that they outlive it if a later step fails.
         let random = Pinned::new(UserRandom::new(owner.id, context.settings.random));
@@ -156,10 +150,6 @@ impl ScriptState {
             .load(&self.lua, &name, &text[skipped_bytes..])
     }
 
-    /// Returns one of Prony's Lua functions.
-    ///
-    /// # Errors
-    /// There is no function with this name.
     pub fn core_function(&self, name: &str) -> Result<Function> {
         self.core.raw_get(name)
     }
@@ -191,7 +181,6 @@ pub fn explain_memory_limit(reason: &str, settings: &ScriptSettings) -> String {
     }
 }
 
-/// The error for a script that cannot be read.
 pub fn load_error(error: &mlua::Error, settings: &ScriptSettings) -> LuaScriptError {
     LuaScriptError::Fatal(explain_memory_limit(&error_message(error), settings))
 }

@@ -20,7 +20,6 @@ pub struct PreparedStatements {
 }
 
 impl PreparedStatements {
-    /// Opens a statement and returns its number.
     pub fn open(&mut self, text: &[u8]) -> (usize, Rc<Statement>) {
         if let Some(number) = self.numbers_by_text.get(text)
             && let Some(slot) = &mut self.by_number[*number]
@@ -48,7 +47,6 @@ impl PreparedStatements {
         Some(Rc::clone(&slot.statement))
     }
 
-    /// The text of the statement with this number, as the script wrote it.
     pub fn text(&self, number: usize) -> Option<&[u8]> {
         Some(&self.by_number.get(number)?.as_ref()?.text)
     }

@@ -9,7 +9,6 @@ use crate::sysbench::Driver;
 use prony_assertions::TextAssertions;
 use std::sync::{Arc, Mutex};
 
-/// Records the output of scripts.
 #[derive(Default)]
 struct Recorder(Mutex<String>);
 

@@ -51,7 +51,6 @@ pub enum ParameterValue {
 /// The maximum number of columns of a row that compiled code reads; `prelude/calls.lua` has the same.
 pub const CELLS_MAX: usize = 6;
 
-/// A value of a row, as compiled code reads it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RowCell {
@@ -178,7 +177,6 @@ impl ThreadContext {
         unsafe { self.connections.get().as_mut() }
     }
 
-    /// Makes a request, and returns the answer.
     #[inline]
     pub fn request(&self, request: Request) -> Answer {
         let suspender = self.suspender.get();
@@ -250,7 +248,6 @@ impl ThreadContext {
         self.cells.set(cells);
     }
 
-    /// Sets the text of the next request.
     #[inline]
     pub fn set_sql(&self, text: LuaText) {
         self.sql.set(text);

@@ -42,7 +42,6 @@ thread_local! {
     static LUA_STATES: RefCell<Vec<Rc<ScriptState>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One virtual user of a script.
 pub struct ScriptUser {
     context: Arc<ScriptContext>,
     coroutine: Coroutine,
@@ -63,9 +62,6 @@ type AnswerResult = Result<Answer, UserExit>;
 
 impl ScriptUser {
     /// Creates a user. The script is not read until the user starts.
-    ///
-    /// # Errors
-    /// The Lua state cannot be created, or the script is not valid Lua.
     pub fn new(
         context: &Arc<ScriptContext>,
         task: &ThreadTask,
@@ -140,7 +136,6 @@ impl ScriptUser {
         self.settings().listener.thread_done_failed(&reason);
     }
 
-    /// Runs the user from start to end.
     pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
         // From a query with several results, such as a CALL, sysbench's driver for MySQL returns the first, the one for
@@ -286,7 +281,6 @@ impl ScriptUser {
         Ok(count_reply(&connection.db, reply))
     }
 
-    /// Ends the current event, if any.
     async fn end_event(&mut self, db: &mut Db) {
         if db.is_in_transaction() {
             if !db.has_waited_since_start() {
@@ -298,7 +292,6 @@ impl ScriptUser {
         }
     }
 
-    /// Waits for the next event.
     async fn wait_for_event(&mut self, db: &mut Db) -> AnswerResult {
         self.is_waiting_for_event = true;
         let result = db.start(0).await;
@@ -312,7 +305,6 @@ impl ScriptUser {
         }
     }
 
-    /// The SQL text of the current request, or its command.
     fn request_sql(&self) -> &[u8] {
         // SAFETY: the coroutine is suspended, and cannot be resumed while `self` is borrowed.
         unsafe { self.state.thread_context().sql() }
@@ -437,7 +429,6 @@ impl ScriptUser {
         (0..count).map(|index| unsafe { context.parameter(index) })
     }
 
-    /// Encodes the current request, which executes this statement.
     fn begin_execution(&self, statement: &Statement, db: &mut Db) -> Result<(), DbError> {
         let count = statement.parameter_count();
         if count > INLINE_PARAMETERS_MAX {
@@ -451,7 +442,6 @@ impl ScriptUser {
         db.begin_request(statement, &inline_values[..count])
     }
 
-    /// Handles a deferred error when the script has reached its statement.
     async fn handle_deferred_error(
         &self,
         deferred: DeferredError,

@@ -8,7 +8,6 @@ use crate::unique_numbers::{UniqueInRange, UniqueNumbers};
 use prony_session::UserId;
 use std::ffi::{c_char, c_void};
 
-/// The random generator of one user.
 pub struct UserRandom {
     random: Random,
     settings: RandomSettings,
@@ -20,7 +19,6 @@ pub struct UserRandom {
 }
 
 impl UserRandom {
-    /// Creates the generator of one user.
     pub fn new(id: UserId, settings: RandomSettings) -> Self {
         UserRandom {
             random: Random::of_client(id.seed, id.client),

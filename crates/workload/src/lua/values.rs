@@ -5,7 +5,6 @@ use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
-/// A value copied from Lua.
 enum CopiedValue {
     Scalar(Value<'static>),
     /// The range of a string in `texts`.
@@ -18,7 +17,6 @@ pub struct RequestValues {
 }
 
 impl RequestValues {
-    /// Copies the values of a request.
     pub fn new(values: &[LuaValue]) -> RequestValues {
         let mut texts = Vec::new();
         let copied = values.iter().map(|value| match value {

@@ -33,7 +33,6 @@ pub struct Heartbeat {
     /// Whether the run has begun and the OS thread runs several states, so that a state that does not yield
     /// blocks the other ones.
     other_users_wait: AtomicBool,
-    /// Whether the running state waits for the server.
     is_waiting_for_server: AtomicBool,
 }
 
@@ -75,7 +74,6 @@ struct ThreadObservation {
     epoch: u64,
     /// Number of polls at which the state was still running.
     polls: u64,
-    /// Number of attempts to stop the script.
     attempts: u32,
     /// The value of `polls` at the last attempt.
     last_attempt_poll: u64,
@@ -118,7 +116,6 @@ impl Watchdog {
         watchdog
     }
 
-    /// Registers a thread that runs scripts, and returns its heartbeat.
     pub fn register_thread(&self) -> Arc<Heartbeat> {
         let heartbeat = Arc::new(Heartbeat::default());
         let mut heartbeats = self

@@ -7,10 +7,8 @@ use crate::{Error, ReadyWorkload, Workload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 
-/// The workload of any Lua script.
 pub static LUA: LuaWorkload = LuaWorkload;
 
-/// The workload of Lua scripts.
 pub struct LuaWorkload;
 
 impl Workload for LuaWorkload {

@@ -31,13 +31,11 @@ pub struct InsertBuilder {
     text: String,
     /// Length of the text before the rows, in bytes.
     prefix_len: usize,
-    /// Id of the next row.
     next_id: u64,
     /// Difference between consecutive ids.
     id_step: u64,
     /// Number of rows in the statement.
     rows: u32,
-    /// Maximum number of rows.
     rows_max: u32,
 }
 
@@ -91,7 +89,6 @@ impl InsertBuilder {
         &self.text
     }
 
-    /// Whether the statement has no rows.
     pub fn is_empty(&self) -> bool {
         self.text.len() == self.prefix_len
     }

@@ -12,7 +12,6 @@ use crate::remedy::{LoadSpec, Remedy};
 use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_server::Control;
 
-/// The result of one scan of a table.
 struct TableContents {
     name: String,
     rows: u64,

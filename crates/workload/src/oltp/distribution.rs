@@ -42,7 +42,6 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The names of the distributions as values of the option.
     pub const NAMES: [&'static str; 5] = ["uniform", "gaussian", "special", "pareto", "zipfian"];
 
     pub fn name(self) -> &'static str {
@@ -108,7 +107,6 @@ impl RangeSampler {
         RangeSampler { low, count, shape }
     }
 
-    /// The next number.
     #[inline]
     pub fn sample(&self, random: &mut Random) -> i64 {
         let offset = match self.shape {

@@ -80,7 +80,6 @@ impl StatementKind {
     }
 }
 
-/// A part of an event: statements of one kind on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventPart {
     /// A statement, repeated as often as its option specifies.
@@ -91,12 +90,10 @@ pub enum EventPart {
     TextInsert,
 }
 
-/// The content of a workload's transaction.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// Statements on the shared tables.
     Parts {
-        /// The parts, in order of execution.
         parts: &'static [EventPart],
         /// Whether they run in a transaction block, unless `skip_trx` is set.
         in_block: bool,
@@ -114,7 +111,6 @@ const RANGES: [EventPart; 4] = [
     EventPart::Statement(StatementKind::DistinctRange),
 ];
 
-/// Reads in a transaction block.
 pub const READ_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
@@ -123,7 +119,6 @@ pub const READ_ONLY: Event = in_block(&[
     RANGES[3],
 ]);
 
-/// Reads and writes in a transaction block.
 pub const READ_WRITE: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
@@ -135,7 +130,6 @@ pub const READ_WRITE: Event = in_block(&[
     EventPart::DeleteInserts,
 ]);
 
-/// Writes in a transaction block.
 pub const WRITE_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::IndexUpdate),
     EventPart::Statement(StatementKind::NonIndexUpdate),
@@ -182,7 +176,6 @@ impl Event {
         repeated.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Whether it runs in a transaction block.
     pub fn in_block(&self, options: &OltpOptions) -> bool {
         matches!(self, Event::Parts { in_block: true, .. }) && !options.skip_trx
     }
@@ -216,7 +209,6 @@ impl Event {
         parts.contains(&EventPart::Statement(StatementKind::Delete))
     }
 
-    /// The kinds of statements that it executes.
     pub fn statement_kinds(&self, options: &OltpOptions) -> Vec<StatementKind> {
         let parts = self.parts(options).into_iter();
         parts

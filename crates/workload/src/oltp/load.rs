@@ -33,7 +33,6 @@ const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-/// Loads the tables.
 pub fn load(
     workload: &Oltp,
     request: &LoadRequest<'_>,
@@ -80,7 +79,6 @@ struct SbtestTables<'a> {
     table_count: u32,
     table_rows: u32,
     part_rows: u32,
-    /// Number of loaders.
     jobs: u32,
     content: RowContent,
     /// Description of the data; identical for identical data.
@@ -111,7 +109,6 @@ impl SbtestTables<'_> {
         }
     }
 
-    /// Rows of a part of an unfinished load of the same data.
     fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>, Error> {
         let tables = tables::find(control)?;
         let mut notes = tables.iter().filter_map(|table| table.note.as_ref());

@@ -37,11 +37,9 @@ use prony_server::Control;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The columns of the tables.
 const COLUMNS: &str = "id,k,c,pad";
 /// The columns of the tables of `bulk_insert`.
 const BULK_COLUMNS: &str = "id,k";
-/// Default number of rows of a table.
 const DEFAULT_TABLE_SIZE: u32 = 10_000;
 /// Default number of rows of a table of `hot-row`.
 const HOT_ROW_TABLE_SIZE: u32 = 100;
@@ -65,13 +63,10 @@ const SHARED_DATASET: &str = "oltp_read_write";
 pub struct Oltp {
     /// The name for `prony run NAME`: sysbench's own.
     pub name: &'static str,
-    /// One-line description.
     pub title: &'static str,
-    /// The content of a transaction.
     pub event: Event,
     /// The workload under whose name its tables are loaded.
     dataset: &'static str,
-    /// Default number of rows of a table.
     default_table_size: u32,
 }
 
@@ -156,7 +151,6 @@ pub fn find(name: &str) -> Option<&'static Oltp> {
 }
 
 impl Oltp {
-    /// The load of this workload with these options.
     fn load_spec(&self, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload: self.name,

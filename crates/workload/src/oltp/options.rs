@@ -68,7 +68,6 @@ impl OltpOptions {
             .contains("comment")
     }
 
-    /// The distribution of row numbers.
     pub fn distribution(&self) -> Distribution {
         match Distribution::NAMES[self.rand_type] {
             "uniform" => Distribution::Uniform,
@@ -104,7 +103,6 @@ impl OltpOptions {
         }
     }
 
-    /// The settings that affect the figures of this workload, with this number and size of tables.
     pub fn settings(&self, workload: &Oltp, tables: u32, size: u32) -> Vec<(&'static str, String)> {
         let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
         let mut settings = vec![("tables", tables.to_string())];
@@ -163,7 +161,6 @@ impl OltpOptions {
         settings
     }
 
-    /// The distribution and its parameters.
     pub fn distribution_settings(&self) -> Vec<(&'static str, String)> {
         let distribution = self.distribution();
         let mut settings = vec![("rand_type", distribution.name().to_owned())];
@@ -197,7 +194,6 @@ pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Err
     reader.finish(options)
 }
 
-/// Returns the number of tables, which is also the scale.
 fn table_count(
     reader: &mut OptionReader<'_>,
     plan: &WorkloadPlan,
@@ -219,7 +215,6 @@ fn table_count(
     option.or(plan.scale)
 }
 
-/// Checks options that depend on each other.
 fn check_combinations(reader: &mut OptionReader<'_>, options: &OltpOptions, workload: &Oltp) {
     let name = workload.name;
     let has_part = |part: EventPart| match workload.event {

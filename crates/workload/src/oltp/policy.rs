@@ -9,10 +9,8 @@ use prony_session::DbError;
 use std::fmt;
 use std::sync::Arc;
 
-/// A statement that failed, and its error.
 #[derive(Debug)]
 pub struct StatementFailure<'a> {
-    /// The client that executed it.
     pub client: u32,
     pub error: &'a DbError,
     /// The statement, with placeholders if values are sent separately.
@@ -33,9 +31,7 @@ pub enum ErrorAction {
     EndUser(String),
 }
 
-/// Decides the consequence of an error.
 pub trait ErrorPolicy: Send + Sync {
-    /// Returns the consequence of a failed statement.
     fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction;
 }
 

@@ -26,7 +26,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of rows of `bulk_insert` that a user adds before it yields to other users.
 const CONSECUTIVE_ROWS_MAX: u32 = 256;
 
-/// The program of a run.
 pub struct OltpProgram {
     shared: Arc<SharedState>,
     name: [&'static str; 1],
@@ -39,7 +38,6 @@ pub(super) struct SharedState {
     pub(super) dialect: SqlDialect,
     table_count: u32,
     pub(super) table_size: u32,
-    /// The parts of an event, with the number of repetitions of each.
     parts: Vec<(EventPart, u32)>,
     /// `BEGIN` and `COMMIT`, if an event is a transaction block.
     block: Option<[Statement; 2]>,
@@ -108,9 +106,6 @@ impl OltpProgram {
 
     /// Creates a program that takes the number and size of the tables from the plan and does not check them:
     /// statements on missing rows match nothing.
-    ///
-    /// # Errors
-    /// The options are wrong, or the server does not answer.
     pub fn for_unchecked_tables(
         control: &mut Control,
         plan: &WorkloadPlan,
@@ -219,7 +214,6 @@ impl OltpProgram {
         self.shared.table_count
     }
 
-    /// The counts of the users that have ended.
     pub fn counts(&self) -> OltpCounts {
         let counts = self.shared.counts.lock();
         *counts.unwrap_or_else(PoisonError::into_inner)

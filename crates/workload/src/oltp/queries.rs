@@ -19,10 +19,8 @@ pub fn write_kind(rows: u64) -> QueryKind {
     }
 }
 
-/// Query counts of all users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OltpCounts {
-    /// Queries of the events that completed.
     pub completed: QueryCounts,
     /// Queries of tries that ended with an error, whether they were retried or not.
     pub failed_tries: QueryCounts,
@@ -57,13 +55,11 @@ impl OltpCounts {
 
 /// One user's counts, which are added to the shared ones when the user ends.
 pub(super) struct UserCounts<'a> {
-    /// Counts so far.
     pub counts: OltpCounts,
     total: &'a Mutex<OltpCounts>,
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(total: &'a Mutex<OltpCounts>) -> Self {
         UserCounts {
             counts: OltpCounts::default(),

@@ -49,7 +49,6 @@ fn set_pair(digits: &mut [u8; GROUP_DIGITS], position: usize, number: u32) {
     digits[position + 1] = b'0' + (number % 10) as u8;
 }
 
-/// Appends groups of random digits.
 #[inline]
 pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8])) {
     for group_index in 0..groups {
@@ -60,7 +59,6 @@ pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8
     }
 }
 
-/// Replaces a text by groups of random digits.
 pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     text.clear();
     push_groups(random, groups, |digits| {
@@ -68,7 +66,6 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     });
 }
 
-/// The parameters that determine the content of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowContent {
     pub seed: u64,
@@ -76,7 +73,6 @@ pub struct RowContent {
 }
 
 impl RowContent {
-    /// The random numbers of one row.
     #[inline]
     fn random(&self, table: u32, row: u64) -> Random {
         let mut counter = self.seed;

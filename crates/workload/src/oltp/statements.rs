@@ -10,7 +10,6 @@ use prony_document::SqlDialect;
 use prony_session::DbError;
 use prony_wire::ParameterType;
 
-/// An index of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
     /// The primary key on `id`.
@@ -37,7 +36,6 @@ const HOT_HINT: &str = "/*+commit_on_success rollback_on_fail target_affect_row(
 /// The declaration of the column `k`.
 const K_COLUMN: &str = "k integer default '0' not null";
 
-/// The statement that commits a transaction block.
 pub const COMMIT: &str = "COMMIT";
 
 /// The statement that begins a transaction block; sysbench's own, if it supports the engine.
@@ -239,7 +237,6 @@ pub fn parameter_types(
     })
 }
 
-/// One statement of an event on a table.
 pub fn event_statement(
     dialect: SqlDialect,
     kind: StatementKind,

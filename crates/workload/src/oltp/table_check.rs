@@ -8,25 +8,18 @@ use crate::remedy::{LoadOption, Remedy};
 use crate::{Error, sql};
 use prony_server::Control;
 
-/// The tables that a run uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTables {
     pub table_count: u32,
-    /// Rows loaded into each table.
     pub table_size: u32,
 }
 
-/// The options of a load that creates the missing tables.
 fn load_options(tables: Option<u32>, size: Option<u32>) -> Vec<LoadOption> {
     let tables = tables.map(|tables| ("scale", tables.to_string()));
     let size = size.map(|size| ("table_size", size.to_string()));
     tables.into_iter().chain(size).collect()
 }
 
-/// Checks that a run can use the tables.
-///
-/// # Errors
-/// A table is missing, half-loaded, foreign, or smaller than requested.
 pub fn check_tables(
     control: &mut Control,
     workload: &Oltp,

@@ -32,13 +32,10 @@ pub struct SbtestTable {
     pub has_index_on_id: bool,
     /// Whether an index begins with `k`.
     pub has_index_on_k: bool,
-    /// The note of a load, if there is one.
     pub note: Option<LoadNote>,
-    /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
-/// The description of the loaded data, for a note.
 pub fn describe_data(
     options: &OltpOptions,
     tables: u32,
@@ -62,7 +59,6 @@ pub fn describe_data(
     description + &format!(", options ({})", table_options.replace('\\', "/"))
 }
 
-/// Options of the command that continues the load with this note.
 pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
     let names = [
         ("tables", "scale"),
@@ -76,10 +72,6 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
     names.into_iter().filter_map(option).collect()
 }
 
-/// The existing tables, by number.
-///
-/// # Errors
-/// The connection has no database, or the server refuses.
 pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     const PREFIX: &str = "sbtest";
     let entries = catalog::read_entries(control, &RelationNames::Numbered(PREFIX))?.into_iter();
@@ -99,9 +91,6 @@ pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
 }
 
 /// Rejects foreign tables, which have different columns, among those numbered up to `last_number`.
-///
-/// # Errors
-/// There is a foreign table; the error names the first.
 pub fn reject_foreign_tables(
     tables: &[SbtestTable],
     columns: &str,
@@ -125,9 +114,6 @@ pub fn reject_foreign_tables(
 }
 
 /// Drops the tables with these columns; returns their names.
-///
-/// # Errors
-/// One of the tables is foreign (then none is dropped), or the server refuses.
 pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
     let tables = find(control)?;
     reject_foreign_tables(&tables, columns, u32::MAX)?;

@@ -145,7 +145,6 @@ impl SharedState {
 }
 
 impl OltpUser {
-    /// The initial state of a user.
     pub(super) fn new(id: UserId, shared: &SharedState) -> OltpUser {
         let size = i64::from(shared.table_size.max(1));
         let (client, clients) = (i64::from(id.client), i64::from(id.clients.max(1)));
@@ -171,7 +170,6 @@ impl OltpUser {
         }
     }
 
-    /// Generates new texts for a row.
     pub(super) fn generate_texts(&mut self) {
         set_groups(&mut self.random, C_GROUPS, &mut self.c);
         set_groups(&mut self.random, PAD_GROUPS, &mut self.pad);

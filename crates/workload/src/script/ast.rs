@@ -28,14 +28,11 @@ pub struct Command {
     pub line: usize,
     /// A backslash command as written; `None` for a statement.
     pub(super) backslash_text: Option<Box<BackslashText>>,
-    /// What the command does.
     pub kind: CommandKind,
 }
 
-/// A backslash command as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BackslashText {
-    /// The whole command.
     pub(super) text: Box<str>,
     /// Its words, its name first, without its expression.
     pub(super) words: Box<[String]>,
@@ -65,7 +62,6 @@ impl Command {
     }
 }
 
-/// What a command does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandKind {
     /// Sends a statement.
@@ -97,7 +93,6 @@ pub enum CommandKind {
     Elif {
         /// The condition, evaluated if none before it holds.
         condition: Expr,
-        /// As in [`CommandKind::If`].
         else_target: usize,
         /// The number of the `\endif`.
         endif_target: usize,
@@ -116,7 +111,6 @@ pub enum CommandKind {
 /// A variable that a command sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignmentTarget {
-    /// The variable's name as written.
     pub name: Box<str>,
     /// `None` if the name is invalid, which is an error only when the command is executed.
     pub id: Option<VariableId>,
@@ -138,9 +132,7 @@ pub struct SqlCommand {
 pub(super) struct SqlVariables {
     /// The text with `$1`, `$2`, ... for the variables.
     pub(super) numbered_text: Arc<str>,
-    /// The variables, in the order of the text.
     pub(super) parameters: Box<[VariableId]>,
-    /// The range of each variable's reference in the text, colon included.
     pub(super) references: Box<[Range<usize>]>,
     /// The types to declare for the parameters; empty if none is known.
     pub(super) types: Box<[Option<ParameterType>]>,
@@ -166,10 +158,8 @@ impl StoreCommand {
     }
 }
 
-/// A `\sample`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleCommand {
-    /// The sample's name as written.
     pub(super) name: Box<str>,
     /// The sample's number in the plan, which is set when the plan is read.
     pub(super) sample: usize,
@@ -198,7 +188,6 @@ pub struct SleepTime {
     pub(super) unit_us: i64,
 }
 
-/// The length of a sleep: a number or a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SleepAmount {
     Constant(i64),

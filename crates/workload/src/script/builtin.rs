@@ -7,9 +7,7 @@ use super::variables::VariableNames;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// The name by which it is chosen.
     pub name: &'static str,
-    /// The name in reports.
     pub description: &'static str,
     pub text: &'static str,
 }
@@ -47,7 +45,6 @@ macro_rules! end {
     };
 }
 
-/// All builtin scripts, in pgbench's order.
 pub static BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",
@@ -82,9 +79,6 @@ impl Builtin {
 }
 
 /// Finds the builtin script whose name starts with `prefix`.
-///
-/// # Errors
-/// No script, or more than one, has such a name.
 pub fn find_builtin(prefix: &str) -> Result<&'static Builtin, ScriptError> {
     let matches = || {
         BUILTINS

@@ -57,7 +57,6 @@ impl Script {
 }
 
 impl ShellCommand {
-    /// The first word of the shell command as written, for messages.
     pub(super) fn first_word(&self) -> &str {
         match self.words.first() {
             Some(ShellWord::Plain(word) | ShellWord::Variable(_, word)) => word,

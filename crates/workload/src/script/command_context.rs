@@ -16,7 +16,6 @@ pub(super) enum Halt {
     Abort(String),
 }
 
-/// The command that is running.
 #[derive(Clone, Copy)]
 pub(super) struct CommandContext<'a> {
     pub policy: &'a ScriptPolicy,

@@ -12,32 +12,20 @@ pub enum ScriptError {
     /// `\if`, `\elif`, `\else` and `\endif` do not nest.
     #[error("condition error in script \"{script}\" command {command}: {problem}")]
     Condition {
-        /// The script's name.
         script: String,
         /// Number of the command, from 1; one past the last if an `\endif` is missing.
         command: usize,
-        /// The mismatch.
         problem: &'static str,
     },
     /// The script has no commands.
     #[error("empty command list for script \"{script}\"")]
-    Empty {
-        /// The script's name.
-        script: String,
-    },
+    Empty { script: String },
     /// A statement has more variables than the extended protocol supports here.
     #[error("statement has too many arguments (maximum is {maximum}): {statement}")]
-    TooManyArguments {
-        /// The maximum number of variables.
-        maximum: usize,
-        statement: String,
-    },
+    TooManyArguments { maximum: usize, statement: String },
     /// No builtin script's name starts with this text, or more than one does.
     #[error("{problem}")]
-    Builtin {
-        /// What is wrong with the name.
-        problem: String,
-    },
+    Builtin { problem: String },
 }
 
 /// The position and reason of a syntax error in a backslash command.
@@ -47,11 +35,8 @@ pub struct SyntaxError {
     pub script: String,
     /// Line of the command's backslash, from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
-    /// The word that is wrong.
     pub detail: Option<String>,
-    /// The command's name as written.
     pub command: Option<String>,
     /// The whole command as written.
     pub text: Option<String>,

@@ -13,9 +13,7 @@ use std::sync::Arc;
 /// The state in which one client evaluates expressions.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
-    /// The client's variables.
     pub variables: Variables,
-    /// The client's random numbers.
     pub random: Random,
     names: Arc<VariableNames>,
     stack: Vec<Value>,
@@ -55,7 +53,6 @@ impl Evaluator {
         (!self.debug_output.is_empty()).then(|| std::mem::take(&mut self.debug_output))
     }
 
-    /// Evaluates an expression.
     pub fn eval(&mut self, expr: &Expr, position: CommandIndex) -> Result<Value, EvalError> {
         self.stack.clear();
         let mut next = 0;

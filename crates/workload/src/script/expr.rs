@@ -17,7 +17,6 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// The variables that it reads.
     pub(super) fn variables(&self) -> impl Iterator<Item = VariableId> {
         let instructions = self.instructions.iter();
         instructions.filter_map(|instruction| match instruction {
@@ -56,7 +55,6 @@ pub(super) enum Instruction {
     TooManyArguments,
 }
 
-/// An operator of the stack machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Add,
@@ -110,9 +108,7 @@ fn precedence_of(binary: BinaryOperator) -> u8 {
 
 /// The position of the command whose expression is parsed, for messages.
 pub(super) struct CommandLocation<'a> {
-    /// The command's name as written.
     pub command: &'a str,
-    /// Offset of its backslash in the script.
     pub start: usize,
     pub line: usize,
 }

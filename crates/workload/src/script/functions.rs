@@ -6,7 +6,6 @@ use super::number::format_fixed;
 use super::value::Value;
 use crate::random::Random;
 
-/// A function of the script language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Absolute value.
@@ -47,7 +46,6 @@ pub enum Function {
     Sqrt,
 }
 
-/// The number of arguments that a function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
     /// Exactly this many.
@@ -58,10 +56,8 @@ pub(super) enum Arity {
     WithSeed(usize),
 }
 
-/// The maximum number of arguments of a call.
 pub(super) const ARGUMENTS_MAX: usize = 16;
 
-/// The name, function and arity of each function.
 const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("abs", Function::Abs, Arity::Exactly(1)),
     ("debug", Function::Debug, Arity::Exactly(1)),

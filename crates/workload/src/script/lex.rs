@@ -11,11 +11,9 @@ pub(super) enum StatementEnd {
     Semicolon,
     /// A backslash, which has been consumed.
     Backslash,
-    /// The end of the script.
     End,
 }
 
-/// A statement and its position in the script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RawStatement {
     /// Its text, without the blanks and comments before it.
@@ -37,7 +35,6 @@ pub(super) struct SqlLexer {
 }
 
 impl SqlLexer {
-    /// Reads up to the end of a statement.
     pub fn next_statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
         let mut raw = RawStatement::default();
         loop {

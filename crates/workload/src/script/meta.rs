@@ -14,14 +14,12 @@ use super::variables::{VariableId, VariableNames, is_valid_name};
 /// The maximum number of arguments: words after a command's name.
 const ARGUMENTS_MAX: usize = 255;
 
-/// A parsed backslash command.
 pub(super) enum MetaCommand {
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.
     StoreCommand(StoreCommand),
 }
 
-/// The names of backslash commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandName {
     Set,
@@ -69,7 +67,6 @@ fn find_command_name(word: &str, source: &Source<'_>) -> Option<CommandName> {
         .filter(|name| *name != CommandName::Sample || source.dialect.is_some())
 }
 
-/// The words of a command, with their offsets in the script.
 struct CommandWords<'a> {
     words: Vec<(&'a str, usize)>,
     start: usize,

@@ -70,7 +70,6 @@ fn non_finite_text(value: f64) -> &'static str {
     }
 }
 
-/// A buffer for one number in scientific notation.
 #[derive(Default)]
 struct NumberBuffer {
     bytes: [u8; 32],

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 /// The major version of pgbench whose language scripts use.
 pub(super) const NATIVE_PGBENCH_VERSION: u32 = 18;
 
-/// The specifications of the options, sorted by name.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(
         "builtin",
@@ -37,7 +36,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The option that names files.
 const FILES: &str = "files";
 
 /// Maximum number of scripts in a run, as in pgbench.
@@ -48,12 +46,10 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The scripts and variables that a plan names.
 pub struct ScriptSet {
-    /// The parsed scripts, in order.
     pub scripts: Vec<Script>,
     pub names: VariableNames,
     /// Names and values of the defined variables, in the plan's order.
     pub defines: Vec<(String, String)>,
-    /// Whether a builtin script is among the scripts.
     pub has_builtin: bool,
 }
 
@@ -181,7 +177,6 @@ pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<Strin
     None
 }
 
-/// Reads the strings of an option, which may be a list or a single string.
 pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
     let type_error = || {
         option_error(
@@ -205,7 +200,6 @@ pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<Str
     }
 }
 
-/// A file of the option `files`.
 pub(super) struct ScriptFile {
     /// `NAME` or `NAME@WEIGHT`.
     pub spec: String,
@@ -214,7 +208,6 @@ pub(super) struct ScriptFile {
 }
 
 impl ScriptFile {
-    /// The text of the plan, or else of the file with this name.
     pub fn text(&self, name: &str) -> Result<Cow<'_, str>, Error> {
         match &self.text {
             Some(text) => Ok(text.into()),
@@ -342,7 +335,6 @@ pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32), Error> {
     }
 }
 
-/// The text of a script's file.
 pub(super) fn read_text(name: &str) -> Result<String, Error> {
     let open_error = |error: &dyn std::fmt::Display| {
         option_error(
@@ -377,7 +369,6 @@ pub(super) fn script_error(error: &ScriptError) -> Error {
     option_error(&error.to_string(), &hint)
 }
 
-/// An error in the plan's options.
 pub(super) fn option_error(problem: &str, hint: &str) -> Error {
     Error::InvalidRequest {
         problem: problem.to_owned(),

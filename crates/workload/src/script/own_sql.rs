@@ -16,7 +16,6 @@ use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
 
-/// The user's own transactions.
 pub static SQL: OwnSqlWorkload = OwnSqlWorkload;
 
 pub struct OwnSqlWorkload;
@@ -97,7 +96,6 @@ impl Workload for OwnSqlWorkload {
     }
 }
 
-/// The program of these transactions on an engine.
 pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> ScriptProgram {
     let policy = ScriptPolicy {
         dialect: Some(dialect),
@@ -108,7 +106,6 @@ pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> Sc
     ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings)
 }
 
-/// The transactions in the server's SQL.
 fn read(control: &Control, plan: &WorkloadPlan) -> Result<OwnSql, Error> {
     // Return only the first problem; `check_options` returns all of them.
     transactions::read(plan, control.dialect()).map_err(|mut problems| problems.swap_remove(0))

@@ -91,7 +91,6 @@ impl Script {
         Ok(script)
     }
 
-    /// The statements, in the order of the commands.
     pub fn statements(&self) -> impl Iterator<Item = &SqlCommand> {
         self.commands
             .iter()

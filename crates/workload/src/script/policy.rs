@@ -29,7 +29,6 @@ pub trait MessageListener: Send + Sync {
     fn client_aborted(&self, _client: u32) {}
 }
 
-/// How scripts are run.
 #[derive(Clone)]
 pub struct ScriptPolicy {
     /// The major version of pgbench whose rules apply.
@@ -51,13 +50,11 @@ pub struct ScriptPolicy {
     /// Send the same requests as libpq: prepare each statement in a separate round trip, those of a pipeline
     /// before it begins, and send another Sync after a failed pipeline.
     pub emulate_libpq: bool,
-    /// Record times and failures of each command.
     pub records_command_stats: bool,
     /// Report each error that causes a retry or a failure.
     pub verbose_errors: bool,
     /// Report everything that clients do.
     pub debug: bool,
-    /// The listener to notify, if any.
     pub listener: Option<Arc<dyn MessageListener>>,
 }
 
@@ -82,7 +79,6 @@ impl Default for ScriptPolicy {
 }
 
 impl ScriptPolicy {
-    /// Whether a client continues after this error.
     pub(super) fn client_continues(&self, error: &DbError, is_connection_up: bool) -> bool {
         match self.on_error {
             OnError::Fail => true,

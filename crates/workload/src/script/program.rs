@@ -46,7 +46,6 @@ pub(super) struct ScriptRun {
 /// The generators that a run's seed yields, computed once for all users.
 struct RunGenerators {
     default_seed: i64,
-    /// The generator of each client, for values.
     by_client: Vec<Random>,
     /// The generator of each worker, for the choice of scripts. Only the worker's users lock it, and only if
     /// there are several scripts.
@@ -266,14 +265,12 @@ impl ScriptRun {
             .get_or_init(|| statements_of(&self.scripts, is_own_sql))
     }
 
-    /// The statement of a command, in the extended protocol.
     #[inline]
     pub fn statement(&self, script: usize, command: usize) -> Option<&Statement> {
         let statements = self.statements.get()?.get(script)?;
         statements.get(command)?.as_ref()
     }
 
-    /// Why a script cannot run in this query mode.
     pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
         let is_simple = mode == QueryMode::Simple;
         let mut scripts = self.scripts.iter();
@@ -297,7 +294,6 @@ impl ScriptRun {
         }
     }
 
-    /// Adds a user's sums.
     pub fn add_stats(&self, stats: &StatsByCommand) {
         let sums = self.stats.lock();
         sums.unwrap_or_else(PoisonError::into_inner).add(stats);

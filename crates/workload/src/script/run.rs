@@ -282,7 +282,6 @@ impl ScriptClient {
         Ok(())
     }
 
-    /// Sets a variable to the value of an expression.
     #[inline]
     fn run_set(
         &mut self,
@@ -310,7 +309,6 @@ impl ScriptClient {
         }
     }
 
-    /// Runs a shell command and waits for it.
     fn run_shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
         let (command, target, command_name) = match &context.command.kind {
@@ -512,7 +510,6 @@ impl ScriptClient {
     }
 }
 
-/// Sleeps, if the time is positive.
 async fn sleep_us(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
         // Limit the time to what the clock can represent in nanoseconds.

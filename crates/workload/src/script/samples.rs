@@ -16,7 +16,6 @@ use prony_server::Control;
 use prony_server::control::TextRow;
 use std::collections::HashSet;
 
-/// The keys of a sample.
 const KEYS: [&str; 2] = ["name", "sql"];
 /// The most rows and bytes of one sample. The rows stay in memory during the load.
 const ROWS_MAX: usize = 1_000_000;
@@ -24,18 +23,15 @@ const BYTES_MAX: usize = 64 << 20;
 /// The most bytes of a reply with these rows: a protocol adds some to each cell.
 const REPLY_BYTES_MAX: usize = 4 * BYTES_MAX;
 
-/// A query of `[[workload.samples]]`.
 pub(super) struct SampleQuery {
     pub name: String,
     pub sql: String,
 }
 
-/// The rows of a sample, at least one.
 pub(super) struct SampleRows {
     rows: Vec<TextRow>,
 }
 
-/// Reads the samples that a plan names.
 pub(super) fn read_samples(plan: &WorkloadPlan) -> Result<Vec<SampleQuery>, Error> {
     const HINT: &str =
         "[[workload.samples]] with name = \"users\" and sql = \"SELECT id FROM users\"";

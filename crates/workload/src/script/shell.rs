@@ -15,7 +15,6 @@ fn shell_error(word: &str, action: &str) -> EvalError {
     EvalError::new(format!("{word}: could not {action} shell command"))
 }
 
-/// A command that a shell will run.
 pub(crate) fn sh_command(line: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("/bin/sh");
     // As with system(3): the name is part of the shell's messages.

@@ -80,7 +80,6 @@ impl SqlCommand {
         variables.map_or(&[], |variables| &variables.types)
     }
 
-    /// Sets the type to declare for each parameter.
     pub(super) fn set_types(&mut self, types: Vec<Option<ParameterType>>) {
         if let Some(variables) = &mut self.variables {
             variables.types = types.into();

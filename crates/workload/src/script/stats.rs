@@ -5,16 +5,12 @@ use super::program::ScriptRun;
 use prony_session::{Db, DbReply};
 use std::sync::Arc;
 
-/// The sums of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
-    /// Number of completed executions.
     pub count: u64,
     /// Total time of those executions, in nanoseconds.
     pub sum_ns: u128,
-    /// Number of transactions that failed in this command.
     pub failures: u64,
-    /// Number of retries after errors of this command.
     pub retries: u64,
     /// Rows that the completed executions returned or changed.
     pub rows: u64,
@@ -50,7 +46,6 @@ impl StatsByCommand {
         }
     }
 
-    /// Whether no sums are recorded.
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -75,12 +70,10 @@ impl Drop for ClientStats {
 }
 
 impl ClientStats {
-    /// Creates a client's sums.
     pub fn new(stats: StatsByCommand, shared: Arc<ScriptRun>) -> Self {
         ClientStats { stats, shared }
     }
 
-    /// Records a completed execution of a command.
     #[inline]
     pub fn record_execution(&mut self, script: usize, command: usize, start_ns: u64, db: &Db) {
         if let Some(sums) = self.stats.get_mut(script, command) {
@@ -104,7 +97,6 @@ impl ClientStats {
         }
     }
 
-    /// Records a command that caused a retry.
     pub fn record_retry(&mut self, script: usize, command: usize) {
         if let Some(sums) = self.stats.get_mut(script, command) {
             sums.retries += 1;

@@ -8,7 +8,6 @@ use prony_document::SqlDialect;
 
 /// A script's text and the position up to which it has been read.
 pub(super) struct Source<'a> {
-    /// The script's name.
     pub name: &'a str,
     pub text: &'a str,
     /// Offset of the first unread byte.
@@ -19,7 +18,6 @@ pub(super) struct Source<'a> {
     pub dialect: Option<SqlDialect>,
 }
 
-/// A token of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// Newline or end of the script.
@@ -72,7 +70,6 @@ fn is_space(c: u8) -> bool {
 }
 
 impl<'a> Source<'a> {
-    /// The unread text.
     pub fn remaining(&self) -> &'a [u8] {
         &self.text.as_bytes()[self.position..]
     }
@@ -140,7 +137,6 @@ impl<'a> Source<'a> {
         Some((word, self.position - word.len()))
     }
 
-    /// The next token of an expression.
     pub fn next_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         if self.is_at_end_after_blanks() {
             return Ok(Token::End);
@@ -173,7 +169,6 @@ impl<'a> Source<'a> {
         &self.text[start..self.position]
     }
 
-    /// Consumes one character, and returns the error for it.
     fn unexpected_character_error(&mut self) -> TokenError<'a> {
         // The byte is ASCII, because non-ASCII bytes are part of names.
         TokenError {

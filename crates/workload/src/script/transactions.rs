@@ -17,7 +17,6 @@ use prony_plan::{WorkloadPlan, suggest};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
-/// The specifications of the options, sorted by name.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(
         "define",
@@ -57,15 +56,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The keys of a transaction.
 const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
 
-/// The transactions that a plan names.
 pub(super) struct OwnSql {
     pub set: ScriptSet,
-    /// The queries of `[[workload.samples]]`.
     pub samples: Vec<SampleQuery>,
     pub max_tries: u32,
     /// Whether every statement is prepared once before the load.
@@ -221,7 +217,6 @@ fn settings(
     settings
 }
 
-/// The texts of the transactions, or their problems.
 fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>> {
     const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
     let mut texts = Vec::new();

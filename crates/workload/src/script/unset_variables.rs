@@ -9,7 +9,6 @@ use super::options::ScriptSet;
 use super::variables::{VariableId, VariableNames};
 use std::collections::HashSet;
 
-/// What the scripts of a run can set.
 struct SetVariables<'a> {
     ids: HashSet<VariableId>,
     /// `\gset` and `\aset` set variables whose names begin with these prefixes and end with the names of columns.

@@ -18,7 +18,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// The type's name, for messages.
     pub fn type_name(self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -56,7 +55,6 @@ impl Value {
         }
     }
 
-    /// The value as a floating-point number.
     #[inline]
     pub fn to_double(self) -> Result<f64, EvalError> {
         match self {

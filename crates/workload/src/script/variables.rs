@@ -24,7 +24,6 @@ pub struct VariableNames {
 const AUTOMATIC: [&str; 4] = ["scale", "client_id", "random_seed", "default_seed"];
 
 impl VariableNames {
-    /// The scale (an automatic variable).
     pub const SCALE: VariableId = VariableId(0);
     /// Number of the client, from 0 (an automatic variable).
     pub const CLIENT_ID: VariableId = VariableId(1);
@@ -40,7 +39,6 @@ impl VariableNames {
         Self::DEFAULT_SEED,
     ];
 
-    /// Creates a set of the automatic variables.
     pub fn new() -> Self {
         let mut names = VariableNames::default();
         for name in AUTOMATIC {
@@ -61,7 +59,6 @@ impl VariableNames {
         id
     }
 
-    /// The id of a name, if a script uses it.
     pub fn find(&self, name: &str) -> Option<VariableId> {
         self.ids.get(name).copied()
     }
@@ -70,7 +67,6 @@ impl VariableNames {
         self.names.get(id.0 as usize).map_or("", |name| name)
     }
 
-    /// All names, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
@@ -84,7 +80,6 @@ impl VariableNames {
     }
 }
 
-/// Whether a variable may have this name.
 pub fn is_valid_name(name: &str, pgbench_version: u32) -> bool {
     // Up to version 13, a name may begin with a digit.
     let may_be_first = |c: u8| is_name_byte(c) && (pgbench_version < 14 || !c.is_ascii_digit());
@@ -92,12 +87,10 @@ pub fn is_valid_name(name: &str, pgbench_version: u32) -> bool {
     bytes.first().is_some_and(|c| may_be_first(*c)) && bytes.iter().all(|c| is_name_byte(*c))
 }
 
-/// Whether a variable's name may contain this byte.
 pub(super) fn is_name_byte(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'_' || c >= 0x80
 }
 
-/// Which forms of a variable's value are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotContent {
     /// None: the variable is not defined.
@@ -117,7 +110,6 @@ struct Slot {
     text: String,
 }
 
-/// The variables of one client.
 #[derive(Clone, Debug)]
 pub struct Variables {
     slots: Vec<Slot>,

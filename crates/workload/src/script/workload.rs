@@ -145,7 +145,6 @@ fn read_scale(
     Ok(branches.unwrap_or(1).max(1))
 }
 
-/// The load that creates the tables of the builtin scripts.
 fn builtin_load_spec() -> LoadSpec {
     LoadSpec::of(crate::tpcb::TPCB.name(), Vec::new())
 }

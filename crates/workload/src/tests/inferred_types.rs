@@ -3,7 +3,6 @@
 use prony_server::{Control, Environment};
 use prony_wire::Statement;
 
-/// Creates a database with this name, and connects to it.
 pub fn new_database(name: &str) -> Control {
     let connect = |name: &str| {
         let url = prony_test_servers::shared_postgres().url_for(name);

@@ -7,10 +7,8 @@ const IN_BLOCK: u8 = 1;
 const MORE_RESULTS: u8 = 8;
 /// Status flag: autocommit is on.
 const AUTOCOMMIT: u8 = 2;
-/// Type of a text column.
 const VAR_STRING: u8 = 253;
 
-/// The state of one session on the server.
 #[derive(Default)]
 pub struct MockSession {
     /// Texts of prepared statements, numbered from 1.
@@ -19,7 +17,6 @@ pub struct MockSession {
 }
 
 impl MockSession {
-    /// The reply to one command.
     pub fn answer(&mut self, request: &[u8]) -> Vec<u8> {
         let (command, body) = (request[4], &request[5..]);
         let mut out = Vec::new();

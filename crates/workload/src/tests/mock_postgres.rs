@@ -7,18 +7,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-/// A message from the server.
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
     [&[kind][..], &length, body].concat()
 }
 
-/// The state of one session on the server.
 #[derive(Default)]
 pub struct MockSession {
-    /// Text of each prepared statement, by name.
     statements: HashMap<Vec<u8>, Vec<u8>>,
-    /// Whether a transaction block is open.
     pub in_block: bool,
 }
 
@@ -61,7 +57,6 @@ impl MockSession {
         out
     }
 
-    /// The message ReadyForQuery.
     fn ready_for_query(&self) -> Vec<u8> {
         message(b'Z', if self.in_block { b"T" } else { b"I" })
     }

@@ -87,7 +87,6 @@ fn log_in(config: Config, mode: QueryMode) -> (Connection, Exchange) {
     }
 }
 
-/// The procedure calls of requests.
 pub fn calls(requests: &[Request]) -> Vec<&Rpc> {
     let calls = requests.iter().filter_map(|request| match request {
         Request::Rpcs { calls, .. } => Some(calls),

@@ -14,11 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-/// A table of the catalog.
 #[derive(Default)]
 struct MockTable {
     columns: Vec<String>,
-    /// The columns of the primary key.
     key: Vec<String>,
     note: String,
 }
@@ -90,7 +88,6 @@ impl Catalog {
         self.tables.retain(|name, _| !is_dropped(name));
     }
 
-    /// The rows of a query of the catalog.
     fn rows(&self, sql: &str) -> Vec<Vec<String>> {
         let mut rows = Vec::new();
         for (name, table) in &self.tables {

@@ -19,7 +19,6 @@ use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-/// The result of one scan of a table.
 struct TableContents {
     table: Table,
     rows: u64,
@@ -165,7 +164,6 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(FindingState::Ok, id, text))
 }
 
-/// Checks the invariants of the sums of balances.
 fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
     let sum = |table| {
         contents
@@ -250,7 +248,6 @@ pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     }
 }
 
-/// The load that left a note.
 fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
     load_spec(workload, note.value("branches").unwrap_or("N").to_owned())
 }
@@ -258,9 +255,6 @@ fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
 /// Returns the scale of the data, if the workload `name` can run on it.
 ///
 /// Cheap at any scale: counts the rows of the small tables, and reads accounts only through its key.
-///
-/// # Errors
-/// A table is missing, half-loaded or foreign; or the scale differs from the requested one.
 pub fn scale_for_run(
     control: &mut Control,
     name: &'static str,

@@ -28,7 +28,6 @@ use std::sync::atomic::AtomicBool;
 /// Branches per part of the accounts; about 11 MB.
 const PART_BRANCHES: u64 = 8;
 
-/// Loads the tables.
 pub fn load(
     workload: &'static str,
     request: &LoadRequest<'_>,
@@ -61,7 +60,6 @@ fn check_scale(scale: u32) -> Result<(), Error> {
     })
 }
 
-/// The tables of a load.
 struct TpcbDataset {
     /// Number of branches: the scale.
     branches: u32,

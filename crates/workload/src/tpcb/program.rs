@@ -9,7 +9,6 @@ use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExi
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::sync::Arc;
 
-/// One of the three workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TpcbVariant {
     /// pgbench's `tpcb-like`: seven statements.
@@ -32,7 +31,6 @@ const END: &str = "END";
 /// Maximum amount by which a balance changes, up or down.
 const DELTA_MAX: i64 = 5000;
 
-/// The statements of a transaction, in order.
 pub fn statements(variant: TpcbVariant) -> &'static [&'static str] {
     match variant {
         TpcbVariant::Tpcb => &[
@@ -70,7 +68,6 @@ struct AccountRun {
     end: Statement,
 }
 
-/// The random values of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TransactionInput {
     aid: i64,

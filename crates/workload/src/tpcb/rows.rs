@@ -6,11 +6,9 @@
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::copy::{CountingRow, RowSource};
 
-/// Writes the rows of one table.
 pub struct AccountRows {
     table: Table,
     row: CountingRow,
-    /// Number of the next row.
     next: u64,
     /// Number of the row after the last.
     end: u64,

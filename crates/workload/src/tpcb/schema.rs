@@ -11,7 +11,6 @@ pub const BIGINT_FROM_SCALE: u32 = 20_000;
 /// Maximum scale: teller numbers are `int`.
 pub const MAX_SCALE: u32 = i32::MAX as u32 / TELLERS_PER_BRANCH as u32;
 
-/// One of the four tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// `pgbench_branches`.
@@ -56,7 +55,6 @@ impl Table {
         (self != Table::History).then(|| self.columns()[0])
     }
 
-    /// Rows after loading.
     pub fn rows(self, scale: u32) -> u64 {
         let scale = u64::from(scale);
         match self {
@@ -67,7 +65,6 @@ impl Table {
         }
     }
 
-    /// The statement that creates it.
     pub fn create(self, scale: u32) -> String {
         let aid = if scale >= BIGINT_FROM_SCALE {
             "bigint"

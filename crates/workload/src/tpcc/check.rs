@@ -17,7 +17,6 @@ use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-/// Runs all checks in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
@@ -147,7 +146,6 @@ fn unfinished_finding(unfinished: &UnfinishedLoad) -> Finding {
     findings::wrong_finding(id, unfinished.message(), unfinished.remedy())
 }
 
-/// The row count of a table.
 struct RowCount {
     table: Table,
     rows: u64,
@@ -305,7 +303,6 @@ fn index_finding(index: &SecondaryIndex) -> Finding {
     finding(FindingState::Wrong, "index", text)
 }
 
-/// The finding on the population of the tables.
 fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     let layout = layout::detect(control)?;
     let population = layout.population;
@@ -327,7 +324,6 @@ fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     Ok(finding(FindingState::Ok, "population", text))
 }
 
-/// The findings on the twelve consistency conditions.
 fn condition_findings(control: &mut Control) -> Result<Vec<Finding>, Error> {
     let results = conditions::check_all(control)?;
     let uncounted = results

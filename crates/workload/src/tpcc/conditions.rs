@@ -13,13 +13,10 @@ use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-/// The result of checking one condition.
 #[derive(Clone, Debug)]
 pub struct ConditionResult {
     pub number: u8,
-    /// Number of entities that were compared.
     pub compared: u64,
-    /// Number of entities that violate it.
     pub violations: u64,
     /// One of those entities, with its figures.
     pub example: String,
@@ -292,7 +289,6 @@ impl ConditionTest {
     }
 }
 
-/// The requirement of a condition, as text.
 pub fn requirement(number: u8) -> &'static str {
     match number {
         1 => "w_ytd is the sum of d_ytd",

@@ -6,7 +6,6 @@ use super::schema::DISTRICTS;
 use super::transactions::OrderResult;
 use std::sync::{Mutex, PoisonError};
 
-/// Numbers of transactions of one kind, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
     pub committed: u64,
@@ -29,7 +28,6 @@ pub struct TpccCounts {
     pub remote_lines: u64,
     /// Payments by customers of another warehouse.
     pub remote_payments: u64,
-    /// Payments by last name.
     pub payments_by_name: u64,
     /// Order-statuses by last name.
     pub statuses_by_name: u64,
@@ -41,7 +39,6 @@ pub struct TpccCounts {
     pub paid_cents: u64,
     /// Lines that order-statuses read.
     pub shown_lines: u64,
-    /// Orders delivered.
     pub delivered: u64,
     /// Districts that had no order to deliver.
     pub skipped_districts: u64,
@@ -50,7 +47,6 @@ pub struct TpccCounts {
 }
 
 impl TpccCounts {
-    /// Adds the counts of another user.
     pub fn add(&mut self, other: &TpccCounts) {
         for (sum, other) in self
             .outcomes_by_kind
@@ -136,13 +132,11 @@ fn share(part: u64, total: u64) -> Option<f64> {
 
 /// One user's counts. Dropping them adds them to the shared counts, however the user ends.
 pub(super) struct UserCounts<'a> {
-    /// Counts so far.
     pub sums: TpccCounts,
     shared: &'a Mutex<TpccCounts>,
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(shared: &'a Mutex<TpccCounts>) -> Self {
         UserCounts {
             sums: TpccCounts::default(),

@@ -7,7 +7,6 @@ use super::random::LastNames;
 use prony_session::{DbError, DbReply};
 use prony_wire::Value;
 
-/// The last names that users search for.
 #[derive(Debug)]
 pub struct SearchNames {
     names: LastNames,

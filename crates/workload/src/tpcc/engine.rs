@@ -11,31 +11,26 @@ use prony_document::SqlDialect;
 /// template.
 #[derive(Debug)]
 pub struct EngineSql {
+    pub dialect: SqlDialect,
     /// The statements that create the nine tables.
     pub schema: &'static str,
-    /// The statements of all transactions; each transaction follows a line that begins with `----`. Their
-    /// placeholders have types, as in `calls` and `hammerdb_calls` (`parameters.rs`).
-    pub statements: &'static str,
-    /// The calls of the routines.
+    /// As in `hammerdb_calls`, the placeholders have types (`parameters.rs`).
     pub calls: &'static str,
-    /// The routines that a profile calls.
     pub routines: &'static [&'static str],
     /// The calls of HammerDB's routines, for profiles that make them.
     pub hammerdb_calls: &'static str,
     /// HammerDB's routines, with Prony's bodies.
     pub hammerdb_routines: &'static [&'static str],
-    /// Texts that several routines share, by name.
+    /// Texts of the engine in `statements.sql` and in its routines, by name.
     pub fragments: &'static [(&'static str, &'static str)],
     /// The query for all routines that have Prony's or HammerDB's names: name, kind (`f`, `p`), fingerprint,
     /// the statement that drops it, and whether it is Prony's (1 or 0).
     pub installed: &'static str,
     /// The statements that take and release the lock which serializes installations.
     pub lock: [&'static str; 2],
-    /// The statement that creates a routine.
     pub create: fn(&Routine) -> String,
     /// The fingerprint of a routine that the server stores, which identifies its text.
     pub fingerprint: fn(&Routine) -> String,
-    /// The relations of the consistency conditions.
     pub conditions: &'static str,
 }
 
@@ -49,7 +44,6 @@ pub struct RoutineForm {
 }
 
 impl RoutineForm {
-    /// The form for the engine itself.
     pub const ENGINE: RoutineForm = RoutineForm {
         is_function: true,
         is_for_babelfish: false,
@@ -76,6 +70,9 @@ impl EngineSql {
                 ("rolls_back", profile.rolls_back),
                 ("function", form.is_function),
                 ("babelfish", form.is_for_babelfish),
+                ("postgresql", self.dialect == SqlDialect::PostgreSql),
+                ("mysql", self.dialect == SqlDialect::MySql),
+                ("sqlserver", self.dialect == SqlDialect::TransactSql),
             ],
             values: &values,
         };
@@ -83,7 +80,6 @@ impl EngineSql {
     }
 }
 
-/// The statements of a text, each on a single line.
 pub fn statements(text: &str) -> impl Iterator<Item = String> {
     let statements = without_comments(text);
     let statements: Vec<String> = statements.split(';').map(on_one_line).collect();

@@ -20,10 +20,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes, the default first.
     pub const ALL: [Mode; 3] = [Mode::Procedures, Mode::Statements, Mode::Pipelined];
 
-    /// The name as a value of the option.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::Procedures => "procedures",
@@ -45,7 +43,6 @@ pub enum Execution {
 
 /// Receives the rows of a transaction's steps.
 pub trait RowReader {
-    /// Reads a row from the result of the step with this label.
     fn read_row(&mut self, label: usize, row: WireRow<'_>);
 }
 
@@ -67,13 +64,11 @@ const DISCARDED: u8 = u8::MAX;
 pub struct StepRunner<'a> {
     db: &'a mut Db,
     pipelined: bool,
-    /// Labels of the results of the queued statements.
     labels: [u8; RESULTS_MAX],
     queued_statements: usize,
 }
 
 impl<'a> StepRunner<'a> {
-    /// A runner for a new transaction.
     pub fn new(db: &'a mut Db, pipelined: bool) -> Self {
         StepRunner {
             db,
@@ -88,7 +83,6 @@ impl<'a> StepRunner<'a> {
         self.pipelined
     }
 
-    /// Executes a step and discards its rows.
     pub async fn run(
         &mut self,
         step: &TransactionStep,
@@ -133,7 +127,6 @@ impl<'a> StepRunner<'a> {
         Ok((self.db.sync().await?, last_result))
     }
 
-    /// Executes the queued steps.
     pub async fn run_queued(&mut self, reader: &mut impl RowReader) -> Result<(), DbError> {
         let statement_count = std::mem::take(&mut self.queued_statements);
         if statement_count == 0 {

@@ -26,7 +26,6 @@ fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<Strin
 pub struct SecondaryIndex {
     pub name: &'static str,
     pub columns: String,
-    /// The statement that builds it.
     pub build: String,
     pub exists: bool,
 }

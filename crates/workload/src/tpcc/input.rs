@@ -20,7 +20,6 @@ pub enum TpccTransaction {
 }
 
 impl TpccTransaction {
-    /// All kinds, by number.
     pub const ALL: [TpccTransaction; 5] = [
         TpccTransaction::NewOrder,
         TpccTransaction::Payment,
@@ -48,7 +47,6 @@ pub const UNUSED_ITEM: u32 = ITEMS + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderLine {
     pub item: u32,
-    /// The warehouse that supplies it.
     pub supply: u32,
     /// Quantity, 1 to 10.
     pub quantity: u32,
@@ -83,19 +81,16 @@ impl NewOrder {
         self.lines().iter().filter(remote).count()
     }
 
-    /// Number of waves of its lines.
     pub fn waves(&self) -> u32 {
         self.lines().iter().map(|line| line.wave).max().unwrap_or(0)
     }
 }
 
-/// How a transaction identifies its customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     Number(u32),
     /// By last name, as a number of `LastNames`.
     Name {
-        /// Number of the last name.
         name: u32,
         /// The customer to use if the search finds nobody; `None` makes that an error.
         fallback: Option<u32>,
@@ -149,12 +144,10 @@ pub enum Home {
         first: u32,
         /// Difference between two indexes.
         step: u32,
-        /// Number of warehouses.
         count: u32,
     },
 }
 
-/// Generates the inputs of one user.
 #[derive(Clone, Debug)]
 pub struct InputGenerator {
     profile: &'static Profile,
@@ -163,7 +156,6 @@ pub struct InputGenerator {
     home: Home,
     /// District of stock-level transactions, fixed for a terminal during the whole run [2.8.1.1].
     district: u32,
-    /// The user's random numbers.
     pub random: Random,
 }
 

@@ -51,9 +51,7 @@ impl Population {
 /// The parameters of a load. An unfinished load can be continued by a load of the same layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Warehouses.
     pub scale: u32,
-    /// Seed of the rows.
     pub seed: u64,
     /// The rules that the rows follow.
     pub population: Population,
@@ -69,10 +67,6 @@ const HISTORY_KEY_COLUMN: &str =
     "( h_id bigint unsigned not null auto_increment invisible primary key,";
 
 impl Layout {
-    /// The layout that a plan requests.
-    ///
-    /// # Errors
-    /// The first option that is wrong.
     pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         let options: TpccOptions =
             options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -85,7 +79,6 @@ impl Layout {
         })
     }
 
-    /// The remedy for an unfinished load of this layout.
     pub fn continue_remedy(&self) -> Remedy {
         Remedy::Continue(self.load_spec(), "")
     }
@@ -217,7 +210,6 @@ impl Layout {
     }
 }
 
-/// The name of a partition, as HammerDB names it.
 fn partition_name(part: u32) -> String {
     format!("ol_{part}")
 }
@@ -229,15 +221,12 @@ fn partition_index(index: &Index, part: u32) -> IndexBuild {
 
 /// What loaded tables tell of the layout of their load.
 pub struct DetectedLayout {
-    /// The population whose customers they have.
     pub population: Population,
     /// Hash partitions of order_line.
     pub partitions: u32,
-    /// Whether history has a primary key.
     pub has_history_key: bool,
 }
 
-/// Detects the layout of loaded tables.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
     // A key that the server has generated may be hidden from its catalog.
     if control.has_since(control.product().generated_key_since) {

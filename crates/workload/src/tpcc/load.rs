@@ -140,7 +140,6 @@ fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<(), Error> 
     }
 }
 
-/// The data of a load.
 struct TpccDataset {
     layout: Layout,
     dialect: SqlDialect,
@@ -280,7 +279,6 @@ impl Dataset for TpccDataset {
 }
 
 impl TpccDataset {
-    /// The statement that sets the note.
     fn note(&self, stage: TableStage) -> String {
         let note = self.layout.note(self.start_s, stage).text();
         self.dialect

@@ -132,7 +132,6 @@ static TABLES: [TableSpec; 9] = [
     table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
 ];
 
-/// Whether the connection's database has an unfinished tpcc load.
 pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
     Ok(unfinished_load::find(control)?.is_some())
 }
@@ -142,7 +141,6 @@ fn is_paced(plan: &WorkloadPlan) -> bool {
     options::read(plan).is_ok_and(|options| options.paced)
 }
 
-/// The order-entry workload.
 pub static TPCC: OrderEntry = OrderEntry;
 
 /// See [`TPCC`].

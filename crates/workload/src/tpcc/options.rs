@@ -9,7 +9,6 @@ use crate::describe::{OptionSpec, option};
 use crate::option_reader::OptionReader;
 use prony_plan::{QueryMode, WorkloadPlan};
 
-/// The specifications of the options, sorted by name.
 pub const OPTIONS: &[OptionSpec] = &[
     option(
         "history_key",
@@ -61,11 +60,9 @@ const MODES: [&str; 3] = [
 ];
 const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 
-/// The options of a load or a run.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccOptions {
     pub profile: &'static Profile,
-    /// How transactions are executed.
     pub mode: Mode,
     /// Users use all warehouses rather than one each.
     pub all_warehouses: bool,
@@ -101,7 +98,6 @@ impl TpccOptions {
         ]
     }
 
-    /// Whether deliveries are deferred.
     pub fn defers_deliveries(&self) -> bool {
         self.paced && self.profile.defers_deliveries
     }

@@ -49,7 +49,6 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A terminal that starts now.
     pub fn new(times: PacingTimes, defers_deliveries: bool, now_ns: u64) -> Self {
         Terminal {
             times,

@@ -107,7 +107,6 @@ fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Err
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
 /// database, columns or the whole server, and each of these is stored in a different table.
 fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
-    /// Error numbers of a denied statement.
     const DENIED_NUMBERS: [u32; 3] = [1142, 1143, 1044];
     let mut missing = Vec::new();
     for table in Table::ALL {

@@ -5,10 +5,8 @@ use super::layout::Population;
 use super::pacing::{HAMMERDB, P90_LIMITS_S, PacingTimes, SPECIFICATION};
 use prony_document::SqlDialect;
 
-/// The rules of a profile.
 #[derive(Debug)]
 pub struct Profile {
-    /// The name as a value of the option.
     pub name: &'static str,
     /// The name as part of a function name.
     pub routine: &'static str,
@@ -43,7 +41,6 @@ pub struct Profile {
     pub defers_deliveries: bool,
     /// The population that the profile is intended for.
     pub population: Population,
-    /// Keying and think times.
     pub times: PacingTimes,
     /// Limits for the 90th percentile of the response times, in seconds, in the order of
     /// `TpccTransaction::ALL`.
@@ -117,7 +114,6 @@ static HAMMERDB_46_CORRECT: Profile = Profile {
 };
 
 impl Profile {
-    /// The profile as it applies to an engine.
     pub fn on(&'static self, dialect: SqlDialect) -> &'static Profile {
         match dialect {
             SqlDialect::MySql | SqlDialect::TransactSql if !self.rolls_back => &HAMMERDB_46_CORRECT,
@@ -125,7 +121,6 @@ impl Profile {
         }
     }
 
-    /// The name of the default profile.
     pub const DEFAULT: &'static str = "standard";
 
     pub fn find(name: &str) -> Option<&'static Profile> {

@@ -30,11 +30,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The program of a run.
 pub struct OrderEntryProgram {
     shared: Arc<OrderEntryRun>,
     statements: Vec<String>,
-    /// Settings of the load that affect the figures.
     load_settings: Vec<(&'static str, String)>,
 }
 
@@ -66,10 +64,6 @@ pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorklo
 
 impl OrderEntryProgram {
     /// Builds the program for the loaded data, and installs the routines that its mode needs.
-    ///
-    /// # Errors
-    /// The options are invalid, the data is missing, incomplete or of a different scale, or the server
-    /// rejects the routines.
     pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -116,7 +110,6 @@ impl OrderEntryProgram {
         }
     }
 
-    /// The options, defaults included.
     pub fn options(&self) -> &TpccOptions {
         &self.shared.options
     }
@@ -210,7 +203,6 @@ enum Input {
     StockLevel(super::input::StockLevel),
 }
 
-/// The result of a transaction.
 enum Output {
     NewOrder(OrderResult),
     Paid,
@@ -369,7 +361,6 @@ async fn start_when_due(
     }
 }
 
-/// Counts how a transaction ended.
 fn count_outcome(output: &Output, outcomes: &mut OutcomeCounts) -> Outcome {
     match output {
         Output::NewOrder(result) if result.rolled_back => {

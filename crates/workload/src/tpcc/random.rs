@@ -9,7 +9,6 @@
 use super::schema::Table;
 use prony_plan::splitmix64;
 
-/// The random stream of one row.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     counter: u64,
@@ -136,9 +135,7 @@ static PAIRS: [[u8; 2]; 62 * 62] = {
 pub struct NuRand {
     /// A: the degree of skew.
     pub a: u32,
-    /// Lowest number.
     pub low: u32,
-    /// Highest number.
     pub high: u32,
     /// C: the position of the frequent values.
     pub c: u32,
@@ -247,7 +244,6 @@ impl Default for LastNames {
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u32,
-    /// Half the number of bits of a position.
     half_bits: u32,
     keys: [u32; 6],
 }

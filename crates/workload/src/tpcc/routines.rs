@@ -18,7 +18,6 @@ pub struct Routine {
     /// `function` or `procedure`.
     pub kind: String,
     pub name: String,
-    /// The parameters, including output parameters.
     pub parameters: String,
     /// The text between its parameters and its body.
     pub attributes: String,
@@ -44,7 +43,6 @@ impl Routine {
         })
     }
 
-    /// Whether the server has a routine of this name and kind.
     fn matches(&self, installed: &InstalledRoutine) -> bool {
         installed.name.eq_ignore_ascii_case(&self.name) && self.kind.starts_with(&installed.kind)
     }
@@ -57,7 +55,6 @@ struct InstalledRoutine {
     kind: String,
     fingerprint: String,
     drop_statement: String,
-    /// Whether Prony created it.
     is_own: bool,
 }
 
@@ -87,7 +84,6 @@ impl InstalledRoutine {
 /// routines with the original names, but not these.
 const HAMMERDB_46_PREFIX: &str = "prony_tpcc_hammerdb_46_";
 
-/// Name prefix of a profile's routines.
 fn routine_prefix(profile: &Profile) -> String {
     if profile.calls_hammerdb_routines {
         HAMMERDB_46_PREFIX.to_owned()
@@ -96,7 +92,6 @@ fn routine_prefix(profile: &Profile) -> String {
     }
 }
 
-/// The calls of a profile's routines, by kind of transaction.
 pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     let engine = EngineSql::of(dialect);
     let calls = if profile.calls_hammerdb_routines {
@@ -158,9 +153,6 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
 }
 
 /// Creates the routines that HammerDB's driver calls, except where another routine has the name.
-///
-/// # Errors
-/// The server rejects them, most often for lack of privileges.
 pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     let dialect = control.dialect();
     let engine = EngineSql::of(dialect);

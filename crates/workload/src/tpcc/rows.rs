@@ -12,7 +12,6 @@ use std::ops::Range;
 /// The parameters that all rows of a load share.
 #[derive(Clone, Debug)]
 pub struct Content {
-    /// Seed of all random values.
     pub seed: u64,
     /// The timestamp of all customers, payments, orders and deliveries of the load, in microseconds
     /// since 2000-01-01 00:00 UTC.
@@ -330,7 +329,6 @@ fn write_address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
     F::write_text(out, |out| s.push_zip(out));
 }
 
-/// Number of lines of an order: the first draw of its stream.
 #[inline]
 fn draw_line_count(order: &mut RandomStream) -> u32 {
     order.uniform(5, 15)

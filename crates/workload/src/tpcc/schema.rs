@@ -11,7 +11,6 @@ use prony_document::SqlDialect;
 
 /// Number of items, at every scale.
 pub const ITEMS: u32 = 100_000;
-/// Districts of one warehouse.
 pub const DISTRICTS: u32 = 10;
 /// Customers of one district; also its orders after loading.
 pub const CUSTOMERS: u32 = 3_000;
@@ -20,7 +19,6 @@ pub const DELIVERED: u32 = 2_100;
 /// Maximum scale: beyond it, order_line would exceed the size limit of a table (32 TiB).
 pub const MAX_SCALE: u32 = 1_000_000;
 
-/// One of the nine tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Table {
     /// `item`: the only table that does not grow with the scale.
@@ -71,7 +69,6 @@ impl Table {
         tables.nth(self as usize).unwrap_or_default()
     }
 
-    /// The columns in order: name and type.
     pub fn columns(self, dialect: SqlDialect) -> Vec<(&'static str, &'static str)> {
         let lines = self.template(dialect).lines();
         let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));

@@ -22,7 +22,6 @@ const REMOTE_PAYMENT_SHARE: f64 = 0.15;
 /// Share of customers selected by last name [2.5.1.2, 2.6.1.2].
 const BY_NAME_SHARE: f64 = 0.60;
 
-/// The shares of a run with this profile on this many warehouses.
 pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ObservedShare> {
     let total: u64 = TpccTransaction::ALL
         .iter()

@@ -1,7 +1,7 @@
 //! The statements of the transactions, numbered for a program.
 //!
-//! The steps of a transaction come in the order of the engine's `statements.sql`, and their text is
-//! exactly the file's, without the types of the parameters.
+//! The steps of a transaction come in the order of `statements.sql`, and their text is exactly the file's for the engine,
+//! without the types of the parameters (`parameters.rs`). Each transaction follows a line that begins with `----`.
 
 use super::engine::{EngineSql, RoutineForm, statements};
 use super::input::TpccTransaction;
@@ -14,7 +14,6 @@ use prony_wire::{Statement, StatementIds};
 /// `RETURNING`, an `UPDATE` and the `SELECT` of the updated values are one step.
 pub type TransactionStep = Box<[Statement]>;
 
-/// The statements of all transactions, for one engine.
 #[derive(Debug)]
 pub struct StatementSet {
     dialect: SqlDialect,
@@ -24,7 +23,6 @@ pub struct StatementSet {
 }
 
 impl StatementSet {
-    /// Creates an empty set.
     pub fn new(dialect: SqlDialect) -> Self {
         StatementSet {
             dialect,
@@ -50,7 +48,7 @@ impl StatementSet {
         pipelined: bool,
     ) -> Box<[TransactionStep]> {
         let engine = EngineSql::of(self.dialect);
-        let mut sections = engine.statements.split("\n----").skip(1);
+        let mut sections = include_str!("statements.sql").split("\n----").skip(1);
         let section = sections.nth(kind as usize).unwrap_or_default();
         let (_, section) = section.split_once('\n').unwrap_or_default();
         let section = engine.fill(section, profile, "", RoutineForm::ENGINE);

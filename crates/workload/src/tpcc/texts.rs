@@ -3,7 +3,6 @@
 use super::input::{LINES_MAX, OrderLine};
 use std::fmt::{Display, Write};
 
-/// One user's buffers.
 #[derive(Debug, Default)]
 pub struct TextBuffers {
     /// Items of an order, as an array literal.
@@ -16,12 +15,10 @@ pub struct TextBuffers {
     pub data: String,
     /// Names of a warehouse and of a district.
     pub names: [String; 2],
-    /// The values read for each line of an order.
     pub lines: [LineState; LINES_MAX],
 }
 
 impl TextBuffers {
-    /// Writes the lines of an order as four arrays.
     pub fn set_arrays(&mut self, lines: &[OrderLine]) {
         write_array(&mut self.items, lines.iter().map(|line| line.item));
         write_array(&mut self.supplies, lines.iter().map(|line| line.supply));
@@ -39,13 +36,11 @@ pub struct LineState {
     pub stock: Option<i64>,
     /// The district's information.
     pub dist: String,
-    /// Whether the item is marked as original.
     pub original: bool,
     /// Whether item and stock are both marked as original.
     pub brand: bool,
 }
 
-/// Writes an array of numbers in PostgreSQL's text format.
 pub fn write_array(out: &mut String, numbers: impl Iterator<Item = u32>) {
     out.clear();
     let mut digits = itoa::Buffer::new();
@@ -76,7 +71,6 @@ pub fn write_packed(out: &mut String, lines: &[OrderLine]) {
     }
 }
 
-/// Appends a value to a string.
 pub fn push_value(out: &mut String, value: impl Display) {
     // Writing to a String cannot fail.
     let _ = write!(out, "{value}");

@@ -38,12 +38,10 @@ impl UnfinishedLoad {
         format!("a load of {} is unfinished", self.layout.description())
     }
 
-    /// How to continue or replace it.
     pub fn remedy(&self) -> Remedy {
         self.layout.continue_remedy()
     }
 
-    /// Number of warehouses that it loads.
     pub fn scale(&self) -> u32 {
         self.layout.scale
     }

@@ -15,11 +15,9 @@ use crate::number_format::grouped;
 use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_server::Control;
 
-/// The result of one scan of the table.
 #[derive(Clone, Copy, Debug)]
 struct TableContents {
     records: u64,
-    /// Sum of the numbers in the keys.
     key_sum: u128,
     /// Records with a key that YCSB does not generate.
     foreign_records: u64,

@@ -43,13 +43,11 @@ impl YcsbCounts {
 
 /// One user's counts; dropping them adds them to the shared ones.
 pub struct UserCounts<'a> {
-    /// Counts so far.
     pub sums: YcsbCounts,
     total: &'a Mutex<YcsbCounts>,
 }
 
 impl<'a> UserCounts<'a> {
-    /// Starts with empty counts.
     pub fn new(total: &'a Mutex<YcsbCounts>) -> Self {
         UserCounts {
             sums: YcsbCounts::default(),

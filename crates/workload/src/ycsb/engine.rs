@@ -11,12 +11,10 @@ use prony_wire::ParameterType;
 
 /// Maximum length of a key in characters. YCSB's longest key has 23; every server version can index 64.
 const KEY_LENGTH: u16 = 64;
-/// Bytes of a typical key.
 pub const KEY_BYTES: u64 = 23;
 
 pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 
-/// Type of a field's value.
 pub fn field_type(dialect: SqlDialect) -> ParameterType {
     match dialect {
         SqlDialect::PostgreSql | SqlDialect::MySql => ParameterType::Text,
@@ -116,7 +114,6 @@ pub fn contents_query(dialect: SqlDialect, fields: u32, length: u64) -> String {
     )
 }
 
-/// The statement that reads all fields of a record, or one.
 pub fn read_statement(field: Option<u32>) -> String {
     match field {
         None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),

@@ -13,11 +13,9 @@ use std::collections::HashSet;
 
 const KEYS_PER_QUERY: u64 = 1_000;
 
-/// Records that runs have inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertedRecords {
     pub records: u64,
-    /// Sum of the numbers in their keys.
     pub key_sum: u128,
 }
 

@@ -8,7 +8,6 @@
 
 /// Maximum number of digits in a key, after the prefix.
 const DIGITS_MAX: usize = 19;
-/// The prefix of every key.
 pub const PREFIX: &str = "user";
 /// The numbers of series fit into this many bits: a plan has at most a million clients.
 const SERIES_BITS: u32 = 20;
@@ -48,7 +47,6 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of the record with this number.
     #[inline]
     pub fn of(number: u64) -> Key {
         let mut bytes = [0; PREFIX.len() + DIGITS_MAX];

@@ -20,21 +20,15 @@ const PART_BYTES: u64 = 8 << 20;
 /// The parameters that determine the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Number of loaded records.
     pub records: u64,
     /// Fields per record.
     pub field_count: u32,
     /// Characters per field.
     pub field_length: u32,
-    /// Seed of the fields' content.
     pub seed: u64,
 }
 
 impl Layout {
-    /// The layout that a plan requests.
-    ///
-    /// # Errors
-    /// The first problem with the plan's options.
     pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -45,7 +39,6 @@ impl Layout {
         ))
     }
 
-    /// The layout for this scale and these options.
     pub fn from_options(options: &YcsbOptions, scale: u32, seed: u64) -> Layout {
         Layout {
             records: u64::from(scale) * RECORDS_PER_SCALE,
@@ -67,7 +60,6 @@ impl Layout {
         })
     }
 
-    /// The note of a load that has reached this stage.
     pub fn note(&self, stage: TableStage) -> LoadNote {
         let Layout {
             records,
@@ -107,7 +99,6 @@ impl Layout {
         (PART_BYTES / self.value_bytes()).max(1)
     }
 
-    /// The load that left a note.
     pub fn load_spec_from_note(note: &LoadNote) -> LoadSpec {
         match Layout::from_note(note) {
             Some(layout) => layout.load_spec(),

@@ -21,7 +21,6 @@ use std::sync::atomic::AtomicBool;
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
-/// Loads the table.
 pub fn load(
     request: &LoadRequest<'_>,
     progress: &dyn Progress,
@@ -41,7 +40,6 @@ pub fn load(
     })
 }
 
-/// The table of a layout.
 struct YcsbDataset {
     layout: Layout,
     dialect: SqlDialect,

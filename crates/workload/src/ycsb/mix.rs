@@ -4,7 +4,6 @@
 use super::requests::Distribution;
 use crate::random::Random;
 
-/// An operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Reads a record.
@@ -36,10 +35,8 @@ impl Operation {
     }
 }
 
-/// One of the core workloads.
 #[derive(Debug, PartialEq)]
 pub struct Mix {
-    /// The letter as a value of the option.
     pub letter: &'static str,
     /// Operations with their shares, which add up to 1.
     pub shares: &'static [(Operation, f64)],
@@ -72,7 +69,6 @@ pub static MIXES: [Mix; 6] = [
     mix("f", &[(Read, 0.5), (ReadModifyWrite, 0.5)], Zipfian),
 ];
 
-/// The letters of the core workloads.
 pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 impl Mix {
@@ -90,7 +86,6 @@ impl Mix {
         self.shares.len() - 1
     }
 
-    /// Whether it includes this operation.
     pub fn has(&self, operation: Operation) -> bool {
         self.shares
             .iter()

@@ -39,7 +39,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use table::UserTable;
 
-/// The name of the workload.
 const NAME: &str = "ycsb";
 
 /// The size of the data counts as changed once runs have inserted as many records as the load.

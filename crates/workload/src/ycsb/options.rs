@@ -9,13 +9,9 @@ use crate::describe::OptionKind::{Choice, Integer, Switch};
 use crate::option_reader::{OptionReader, options};
 use prony_plan::WorkloadPlan;
 
-/// Maximum number of fields of a record.
 pub const FIELDS_MAX: u32 = 100;
-/// Maximum number of characters of a field.
 const FIELD_LENGTH_MAX: u32 = 10_000;
-/// Default number of fields of a record.
 const DEFAULT_FIELD_COUNT: u32 = 10;
-/// Default number of characters of a field.
 const DEFAULT_FIELD_LENGTH: u32 = 100;
 
 options! {
@@ -38,12 +34,10 @@ options! {
 }
 
 impl YcsbOptions {
-    /// The core workload.
     pub fn mix(&self) -> &'static Mix {
         &MIXES[self.workload]
     }
 
-    /// The distribution of the requested records.
     pub fn distribution(&self) -> Distribution {
         let requested = self.requestdistribution;
         requested.map_or(self.mix().distribution, |index| Distribution::ALL[index])

@@ -20,10 +20,8 @@ use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of values of a statement.
 const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
 
-/// The program of a run.
 pub struct YcsbProgram {
     shared: Arc<YcsbRun>,
     kinds: Vec<&'static str>,
@@ -87,7 +85,6 @@ pub fn statements(options: &YcsbOptions, fields: u32, dialect: SqlDialect) -> Ve
 }
 
 impl YcsbProgram {
-    /// The program for the loaded data.
     pub fn new(options: YcsbOptions, layout: Layout, dialect: SqlDialect) -> Self {
         let mut statements = StatementIds::new();
         let fields = layout.field_count;

@@ -63,9 +63,6 @@ fn requested_layout(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout
 }
 
 /// Checks that the loaded data is the requested data.
-///
-/// # Errors
-/// The loaded data differs from the requested data.
 fn check_requested(
     layout: &Layout,
     plan: &WorkloadPlan,

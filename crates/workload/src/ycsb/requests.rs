@@ -14,10 +14,8 @@ use crate::zipf::Zipf;
 
 /// Ranks of popularity, before they are scattered over the records.
 const RANK_COUNT: i64 = 10_000_000_000;
-/// The exponent of the Zipf distribution.
 pub const ZIPF_EXPONENT: f64 = 0.99;
 
-/// The distribution of the requested records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// A few records, scattered over all, receive most of the requests.
@@ -29,7 +27,6 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The names of all distributions, as values of the option.
     pub const NAMES: [&'static str; 3] = ["zipfian", "uniform", "latest"];
     /// All distributions, in the order of [`NAMES`](Self::NAMES).
     pub const ALL: [Distribution; 3] = [
@@ -47,7 +44,6 @@ impl Distribution {
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
     distribution: Distribution,
-    /// Number of loaded records.
     records: u64,
     /// The series in which this client inserts; see [`keys::inserted_number`].
     series: u32,
@@ -100,7 +96,6 @@ impl Requests {
         keys::inserted_number(self.records, self.series, self.inserted_count)
     }
 
-    /// The number of the next record to request.
     #[inline]
     pub fn next(&self, random: &mut Random) -> u64 {
         match self.distribution {

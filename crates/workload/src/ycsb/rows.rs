@@ -16,7 +16,6 @@ const CHARACTERS_PER_DRAW: usize = 10;
 /// Characters that need no escaping in any row format.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Appends random characters.
 #[inline]
 pub fn push_characters(random: &mut Random, length: usize, out: &mut Vec<u8>) {
     let mut remaining = length;
@@ -37,14 +36,11 @@ pub fn push_characters(random: &mut Random, length: usize, out: &mut Vec<u8>) {
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
     pub seed: u64,
-    /// Fields of a record.
     pub field_count: u32,
-    /// Characters of a field.
     pub field_length: usize,
 }
 
 impl Content {
-    /// The random numbers of one record.
     #[inline]
     fn random(&self, number: u64) -> Random {
         let mut counter = self.seed;
@@ -74,7 +70,6 @@ pub struct RecordRows<F> {
 }
 
 impl<F> RecordRows<F> {
-    /// The records with these numbers.
     pub fn new(content: Content, numbers: Range<u64>) -> Self {
         RecordRows {
             content,

@@ -5,10 +5,8 @@ use super::options::FIELDS_MAX;
 use crate::catalog::Tables;
 use prony_document::SqlDialect;
 
-/// The name of the table, as in YCSB.
 pub const NAME: &str = "usertable";
 
-/// The only table of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserTable;
 

@@ -21,7 +21,6 @@ const CLIENTS: u32 = 16;
 /// Data to be loaded is not larger without being asked for, bytes.
 const MAX_LOAD_BYTES: u64 = 5_000_000_000;
 
-/// What is known of a server.
 pub struct Found {
     pub facts: DatabaseFacts,
     /// The name of its page cache's setting.
@@ -98,7 +97,6 @@ impl Found {
         }
     }
 
-    /// The product and its version.
     pub fn product(&self) -> String {
         let name = self.facts.product_name();
         plain(&format!("{name} {}", self.facts.version))
@@ -141,7 +139,6 @@ impl Found {
         ]
     }
 
-    /// The tables that the plan uses.
     fn tables(&self) -> String {
         let (name, scale) = (self.workload.name(), units::count(self.scale.into()));
         let size = self.data_bytes.map_or(String::new(), |bytes| {

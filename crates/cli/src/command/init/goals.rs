@@ -14,7 +14,6 @@ use std::time::Duration;
 /// The share of the statements' time that a captured plan holds, as of `prony capture`.
 const CAPTURED_SHARE: f64 = 0.95;
 
-/// The text of the plan.
 pub fn plan(
     goal: Goal,
     found: &Found,
@@ -105,7 +104,6 @@ pub fn commands(goal: Goal, found: &Found, path: &Path) -> Vec<String> {
     commands
 }
 
-/// How the load is driven.
 fn run_section(goal: Goal, found: &Found) -> String {
     let clients = found.usual_clients();
     let fitting = found.fitting_clients.map_or(String::new(), |fitting| {
@@ -145,7 +143,6 @@ fn run_section(goal: Goal, found: &Found) -> String {
     }
 }
 
-/// What is repeated or varied.
 fn experiment_section(goal: Goal) -> &'static str {
     match goal {
         Goal::Compare => {

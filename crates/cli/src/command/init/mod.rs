@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// The price sheet beside a plan for prices.
 const SHEET: &str = "prices.toml";
 
-/// Executes the command.
 pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
     let default = || PathBuf::from(format!("{}.toml", args.goal.name()));
     let path = args.out.clone().unwrap_or_else(default);
@@ -54,7 +53,6 @@ pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A path as a word of a command line.
 fn word(path: &Path) -> String {
     shell_word(&path.display().to_string())
 }

@@ -14,7 +14,6 @@ pub(super) struct RunAssignment {
     pub position: (usize, usize),
     /// The id of the named run, if it also selects the repeats of its variant.
     pub named_run_id: Option<String>,
-    /// The runs that the name selects.
     pub runs: Vec<Run>,
 }
 
@@ -32,7 +31,6 @@ impl RunAssignment {
         ids.filter(|id| !id.is_empty() && other.runs.iter().any(|run| run.id == *id))
     }
 
-    /// Removes all runs except the named one.
     pub fn keep_only_named_run(&mut self) {
         if let Some(id) = self.named_run_id.take() {
             self.runs.retain(|run| run.id == id);

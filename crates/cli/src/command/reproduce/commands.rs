@@ -16,20 +16,16 @@ pub const DATA_SEED: u64 = 0;
 /// Length of the window if the publication does not state it.
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 
-/// The settings with which a scenario is run.
 #[derive(Clone, Debug)]
 pub struct ScenarioSettings {
     pub size: ScenarioSize,
     /// Whether the scale is published, or chosen for this run.
     pub is_scale_known: bool,
     pub clients: u64,
-    /// Threads that drive the clients.
     pub threads: u64,
     /// Connections that load in parallel.
     pub jobs: u32,
-    /// Warm-up.
     pub warmup: Duration,
-    /// Measured window.
     pub duration: Duration,
     /// Path of the script; empty if the scenario has none.
     pub script: PathBuf,
@@ -64,7 +60,6 @@ impl ScenarioSettings {
     }
 }
 
-/// The default number of threads of a run.
 pub fn thread_count(clients: u64) -> u64 {
     default_threads(u32::try_from(clients).unwrap_or(u32::MAX), cpu_count()).into()
 }
@@ -218,6 +213,7 @@ mod tests {
     use super::*;
     use crate::args::{Command, TimeoutArgs, parse};
     use crate::command::plan;
+    use prony_assertions::TestFolder;
     use prony_assertions::TextAssertions;
     use prony_plan::Plan;
     use prony_plan::scenario::{all_scenarios, find_scenario};
@@ -234,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_command_lines_of_every_scenario_are_valid() {
-        let folder = std::env::temp_dir().join(format!("prony-words-{}", std::process::id()));
+        let folder = TestFolder::create();
         std::fs::create_dir_all(folder.join("scenarios")).unwrap();
         for scenario in all_scenarios() {
             for size_share in [1.0, 0.001] {
@@ -280,7 +276,6 @@ mod tests {
                 assert_eq!(plan.drive.warmup, settings.warmup, "{}", scenario.id);
             }
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -29,7 +29,6 @@ use scenario_record::CompletedSteps;
 pub use server_setup::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
 use std::ffi::OsString;
 
-/// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if let Some(suite) = find_suite(&args.id) {
         return suite::reproduce_suite(args, suite, arguments);
@@ -49,7 +48,6 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
 struct PlannedRun {
     scenario: &'static Scenario,
     workload: &'static dyn Workload,
-    /// Whether the data is loaded before the run.
     must_load: bool,
     target: Target,
     settings: ScenarioSettings,
@@ -159,7 +157,6 @@ fn check_scale(args: &ReproduceArgs, scenario: &Scenario) -> Result<(), Failure>
 struct ScaledScenario {
     /// Size, duration and clients.
     settings: ScenarioSettings,
-    /// The size of the data as a share of the published size.
     size_share: f64,
     /// The requested share of the data in the cache, if any.
     cached: Option<CachedShare>,
@@ -283,7 +280,6 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
     Ok(path)
 }
 
-/// Prints the scenario and the equivalent commands.
 fn print_commands(
     args: &ReproduceArgs,
     scenario: &Scenario,

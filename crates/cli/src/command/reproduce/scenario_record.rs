@@ -12,17 +12,13 @@ use prony_workload::LoadReport;
 /// The steps that were completed before the run.
 #[derive(Clone, Debug, Default)]
 pub struct CompletedSteps {
-    /// The size of the data as a share of the published size.
     pub size_share: f64,
-    /// Whether the server was restarted.
     pub restarted: bool,
     /// The load of the data; `None` if it was not loaded.
     pub load: Option<ScenarioLoad>,
-    /// Whether the tables were read into the cache.
     pub prewarmed: bool,
 }
 
-/// The scenario in the form of the Run document.
 pub fn scenario_document(scenario: &Scenario, steps: &CompletedSteps) -> prony_store::Scenario {
     prony_store::Scenario {
         id: scenario.id.clone(),

@@ -38,10 +38,6 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
     Ok(is_restarted)
 }
 
-/// Runs the user's command that restarts the server.
-///
-/// # Errors
-/// If it fails, with this hint, or a signal ended it.
 pub fn run_restart_command(command: &str, hint: &str, signals: &Signals) -> Result<(), Failure> {
     let failed = |reason: String| {
         let message = format!("the command that restarts the server {reason}");
@@ -128,7 +124,6 @@ fn statement_failure(error: &Error) -> Failure {
     Failure::of(Exit::LoadOrClean, error)
 }
 
-/// Fails if a signal was received.
 pub fn fail_if_interrupted(signals: &Signals) -> Result<(), Failure> {
     match signals.received() {
         None => Ok(()),

@@ -25,7 +25,6 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::stderr;
 
-/// Refuses flags of suites for a single scenario.
 pub fn refuse_suite_flags(args: &ReproduceArgs) -> Result<(), Failure> {
     let suite = &args.suite;
     let flags = [
@@ -180,7 +179,6 @@ fn request_text(args: &ReproduceArgs) -> String {
     }
 }
 
-/// The runs of a suite so far.
 struct SuiteProgress {
     suite: &'static Suite,
     /// What the documents of its runs say of the suite.

@@ -17,7 +17,6 @@ const NOTHING_NEW: &str = ":\n\n";
 pub struct LiveRuns(Mutex<HashMap<String, (FileStamp, String)>>);
 
 impl LiveRuns {
-    /// The event of the latest second of a run.
     fn latest(&self, store: &RunStore, id: &str) -> Option<(FileStamp, String)> {
         // Others wait for the one that reads.
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);

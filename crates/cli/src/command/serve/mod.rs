@@ -15,7 +15,6 @@ use pages::StorePages;
 use prony_runner::Signals;
 use std::time::Duration;
 
-/// Executes the command.
 pub fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     let store = stored::open_store()?;
     let signals = Signals::listen()?;

@@ -24,7 +24,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum number of runs on one page of the list.
 const RUNS_PER_PAGE: usize = 500;
 
-/// The pages of a store.
 pub struct StorePages {
     store: Arc<RunStore>,
     live: Arc<LiveRuns>,

@@ -1,26 +1,22 @@
 use super::*;
 use crate::http::tests::send_request;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_report::html::{PageContents, write_contents};
 use prony_runner::host::this_build;
 use prony_store::{Annotation, Run, RunState, RunStore};
 use std::fs;
-use std::path::PathBuf;
 
 const BAD: &str = "<script>alert(1)</script>";
 
-/// A server of a temporary store.
 struct TestServer {
     server: HttpServer,
     store: RunStore,
-    folder: PathBuf,
+    folder: TestFolder,
 }
 
 impl TestServer {
-    fn new(name: &str) -> TestServer {
-        let folder =
-            std::env::temp_dir().join(format!("prony-serve-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+    fn new() -> TestServer {
+        let folder = TestFolder::create();
         let rules = prony_store::Rules {
             version: prony_judge::RULES_VERSION,
             judge: prony_judge::judge_if_unjudged,
@@ -61,12 +57,6 @@ impl TestServer {
     }
 }
 
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn new_run(workload: &str) -> Run {
     let mut run = Run {
         started_at: "2026-11-20T23:33:42.000+01:00".to_owned(),
@@ -78,7 +68,7 @@ fn new_run(workload: &str) -> Run {
 
 #[test]
 fn only_an_address_or_the_own_name_is_served() {
-    let server = TestServer::new("host");
+    let server = TestServer::new();
     for host in [
         "127.0.0.1:8080",
         "[::1]:8080",
@@ -108,7 +98,7 @@ fn only_an_address_or_the_own_name_is_served() {
 
 #[test]
 fn no_path_names_a_file() {
-    let server = TestServer::new("paths");
+    let server = TestServer::new();
     let id = server.store_run("tpcb", 100.0);
     let outside = server.folder.join("outside.json");
     fs::copy(server.folder.join(format!("runs/{id}.json")), &outside).unwrap();
@@ -134,7 +124,7 @@ fn no_path_names_a_file() {
 
 #[test]
 fn a_run_and_a_comparison_are_the_pages_of_report() {
-    let server = TestServer::new("report");
+    let server = TestServer::new();
     let ids = [
         server.store_run("tpcb", 100.0),
         server.store_run("tpcb", 200.0),
@@ -182,7 +172,7 @@ fn a_run_and_a_comparison_are_the_pages_of_report() {
 
 #[test]
 fn a_listing_reads_no_document_and_shows_a_page_of_runs() {
-    let server = TestServer::new("listing");
+    let server = TestServer::new();
     let first = server.store_run("tpcb", 100.0);
     let runs_folder = server.folder.join("runs");
     let document = fs::read(runs_folder.join(format!("{first}.json"))).unwrap();
@@ -213,7 +203,7 @@ fn a_listing_reads_no_document_and_shows_a_page_of_runs() {
 
 #[test]
 fn a_run_in_progress_has_events_until_it_ends() {
-    let server = TestServer::new("live");
+    let server = TestServer::new();
     let mut run = new_run("tpcb");
     run.state = RunState::Running;
     let writer = server.store.begin(&mut run).unwrap();

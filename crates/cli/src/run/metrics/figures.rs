@@ -23,7 +23,6 @@ fn text_or_empty(value: Option<impl ToString>) -> String {
 }
 
 impl RunMetrics {
-    /// The figures of a run that is about to start.
     pub fn new(run: &Run, page: MetricsPage) -> RunMetrics {
         let (server, workload, drive) = (&run.server, &run.workload, &run.drive);
         let labels = vec![

@@ -21,7 +21,6 @@ use std::sync::{Arc, Mutex};
 pub struct MetricsPage(Arc<Mutex<Option<Arc<Exposition>>>>);
 
 impl MetricsPage {
-    /// Replaces the figures on the page.
     pub fn publish(&self, exposition: Exposition) {
         let exposition = Some(Arc::new(exposition));
         *self.0.lock().unwrap_or_else(|poison| poison.into_inner()) = exposition;
@@ -60,16 +59,12 @@ pub struct MetricsServer {
 
 impl MetricsServer {
     /// Starts to listen; `origin` is where the address was given: a flag, or a place in a plan.
-    ///
-    /// # Errors
-    /// If the address does not belong to this machine, or is in use.
     pub fn listen(listen: &ListenAddress, origin: &str) -> Result<MetricsServer, Failure> {
         let page = MetricsPage::default();
         let server = HttpServer::listen(listen, origin, page.clone())?;
         Ok(MetricsServer { page, server })
     }
 
-    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

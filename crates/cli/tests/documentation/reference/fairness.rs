@@ -11,7 +11,6 @@ pub(super) const FAIRNESS_SOURCE: (ScenarioSource, &str) = (
     "chapter 4, comparison of a database of one's own with an instance of the service",
 );
 
-/// A condition of a fair comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FairnessCondition {
     /// What must be the same, or hold, on both sides.
@@ -22,7 +21,6 @@ pub(super) struct FairnessCondition {
     pub remark: &'static str,
 }
 
-/// The conditions, in the order of the document.
 pub(super) const FAIRNESS_CONDITIONS: [FairnessCondition; 11] = [
     FairnessCondition {
         condition: "the client and the database run on different machines",

@@ -34,7 +34,6 @@ const PAGES: [GeneratedPage; 9] = [
     ("workloads.md", workloads::page),
 ];
 
-/// The beginning of a page.
 fn page_head(title: &str, introduction: &str) -> String {
     format!(
         "<!-- Generated from the code by `make docs-reference`: edit the code, not this page. -->\n\n# {title}\n\n{introduction}\n"

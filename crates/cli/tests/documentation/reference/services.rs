@@ -3,7 +3,6 @@
 use super::{code, page_head, table};
 use prony_store::{Product, Quirks, RetryCode, Service, Sign, SqlDialect};
 
-/// The product as which a service answers.
 fn product(dialect: SqlDialect) -> &'static str {
     let mut products = Product::ALL.into_iter();
     let product = products.find(|product| product.dialect == dialect);

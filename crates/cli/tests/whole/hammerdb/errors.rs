@@ -305,14 +305,13 @@ fn check_raiseerror(hammer: &HammerdbCli) {
 
 /// Asserts that the test driver prints the name of each transaction and ends after pg_total_iterations.
 fn check_test_driver(hammer: &HammerdbCli) {
-    let path = hammer.bench.home.join("test.tcl");
     let script = format!(
         "{}diset tpcc pg_raiseerror false\ndiset tpcc pg_driver test\n\
          diset tpcc pg_total_iterations 7\nvuset vu 2\nloadscript\nvucreate\n\
          set job [ vurun ]\nputs \"ended $job\"\nvustatus\nvudestroy\n",
         hammer.login_lines()
     );
-    std::fs::write(&path, script).expect("a file");
+    let path = hammer.bench.home.write("test.tcl", script);
     let mut command = hammer.command();
     command.args(["tcl", "auto"]).arg(&path);
     command.env("PRONY_HAMMERDB_COMPAT", "4.6");

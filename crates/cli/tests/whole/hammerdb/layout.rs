@@ -43,14 +43,12 @@ fn mask_variable_parts(hammer: &HammerdbCli, line: &str) -> String {
     masked_line
 }
 
-/// Parses a recording: the number of occurrences of each line.
 fn recorded_counts(lines: &str) -> BTreeMap<String, u32> {
     let lines = lines.lines().filter_map(|line| line.split_once(' '));
     let counts = lines.map(|(count, line)| (line.to_owned(), count.parse().expect("a count")));
     counts.collect()
 }
 
-/// Counts the occurrences of each line.
 fn line_counts(masked_lines: Vec<String>) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for line in masked_lines {

@@ -22,7 +22,6 @@ pub const ROLE_PASSWORD: &str = "Sesame#0815";
 /// A link named hammerdbcli to Prony, and a folder for its files.
 pub struct HammerdbCli {
     pub bench: TestBench,
-    /// The name of the database and of its role.
     pub name: &'static str,
     link: PathBuf,
     port: u16,
@@ -90,10 +89,8 @@ impl HammerdbCli {
         self.assert_no_password(child.wait_with_output().expect("it ends"))
     }
 
-    /// Runs a script from a file to its end.
     pub fn execute_file(&self, script: &str) -> Output {
-        let path = self.bench.home.join("script.tcl");
-        std::fs::write(&path, script).expect("a file");
+        let path = self.bench.home.write("script.tcl", script);
         let mut command = self.command();
         let output = command.arg("auto").arg(&path).output().expect("it starts");
         // The script contains the passwords.
@@ -123,7 +120,6 @@ impl HammerdbCli {
         )
     }
 
-    /// The guide's script that builds the schema.
     pub fn build_script(&self, warehouses: u32, users: u32) -> String {
         format!(
             "{}diset tpcc pg_count_ware {warehouses}\ndiset tpcc pg_num_vu {users}\n\n\
@@ -147,7 +143,6 @@ impl HammerdbCli {
         )
     }
 
-    /// The content of a log.
     pub fn read_log(&self, name: &str) -> String {
         std::fs::read_to_string(self.log_folder().join(name)).expect(name)
     }

@@ -1,11 +1,10 @@
 //! Errors of sysbench runs, fatal and ignored ones.
 
 use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
-use crate::common::{WAIT_TIMEOUT, connect};
+use crate::common::{WAIT_TIMEOUT, connect, spawn_piped};
 use prony_assertions::TextAssertions;
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -80,12 +79,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
         .ok_stdout();
     let arguments = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
-    let mut child = bench
-        .command(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = spawn_piped(bench.command(arguments));
     // When the first second is reported, the connections that check and prepare the data are closed.
     let mut out = BufReader::new(child.stdout.take().expect("piped"));
     let mut text = String::new();
@@ -125,7 +119,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
     prepare.ok_stdout();
     let script = "function thread_init() con = sysbench.sql.driver():connect() end\n\
                   function event() con:query('SELECT 1') end\n";
-    std::fs::write(bench.home.join("one.lua"), script).expect("a file");
+    bench.home.write("one.lua", script);
     for (ignored, test) in [
         ("all", "--table-size=100 oltp_read_only"),
         (
@@ -137,12 +131,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
         let arguments = format!(
             "--mysql-ignore-errors={ignored} --threads=2 --time=4 --report-interval=1 {test} run"
         );
-        let mut child = bench
-            .command(&arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = spawn_piped(bench.command(&arguments));
         let mut out = BufReader::new(child.stdout.take().expect("piped"));
         let mut text = String::new();
         while !text.contains("[ 1s ]") {
@@ -283,12 +272,7 @@ fn an_unreadable_table_counts_as_existing() {
 fn an_interrupted_prepare_names_sysbench_commands_once() {
     let bench = SysbenchTestBench::new(Driver::Mysql, "sb_broken");
     let arguments = "--tables=4 --table-size=5000000 oltp_read_only prepare";
-    let child = bench
-        .command(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let child = spawn_piped(bench.command(arguments));
     let started = Instant::now();
     let rows_sql = "select count(*) from information_schema.tables where table_schema = database() \
                   and table_name = 'sbtest1' and data_length > 1000000";

@@ -4,6 +4,7 @@ mod errors;
 mod flow;
 
 use crate::common::{assert_hidden, connect};
+use prony_assertions::TestFolder;
 use prony_server::Control;
 use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
@@ -33,10 +34,45 @@ pub const TESTS_ON_OLTP_TABLES: [&str; 10] = [
     "select_random_ranges",
 ];
 
+/// Creates a database on the shared server of this driver; returns its URL, sysbench's options for server and login, and
+/// the password in them.
+pub fn create_database(driver: Driver, name: &str) -> (String, Vec<String>, String) {
+    let (prefix, user, port, password, server_url, url) = match driver {
+        Driver::Mysql => {
+            let server = shared_mariadb();
+            let (port, url) = (server.port(), server.url_for("root", name));
+            ("mysql", "prony", port, server.password(), server.url(), url)
+        }
+        Driver::Pgsql => {
+            let server = shared_postgres();
+            let (port, url) = (server.port(), server.url_for(name));
+            (
+                "pgsql",
+                "postgres",
+                port,
+                server.password(),
+                server.url(),
+                url,
+            )
+        }
+    };
+    connect(&server_url).run(format!("create database {name}"));
+    let password = password.reveal();
+    let login = [
+        format!("--db-driver={prefix}"),
+        format!("--{prefix}-host=127.0.0.1"),
+        format!("--{prefix}-port={port}"),
+        format!("--{prefix}-user={user}"),
+        format!("--{prefix}-password={password}"),
+        format!("--{prefix}-db={name}"),
+    ];
+    (url, login.to_vec(), password.to_owned())
+}
+
 /// A link named sysbench to Prony, and a database and a store for one test.
 pub struct SysbenchTestBench {
     pub driver: Driver,
-    pub home: PathBuf,
+    pub home: TestFolder,
     pub url: String,
     login: Vec<String>,
     password: String,
@@ -45,43 +81,10 @@ pub struct SysbenchTestBench {
 
 impl SysbenchTestBench {
     pub fn new(driver: Driver, name: &str) -> SysbenchTestBench {
-        let home =
-            std::env::temp_dir().join(format!("prony-sb-{driver:?}-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder");
+        let home = TestFolder::create();
         let link = home.join("sysbench");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
-        let (url, login, password) = match driver {
-            Driver::Mysql => {
-                let server = shared_mariadb();
-                let sql = format!("create database {name}");
-                connect(&server.url()).run(sql);
-                let password = server.password().reveal().to_owned();
-                let login = [
-                    "--db-driver=mysql".to_owned(),
-                    "--mysql-host=127.0.0.1".to_owned(),
-                    format!("--mysql-port={}", server.port()),
-                    "--mysql-user=prony".to_owned(),
-                    format!("--mysql-password={password}"),
-                    format!("--mysql-db={name}"),
-                ];
-                (server.url_for("root", name), login.to_vec(), password)
-            }
-            Driver::Pgsql => {
-                let server = shared_postgres();
-                let sql = format!("create database {name}");
-                connect(&server.url()).run(sql);
-                let password = server.password().reveal().to_owned();
-                let login = [
-                    "--db-driver=pgsql".to_owned(),
-                    "--pgsql-host=127.0.0.1".to_owned(),
-                    format!("--pgsql-port={}", server.port()),
-                    "--pgsql-user=postgres".to_owned(),
-                    format!("--pgsql-password={password}"),
-                    format!("--pgsql-db={name}"),
-                ];
-                (server.url_for(name), login.to_vec(), password)
-            }
-        };
+        let (url, login, password) = create_database(driver, name);
         SysbenchTestBench {
             driver,
             home,
@@ -135,7 +138,6 @@ impl SysbenchTestBench {
         command.output().expect("it starts")
     }
 
-    /// Asserts that the output contains no password.
     pub fn assert_no_password(&self, output: Output) -> CommandResult {
         assert_hidden(&self.password, &output, &self.home);
         CommandResult {
@@ -143,12 +145,6 @@ impl SysbenchTestBench {
             stdout: String::from_utf8(output.stdout).expect("text"),
             stderr: String::from_utf8(output.stderr).expect("text"),
         }
-    }
-}
-
-impl Drop for SysbenchTestBench {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 
@@ -191,7 +187,6 @@ pub fn query_counts(text: &str) -> (f64, f64, f64) {
     (value("read:"), value("write:"), value("other:"))
 }
 
-/// Returns the number of sysbench's tables in the database.
 pub fn count_tables(bench: &SysbenchTestBench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",

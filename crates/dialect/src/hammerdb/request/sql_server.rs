@@ -6,13 +6,11 @@
 use super::{Login, RequestBuilder, SqlServerConnection, key};
 use prony_wire::Secret;
 
-/// The section of the dictionary that has the login.
 pub(super) const LOGIN_SECTION: &str = "connection";
 
 /// The database in which databases are created and dropped.
 const ADMINISTRATION_DATABASE: &str = "master";
 
-/// The databases of the server itself.
 const SYSTEM_DATABASES: [&str; 4] = [ADMINISTRATION_DATABASE, "model", "msdb", "tempdb"];
 
 impl RequestBuilder<'_> {

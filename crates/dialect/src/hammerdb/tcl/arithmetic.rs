@@ -13,7 +13,6 @@ fn error(text: impl Into<String>) -> Flow {
 }
 
 impl Interp {
-    /// The value of an expression.
     pub(crate) fn evaluate(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         self.enter_level(host)?;
         let value = self.evaluate_inner(host, node);
@@ -70,7 +69,6 @@ impl Interp {
         Ok((value, text))
     }
 
-    /// Evaluates an expression as a condition.
     pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
         Ok(self.evaluate(host, node)?.as_bool()?)
     }
@@ -198,7 +196,6 @@ fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
     }
 }
 
-/// The message for a text in place of a number.
 fn not_a_number(text: &str, operator: &str) -> String {
     let kind = if text.is_empty() {
         "empty"

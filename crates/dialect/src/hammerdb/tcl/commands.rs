@@ -8,7 +8,6 @@ use super::interp::{Interp, error, wrong_args};
 use super::number::require_integer;
 use super::{Host, TclResult, list, parse, pattern};
 
-/// Tcl's commands that are implemented.
 const BUILT_IN_COMMANDS: &str = "\
     after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
     fconfigure file flush for foreach format gets glob global if incr info join lappend lassign lindex linsert \
@@ -19,7 +18,6 @@ const BUILT_IN_COMMANDS: &str = "\
 /// Tcl's commands that Prony rejects: they act outside of the script, and benchmark scripts do not need them.
 const UNSUPPORTED_COMMANDS: &str = "binary coroutine encoding fileevent interp load socket trace";
 
-/// The names of Tcl's own commands.
 pub(super) fn built_in_commands() -> impl Iterator<Item = &'static str> {
     BUILT_IN_COMMANDS.split(' ')
 }
@@ -118,7 +116,6 @@ impl Interp {
         }
     }
 
-    /// Whether a command with this name exists.
     pub(super) fn has_command(&self, host: &dyn Host, name: &str) -> bool {
         self.procs.contains_key(name)
             || self.aliases.contains_key(name)

@@ -5,10 +5,8 @@
 use super::number::{TOO_LARGE, Value, parse_bool};
 use super::parse::{Part, TextParser};
 
-/// The maximum nesting of parentheses.
 const MAX_NESTING: usize = 100;
 
-/// An expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Value(Value),

@@ -5,7 +5,6 @@
 use super::interp::check_length;
 use super::number::{Value, require_integer};
 
-/// One conversion of a format.
 #[derive(Default)]
 struct FormatSpec {
     left_aligned: bool,

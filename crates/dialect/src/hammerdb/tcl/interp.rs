@@ -25,13 +25,11 @@ pub(super) enum Variable {
     Link(usize, String),
 }
 
-/// The variables of one procedure.
 pub(super) type Frame = HashMap<String, Variable>;
 
 /// A procedure that a script defines.
 #[derive(Debug)]
 pub(super) struct Proc {
-    /// The parameters' names and optional defaults.
     pub parameters: Vec<(String, Option<String>)>,
     pub parameter_text: String,
     pub body_text: String,
@@ -80,7 +78,6 @@ pub(super) fn check_length(bytes: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The error for a wrong number of arguments.
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
     error(format!("wrong # args: should be \"{usage}\""))
 }
@@ -122,9 +119,6 @@ impl Interp {
     }
 
     /// Runs a file (`source`, `auto`).
-    ///
-    /// # Errors
-    /// Same as for [`Interp::eval`], or the file cannot be read.
     pub fn source(&mut self, host: &mut dyn Host, path: &str) -> TclResult {
         let text = host.system_mut().read_file(path);
         let text = text.map_err(|reason| format!("couldn't read file \"{path}\": {reason}"))?;
@@ -138,7 +132,6 @@ impl Interp {
         }
     }
 
-    /// Enters one level of nesting.
     pub(super) fn enter_level(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
@@ -152,10 +145,6 @@ impl Interp {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Checks whether the script may continue.
-    ///
-    /// # Errors
-    /// [`Flow::Stopped`] after a signal.
     pub(super) fn check_stop(&self, host: &dyn Host) -> Result<(), Flow> {
         if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
@@ -209,7 +198,6 @@ impl Interp {
         Ok(texts)
     }
 
-    /// The text of a word.
     pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> TclResult {
         let mut text = String::new();
         for part in parts {

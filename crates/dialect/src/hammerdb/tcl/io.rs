@@ -8,7 +8,6 @@ use super::interp::{Interp, error, wrong_args};
 use super::number::parse_integer;
 use super::{Channel, Flow, Host, TclResult};
 
-/// The open files of a script.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles {
     by_channel: BTreeMap<String, OpenFile>,

@@ -90,7 +90,6 @@ fn unescape(c: Option<char>) -> char {
     }
 }
 
-/// Joins elements to a list's text.
 pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     let mut text = String::new();
     for (index, element) in elements.iter().enumerate() {
@@ -102,7 +101,6 @@ pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     text
 }
 
-/// Appends an element to a list's text.
 pub(super) fn push(list: &mut String, element: &str) {
     let is_first = list.is_empty();
     if !is_first {
@@ -111,7 +109,6 @@ pub(super) fn push(list: &mut String, element: &str) {
     quote(list, element, is_first);
 }
 
-/// Appends one element, quoted if necessary.
 fn quote(text: &mut String, element: &str, is_first: bool) {
     if element.is_empty() {
         text.push_str("{}");

@@ -31,7 +31,6 @@ pub use interp::{Interp, MAX_DEPTH};
 pub use list::{join as join_list, split as split_list};
 pub use parse::is_complete;
 
-/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     /// It does not exist, or is not accessible.
@@ -72,7 +71,6 @@ impl From<String> for Flow {
     }
 }
 
-/// The result of a command.
 pub type TclResult = Result<String, Flow>;
 
 /// What a program adds to the language.
@@ -97,7 +95,6 @@ pub trait System {
     /// one entry for each call of [`System::put`].
     fn set_capture(&mut self, on: bool) -> Vec<String>;
 
-    /// An environment variable.
     fn env_var(&self, name: &str) -> Option<String>;
 
     /// Sets an environment variable for this session.
@@ -126,16 +123,13 @@ pub trait System {
         Err(format!("unable to convert date-time string \"{text}\""))
     }
 
-    /// Reads a text file.
     fn read_file(&mut self, path: &str) -> Result<String, String>;
 
     /// Writes text to a file: appends, or replaces the contents.
     fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String>;
 
-    /// The kind of file at a path.
     fn path_kind(&self, path: &str) -> PathKind;
 
-    /// The names in a directory.
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String>;
 
     /// Creates a directory and its parents; an existing directory is not an error.
@@ -147,12 +141,10 @@ pub trait System {
 
     fn working_directory(&self) -> String;
 
-    /// Changes the working directory.
     fn change_directory(&mut self, path: &str) -> Result<(), String>;
 
     fn process_id(&self) -> u32;
 
-    /// The name of this machine.
     fn host_name(&self) -> String {
         "localhost".to_owned()
     }

@@ -38,7 +38,6 @@ impl Value {
         }
     }
 
-    /// The value as a condition.
     pub fn as_bool(&self) -> Result<bool, String> {
         match self {
             Value::Integer(number) => Ok(*number != 0),
@@ -50,7 +49,6 @@ impl Value {
     }
 }
 
-/// Parses a boolean word or a number.
 pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "tru" | "tr" | "t" | "ye" | "y" => Some(true),

@@ -6,7 +6,6 @@
 /// The maximum nesting of `[..]` and array indexes.
 pub(crate) const MAX_NESTING: usize = 100;
 
-/// A part of a word.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
     Text(String),
@@ -16,7 +15,6 @@ pub(crate) enum Part {
     Script(Script),
 }
 
-/// A word of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Word {
     pub parts: Vec<Part>,
@@ -104,7 +102,6 @@ pub(crate) fn text_parts(text: &str, enabled: Substitutions) -> Result<Vec<Part>
     parts.map_err(|error| error.message)
 }
 
-/// Parses scripts, and texts with substitutions.
 pub(crate) struct TextParser<'a> {
     text: &'a str,
     offset: usize,

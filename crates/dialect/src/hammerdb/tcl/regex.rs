@@ -100,7 +100,6 @@ pub(super) fn compile(pattern: &str, no_case: bool) -> Result<Regex, Flow> {
     options.compile(pattern)
 }
 
-/// Translates a Tcl pattern to the crate's syntax.
 fn translate(pattern: &str) -> String {
     let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
     if let Some(literal) = pattern.strip_prefix("***=") {

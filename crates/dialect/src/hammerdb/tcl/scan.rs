@@ -6,7 +6,6 @@ use super::interp::{Interp, error, wrong_args};
 use super::{TclResult, list};
 use crate::pgbench::number::decimal_prefix;
 
-/// A conversion of a format.
 struct Conversion {
     kind: char,
     /// Whether the value is parsed but not returned (`%*d`).

@@ -74,7 +74,6 @@ impl Interp {
         }
     }
 
-    /// A variable's value.
     pub(super) fn get(&self, host: &dyn Host, variable: &str) -> TclResult {
         if let Some(value) = self.lookup(host, variable) {
             return Ok(value);

@@ -37,9 +37,6 @@ pub fn is_out_of_locked_memory(error: &io::Error) -> bool {
 }
 
 /// Checks that this process may use io_uring with every feature that the engine needs.
-///
-/// # Errors
-/// Why io_uring cannot be used.
 pub fn probe() -> Result<(), RingUnavailable> {
     let Err(error) = Ring::new(1) else {
         return Ok(());

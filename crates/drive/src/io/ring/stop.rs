@@ -52,7 +52,6 @@ mod tests {
     use crate::io::ring::{Ring, probe};
     use prony_server::{Address, TcpOptions};
 
-    /// Whether this address is mapped in this process.
     fn is_mapped(address: u64) -> bool {
         let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux");
         maps.lines().any(|line| {

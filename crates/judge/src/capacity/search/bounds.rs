@@ -10,7 +10,6 @@ use prony_store::AnswerVerdict;
 /// Steps at one rate after which it is not measured again.
 pub const MAX_STEPS_AT_RATE: usize = 3;
 
-/// The steps at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     pub rate: f64,
@@ -34,7 +33,6 @@ impl Level {
     }
 }
 
-/// The bounds that the levels give.
 pub struct Bounds<'a> {
     pub steps: &'a [RateVerdict],
     pub levels: Vec<Level>,

@@ -35,7 +35,6 @@ const SIDE_REACH: f64 = 2.5;
 const CEILING_SIDE_PRECISIONS: f64 = 0.9;
 /// How far below what a server delivers that is full the next rate is, in precisions.
 const BELOW_FULL_PRECISIONS: f64 = 2.0;
-/// Shares of the limit that are near it.
 const NEAR_LIMIT: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// Share of the first rate below which no rate is measured.
 const LOWEST_SHARE: f64 = 1e-3;
@@ -53,7 +52,6 @@ pub struct Search {
     pub max_steps: usize,
 }
 
-/// A measured rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateVerdict {
     /// Transactions per second.
@@ -85,7 +83,6 @@ impl RateVerdict {
     }
 }
 
-/// What follows from the steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NextStep {
     /// Measure this rate, for so many times the usual length.
@@ -130,7 +127,6 @@ fn is_narrow(low: f64, high: f64, precision: f64) -> bool {
 }
 
 impl Search {
-    /// What to do after these steps.
     pub fn next_step(&self, steps: &[RateVerdict]) -> NextStep {
         if steps.is_empty() {
             return measure(self.start);
@@ -144,7 +140,6 @@ impl Search {
         next.unwrap_or_else(|| NextStep::Done(bounds.capacity(self.precision)))
     }
 
-    /// What is known after these steps.
     pub fn capacity(&self, steps: &[RateVerdict]) -> Capacity {
         Bounds::new(steps).capacity(self.precision)
     }
@@ -272,7 +267,6 @@ impl Search {
     }
 }
 
-/// A step of the usual length.
 fn measure(rate: f64) -> NextStep {
     NextStep::Measure {
         rate: readable(rate),

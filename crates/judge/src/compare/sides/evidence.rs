@@ -9,7 +9,6 @@ use crate::statistics::{Estimate, RankComparison, paired, ranks_suffice, welch};
 /// The comparison of one figure of two sides, by ranks and by Welch's t.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
-    /// Number of runs of each side.
     runs: [usize; 2],
     by_ranks: RankComparison,
     by_welch: Estimate,

@@ -57,7 +57,6 @@ pub(super) fn repeat_caveats(
     caveats
 }
 
-/// The caveat that runs are missing from an experiment whose variants are the sides.
 pub(super) fn missing_runs_caveat(sides: &[Side<'_>]) -> Option<Difference> {
     let planned = sides.iter().flat_map(|side| experiments_of(&side.runs));
     let planned = planned.map(|experiment| experiment.runs as usize).max()?;

@@ -43,7 +43,6 @@ fn compare(sides: &[&[Run]]) -> SidesComparison {
     compare_sides(&sides, &CompareOptions::default())
 }
 
-/// What the second side says to a requirement.
 fn verdict(sides: [&[Run]; 2], requirement: &str) -> AnswerVerdict {
     let comparison = compare(&sides);
     let runs: Vec<&Run> = sides[1].iter().collect();

@@ -23,7 +23,6 @@ pub(super) struct Fact {
     published: fn(&OriginalSetup) -> Option<String>,
 }
 
-/// How the value of a fact is read.
 enum Read {
     Text(fn(&Run) -> Option<String>),
     /// Only a publication states it: the row is left out without one.
@@ -373,7 +372,6 @@ fn positive(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number > 0)
 }
 
-/// Product and version of the server.
 pub(super) fn server(run: &Run) -> Option<String> {
     text(&run.server.name_and_version())
 }
@@ -391,7 +389,6 @@ fn host(run: &Run) -> &Host {
     &run.machine().host
 }
 
-/// Each value with the numbers of its runs, in the order of the runs.
 pub(super) fn by_runs(
     runs: &[&Run],
     read: impl Fn(&Run) -> Option<String>,

@@ -151,7 +151,6 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the statements of each workload once.
 fn write_statements(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let mut written: BTreeSet<&[String]> = BTreeSet::new();
     for run in runs {
@@ -187,7 +186,6 @@ fn write_commands(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     Ok(())
 }
 
-/// The value of a server's setting as text.
 fn setting(run: &Run, name: &str) -> Option<String> {
     let value = run.server.settings.get(name)?;
     Some(value.as_str().map_or_else(|| value.to_string(), plain))

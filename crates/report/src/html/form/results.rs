@@ -21,7 +21,6 @@ pub(super) struct ResultRow<'a> {
     pub runs: Vec<&'a Run>,
 }
 
-/// The rows, in the order of their first runs.
 pub(super) fn result_rows<'a>(runs: &[&'a Run]) -> Vec<ResultRow<'a>> {
     let mut rows: Vec<ResultRow<'a>> = Vec::new();
     for run in runs {

@@ -123,7 +123,6 @@ fn draw_frontier(out: &mut Drawing, frontier: &[&PricePoint], x: &Scale, y: &Sca
     out.path("line l1", &format!("{d}H{}", PLOT.right))
 }
 
-/// Draws a point with its range of throughput.
 fn draw_point(out: &mut Drawing, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
     if let Some(interval) = point.tps_interval {
         let (low, high) = (y.position(interval.low), y.position(interval.high));

@@ -69,11 +69,7 @@ pub enum PriceInputsError {
     #[error("it cannot be read: {0}")]
     InvalidJson(String),
     #[error("{file} has errors: {problems}")]
-    InvalidSheet {
-        /// The file of the sheet.
-        file: String,
-        problems: String,
-    },
+    InvalidSheet { file: String, problems: String },
     /// An index is out of range.
     #[error("it refers to a sheet, a configuration or a run that does not exist")]
     NoSuchIndex,
@@ -85,17 +81,14 @@ pub enum PriceInputsError {
     Price(#[from] PriceError),
 }
 
-/// The prices of a page, with the text from which they are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PagePrices {
-    /// The inputs, as JSON.
     pub json: EmbeddedText,
     /// The prices computed by `judge`.
     pub prices: Prices,
 }
 
 impl PagePrices {
-    /// Computes the prices of these documents.
     pub fn from_inputs(
         inputs: &PriceInputs,
         documents: &[Document],
@@ -165,7 +158,6 @@ impl PriceInputs {
     }
 }
 
-/// Writes the section of a page with its prices.
 pub fn write(out: &mut Html, prices: &Prices) -> fmt::Result {
     start_section(out, 2, "prices", "What throughput costs")?;
     let (currency, today) = (plain(&prices.currency), plain(&prices.today));
@@ -275,7 +267,6 @@ fn price_date(point: &PricePoint) -> String {
     text
 }
 
-/// Writes the source and the runs of each price.
 fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
     let columns = [
         "configuration",

@@ -6,7 +6,6 @@ use crate::html::{VerifyError, verify, write};
 use crate::sample_run::{formerly_judged, price_sheet, test_build, with_tps, written};
 use prony_assertions::TextAssertions;
 
-/// A price sheet with these configurations, each with its price per month.
 fn sheet(configurations: &[(&str, f64)]) -> SheetText {
     let head = "currency = \"USD\"\nas_of = 2026-11-01\nsource = \"a list\"\n";
     SheetText {

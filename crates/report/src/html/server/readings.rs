@@ -12,7 +12,6 @@ use prony_store::{MachineSecond, ServerSecond};
 /// Maximum number of wait events with separate lines.
 const MAX_WAIT_EVENTS: usize = 4;
 
-/// The readings of a server, one group for each point.
 pub struct Readings<'a>(pub Vec<&'a [ServerSecond]>);
 
 /// The mean of a value weighted by time; `None` if no reading has the value.
@@ -48,7 +47,6 @@ impl Readings<'_> {
         self.line(name, |rows| mean(rows, rate_of))
     }
 
-    /// A share of the server's machine.
     pub fn machine(&self, name: &str, share: fn(&MachineSecond) -> Option<f64>) -> ChartLine {
         self.line(name, |rows| mean(rows, |row| share(row.machine.as_ref()?)))
     }

@@ -14,15 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Write};
 
-/// A part of the list of runs.
 pub struct RunList<'a> {
-    /// The runs of this page.
     pub runs: &'a [RunSummary],
-    /// Number of all runs that match.
     pub matching: usize,
-    /// What is listed.
     pub filter: &'a RunFilter,
-    /// The names of all workloads in the store.
     pub workloads: &'a BTreeSet<String>,
     /// The paths of the pages with newer and with older runs.
     pub newer: Option<String>,
@@ -293,12 +288,10 @@ fn write_experiment(out: &mut Html, id: &str, runs: &[&RunSummary]) -> fmt::Resu
     )
 }
 
-/// The name by which a workload's runs have a trend.
 fn workload_name(run: &RunSummary) -> &str {
     run.own_name.as_deref().unwrap_or(&run.workload)
 }
 
-/// Writes the workloads that have a history.
 pub fn write_trends(out: &mut dyn Write, runs: &[RunSummary], build: &Build) -> io::Result<()> {
     let mut workloads: BTreeMap<&str, Vec<&RunSummary>> = BTreeMap::new();
     for run in runs {

@@ -12,7 +12,6 @@ fn summary() -> RunSummary {
     RunSummary::new(&run.id, &run)
 }
 
-/// A run whose texts are all markup.
 fn hostile() -> RunSummary {
     RunSummary {
         workload: BAD.to_owned(),

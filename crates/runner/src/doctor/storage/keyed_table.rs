@@ -9,9 +9,7 @@ pub(super) struct KeyedTable {
     /// Name and key, in quotes.
     pub name: String,
     pub key: String,
-    /// Smallest and largest key.
     pub keys: (u64, u64),
-    /// Mean size of a row.
     pub row_bytes: u64,
     pub page_bytes: u64,
 }
@@ -43,7 +41,6 @@ impl KeyedTable {
     }
 }
 
-/// The smallest and the largest key of a table.
 pub(super) fn key_range(
     control: &mut Control,
     table: &str,

@@ -19,7 +19,6 @@ use prony_server::{Control, Target};
 use prony_store::SqlDialect;
 use std::time::{Duration, Instant};
 
-/// Most commits.
 const MAX_COMMITS: usize = 200;
 /// Most pages that are read in random order.
 const MAX_RANDOM_READS: usize = 200;
@@ -158,13 +157,11 @@ fn random_below(random: &mut SplitMix, limit: u64) -> u64 {
     ((random.uniform() * limit as f64) as u64).min(limit - 1)
 }
 
-/// Pages read by one statement.
 struct PageReads {
     /// Requests to storage, each of one page or more.
     requests: u64,
     /// Pages from outside of the server's cache.
     read: u64,
-    /// Pages that were in it.
     cached: u64,
     /// Time of the reads, nanoseconds.
     time_ns: u64,

@@ -24,7 +24,6 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     (flush != "1").then(|| format!("innodb_flush_log_at_trx_commit is {flush}"))
 }
 
-/// The largest table with a suitable key.
 pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
     let rows = control
         .query(LARGEST_TABLE)

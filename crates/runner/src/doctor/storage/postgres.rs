@@ -97,7 +97,6 @@ fn largest_table(control: &mut Control) -> Result<Table, String> {
     table.ok_or_else(|| "this user may read no table of 16 MB or more: load data first".to_owned())
 }
 
-/// What a statement on some pages of a table read.
 fn page_reads(
     control: &mut Control,
     table: &str,
@@ -117,7 +116,6 @@ fn page_reads(
     parse_plan(&plan, is_timed).ok_or_else(|| "EXPLAIN does not count pages".to_owned())
 }
 
-/// The pages and the time in the output of EXPLAIN.
 fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
     let root = &plan[0]["Plan"];
     // PostgreSQL 17 distinguishes shared from local pages.

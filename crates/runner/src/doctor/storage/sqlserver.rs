@@ -37,7 +37,6 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     (setting == "FORCED").then(|| "delayed durability is forced".to_owned())
 }
 
-/// The largest table with a suitable key.
 pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
     let rows = control
         .query(LARGEST_TABLE)

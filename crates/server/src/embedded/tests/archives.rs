@@ -13,7 +13,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An entry of a synthetic tar.
 enum Entry {
     /// Path, contents, mode.
     File(&'static str, &'static str, u32),

@@ -27,13 +27,10 @@ pub struct Counters {
     pub commits: Option<u64>,
     /// Rolled-back transactions.
     pub rollbacks: Option<u64>,
-    /// Pages found in the cache.
     pub cache_hits: Option<u64>,
-    /// Pages read into the cache.
     pub cache_reads: Option<u64>,
     /// Bytes of the write-ahead or redo log.
     pub log_bytes: Option<u64>,
-    /// Bytes of temporary files.
     pub temp_bytes: Option<u64>,
     pub deadlocks: Option<u64>,
     /// Transactions that lost to one of another node (Galera).
@@ -60,7 +57,6 @@ pub struct Counters {
     pub server_cpu_s: Option<f64>,
     /// How much of its service's limits the database uses (Azure SQL Database).
     pub limit_use: Option<LimitUse>,
-    /// The last complete checkpoint.
     pub checkpoint: Option<Checkpoint>,
     /// Vacuums, backups and similar work in progress; `None`: not known.
     pub activities: Option<Vec<Activity>>,
@@ -113,14 +109,12 @@ fn read_clock(rows: &[TextRow], counters: &mut Counters) {
     counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
 }
 
-/// The values of a list of names and values.
 fn named_values(rows: &[TextRow]) -> HashMap<&str, u64> {
     rows.iter()
         .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
         .collect()
 }
 
-/// The last complete checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Checkpoint {
     /// PostgreSQL's checkpoint.
@@ -180,24 +174,18 @@ impl CounterQuery {
     }
 }
 
-/// Reads a server's counters.
 pub struct CounterReader {
     /// The queries that each read sends; refused ones are removed.
     queries: Vec<CounterQuery>,
     missing: Vec<MissingObservation>,
     /// What the service does not have.
     absent: Vec<ObservedTopic>,
-    /// Number of statements sent so far.
     pub statements_sent: u64,
     /// Total time of all statements so far, from sending to reply, in seconds.
     pub statement_time_s: f64,
 }
 
 impl CounterReader {
-    /// A reader for the server of this connection.
-    ///
-    /// # Errors
-    /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut reader = Reader {
             control,
@@ -229,7 +217,6 @@ impl CounterReader {
         self
     }
 
-    /// Reads only the counters of these topics.
     #[must_use]
     pub fn limited_to(mut self, topics: &[ObservedTopic]) -> CounterReader {
         self.queries.retain(|query| topics.contains(&query.topic));
@@ -237,9 +224,6 @@ impl CounterReader {
     }
 
     /// Reads the counters now. A refused query is listed as missing and not repeated.
-    ///
-    /// # Errors
-    /// The connection is lost.
     pub fn read(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let mut index = 0;

@@ -104,9 +104,6 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
 const SECONDS_BEHIND_COLUMN: usize = 32;
 
 /// The counter queries. Adds the values that this user may not see, or that the server does not record, to the missing ones.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let product = reader.control.product();
     let no_program = ("''", "''");

@@ -97,9 +97,6 @@ format!("select '{view}', 'base backup' from {view}")
 }
 
 /// The counter queries. Lists the values that this role may not see as missing.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let sees_all_stats =
         reader.first(ObservedTopic::RoleRights, SEES_ALL_STATS_QUERY, first_cell)?;

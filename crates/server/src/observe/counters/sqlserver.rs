@@ -117,9 +117,6 @@ const MAINTENANCE: [(&str, ActivityKind); 6] = [
 ];
 
 /// The counter queries. Lists the values that this login may not see as missing.
-///
-/// # Errors
-/// The connection is lost.
 pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let reason = "SQL Server counts the transactions that begin, not those that commit";
     reader.miss(ObservedTopic::CommitsAndCache, reason);

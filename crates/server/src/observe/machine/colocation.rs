@@ -169,7 +169,6 @@ fn server_process(row: &TextRow) -> Option<u32> {
         .filter(is_server)
 }
 
-/// The process that listens on a unix socket.
 fn listening_process(path: &str) -> Option<u32> {
     let stream = UnixStream::connect(path).ok()?;
     let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;

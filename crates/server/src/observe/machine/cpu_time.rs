@@ -46,7 +46,6 @@ pub fn task_cpu_s(process: u32, thread: Option<u32>) -> Option<f64> {
     Some(ns as f64 / 1e9)
 }
 
-/// CPU time of the calling thread, seconds.
 pub fn thread_cpu_s() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -11,7 +11,6 @@ const TIMEOUT: Duration = Duration::from_millis(900);
 /// Longest response, bytes; a typical one has 200 kB.
 const BODY_BYTES_MAX: u64 = 16 << 20;
 
-/// A node_exporter.
 pub struct Exporter {
     url: String,
     agent: ureq::Agent,
@@ -54,7 +53,6 @@ impl Exporter {
         })
     }
 
-    /// The exporter's name in the Run document.
     pub fn name(&self) -> String {
         let address = self
             .url

@@ -19,7 +19,6 @@ pub struct Link {
     pub capacity_bytes_per_s: Option<f64>,
 }
 
-/// Reads the interfaces of this machine.
 pub(super) fn read() -> Vec<Link> {
     let text = read_to_string("/proc/net/dev").unwrap_or_default();
     let mut links = parse(&text);
@@ -84,7 +83,6 @@ pub(super) fn busiest_share(links: &[Link], before: &[Link], seconds: f64) -> Op
     shares.reduce(f64::max).map(|share| share.min(1.0))
 }
 
-/// Each link with its earlier reading.
 fn pairs<'a>(links: &'a [Link], before: &'a [Link]) -> impl Iterator<Item = (&'a Link, &'a Link)> {
     links.iter().filter_map(|link| {
         let earlier = before.iter().find(|earlier| earlier.name == link.name)?;

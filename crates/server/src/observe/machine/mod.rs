@@ -23,14 +23,12 @@ use prony_document::MachineSecond;
 /// A machine's counters at one moment, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineReading {
-    /// Each CPU's times.
     pub cpus: Vec<Cpu>,
     pub memory_bytes: Option<u64>,
     /// Memory available to programs, bytes.
     pub memory_available_bytes: Option<u64>,
     /// Swapped in and out since the machine's start, bytes.
     pub swapped_bytes: Option<u64>,
-    /// Each disk's counters.
     pub disks: Vec<Disk>,
     /// Each network link's counters; only of this machine, not of a node_exporter.
     pub links: Vec<Link>,
@@ -42,11 +40,8 @@ pub struct MachineReading {
 /// The properties of a machine that do not change during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineDescription {
-    /// CPU model.
     pub cpu: Option<String>,
-    /// Kernel name and release.
     pub kernel: Option<String>,
-    /// The kinds of its disks.
     pub storage: Option<String>,
 }
 
@@ -85,7 +80,6 @@ pub struct Cpu {
 pub struct Disk {
     pub name: String,
     pub read_bytes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     /// Time with I/O in progress, seconds.
     pub busy_s: f64,

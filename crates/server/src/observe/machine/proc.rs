@@ -11,7 +11,6 @@ pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 /// Sector size in `/proc/diskstats`, regardless of the disk's own sector size.
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads this machine now.
 pub fn read() -> MachineReading {
     let text = |path: &str| read_to_string(path).unwrap_or_default();
     let memory = text("/proc/meminfo");

@@ -15,12 +15,10 @@ const TABLESPACE_QUERY: &str = "select pg_tablespace_location(t.oid) from pg_tab
     coalesce(nullif(current_setting('default_tablespace'), ''), (select s.spcname from pg_database d \
     join pg_tablespace s on s.oid = d.dattablespace where d.datname = current_database()))";
 
-/// The free space for a server's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreeSpace {
     /// Bytes that are free for programs without privileges.
     pub bytes: u64,
-    /// The folder of the data, as the server names it.
     pub folder: String,
 }
 

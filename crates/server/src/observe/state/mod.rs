@@ -16,10 +16,8 @@ use prony_document::{
 };
 use std::collections::BTreeMap;
 
-/// Maximum number of tables to list.
 const MAX_LISTED_TABLES: usize = 100;
 
-/// Maximum number of tables whose ids are read.
 const MAX_TABLE_IDS: usize = 1000;
 
 /// Names and ids of tables; `None` unless all of them could be read.
@@ -29,9 +27,6 @@ fn table_ids(rows: &[TextRow]) -> Option<BTreeMap<String, String>> {
 }
 
 /// Reads the server's state, without its counters, and what could not be read or is absent from its service.
-///
-/// # Errors
-/// The connection is lost.
 pub fn read_server_state(
     control: &mut Control,
     facts: &ServerFacts,

@@ -16,7 +16,6 @@ const EXTENSIONS_QUERY: &str =
 const REPLICAS_QUERY: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
      state, sync_state from pg_stat_replication where state is distinct from 'backup' order by 1";
 
-/// Display name of a table.
 const DISPLAY_NAME: &str =
     "case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname";
 /// Condition for the user's tables.

@@ -30,7 +30,6 @@ const UNLOGGED_QUERY: &str =
 /// First version with memory-optimized tables and with delayed durability.
 const VERSION_2014: u32 = 12_000_000;
 
-/// Display name of a table.
 const DISPLAY_NAME: &str = "case when s.name = 'dbo' then '' else s.name + '.' end + t.name";
 
 fn table_ids_query() -> String {

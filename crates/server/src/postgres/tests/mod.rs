@@ -13,29 +13,21 @@ mod tls;
 use super::Environment;
 use crate::error::Error;
 use crate::target::{PostgresOptions, ProtocolOptions, Target};
+use prony_assertions::TestFolder;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A temporary folder, removed on drop.
-struct Folder(PathBuf);
+struct Folder(TestFolder);
 
 impl Folder {
     fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("prony-server-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(TestFolder::create())
     }
 
     /// Writes a file that only its owner may read.
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, bytes).unwrap();
+        let path = self.0.write(name, bytes);
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         path
     }
@@ -49,12 +41,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Resolves with an empty home and no variables.
 fn resolve(url: &str) -> Result<Target, Error> {
     super::resolve(url, &Folder::new().env())
@@ -65,14 +51,12 @@ fn error_text(url: &str) -> String {
     resolve(url).unwrap_err().to_string()
 }
 
-/// The path of a file of the test data.
 fn data_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
 }
 
-/// The PostgreSQL options of a target.
 fn postgres_options(target: &Target) -> &PostgresOptions {
     match &target.protocol {
         ProtocolOptions::PostgreSql(options) => options,

@@ -50,7 +50,6 @@ fn option_text(env: &Environment, url: &str) -> String {
     }
 }
 
-/// A home folder with both service files.
 fn home_with_service_files() -> Folder {
     let folder = Folder::new();
     folder.write(".pg_service.conf", SERVICES);

@@ -83,7 +83,6 @@ fn text_like_a_connection_string() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// The secret values in the parsed text.
 fn secret_values(text: &str) -> Vec<String> {
     let pairs = parse(text).unwrap_or_default();
     let secret = pairs.into_iter().filter(|(keyword, _)| keyword.secret);

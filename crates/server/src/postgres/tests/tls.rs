@@ -375,7 +375,6 @@ impl ResolvesServerCert for FixedCertificate {
     }
 }
 
-/// The configuration of a server with this certificate and key.
 fn server_config(cert: &str, key: &str) -> Arc<ServerConfig> {
     let key = PrivateKeyDer::from_pem_slice(&tls_file(key)).unwrap();
     let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();

@@ -13,7 +13,6 @@ use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The settings of the server, and all texts that it executed.
 struct State {
     values: BTreeMap<&'static str, String>,
     executed: Vec<String>,

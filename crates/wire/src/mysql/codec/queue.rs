@@ -15,7 +15,6 @@ impl Codec {
         }
     }
 
-    /// Records the number of a statement that the server prepared.
     pub(super) fn record_prepared(
         &mut self,
         command: &Command,
@@ -67,7 +66,6 @@ impl Codec {
         &mut self.slots[id]
     }
 
-    /// Whether the request prepares this statement already.
     pub(super) fn is_prepare_queued(&self, statement: &Statement) -> bool {
         self.commands.iter().any(|command| {
             command.kind == CommandKind::Prepare && command.statement == statement.id()
@@ -119,7 +117,6 @@ impl Codec {
         })
     }
 
-    /// Queues an execution of a prepared statement.
     pub(super) fn queue_execute(
         &mut self,
         statement: &Statement,

@@ -8,7 +8,6 @@ use super::super::row::{Row, TextRows, column_name};
 use super::Reply;
 use crate::exchange::BlockState;
 
-/// Methods for callers.
 impl Reply {
     /// Payload of the reply's error, if there was one.
     pub(crate) fn error(&self) -> Option<&[u8]> {
@@ -23,12 +22,10 @@ impl Reply {
             .or(self.error().filter(ends))
     }
 
-    /// State of the session's transaction.
     pub(crate) fn block_state(&self) -> BlockState {
         self.block
     }
 
-    /// Whether bytes arrived after this reply.
     pub(crate) fn has_surplus_bytes(&self) -> bool {
         self.end.is_some_and(|end| end < self.bytes.len())
     }
@@ -100,7 +97,6 @@ impl Reply {
             })
     }
 
-    /// Binary rows as text.
     pub(crate) fn text_rows(&self) -> &TextRows {
         self.text_rows
             .get_or_init(|| TextRows::from_rows(self.rows().map(|(_, row)| row)))

@@ -5,7 +5,6 @@
 
 use super::*;
 
-/// Methods that parse.
 impl Reply {
     /// Parses as many packets as have arrived. Returns true if the reply is now complete, or waits for data.
     pub(super) fn scan(&mut self) -> Result<bool, Violation> {
@@ -130,7 +129,6 @@ impl Reply {
         self.bytes.get(at + HEADER..at + HEADER + length)
     }
 
-    /// Handles the packet that comes next.
     pub(super) fn handle_packet(
         &mut self,
         body: Range<usize>,
@@ -225,7 +223,6 @@ impl Reply {
         self.results.last_mut().expect("a result has begun")
     }
 
-    /// Handles the first packet of a result.
     pub(super) fn handle_result_header(
         &mut self,
         first: u8,

@@ -95,7 +95,6 @@ impl Codec {
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
-    /// Whether the text of the message in flight commits.
     pub(crate) fn is_commit(&self) -> bool {
         let message = self
             .messages

@@ -15,7 +15,6 @@ use crate::statement::{Effect, effect, skip_blanks_and_comments};
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
 const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
 
-/// How a statement is sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatementForm {
     /// Whether the statement is sent as text in every mode.
@@ -47,7 +46,6 @@ impl StatementForm {
     }
 }
 
-/// Whether a statement is sent as text in every mode.
 fn must_be_sent_as_text(statement: &Statement) -> bool {
     let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());

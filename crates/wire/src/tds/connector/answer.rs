@@ -32,10 +32,6 @@ pub(super) struct LoginReply {
     pub route: Option<(String, u16)>,
 }
 
-/// Parses the reply.
-///
-/// # Errors
-/// The server refuses the login, requires other credentials than a password, or sends an invalid reply.
 pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
     let mut reply = LoginReply {
         parameters: Parameters::default(),

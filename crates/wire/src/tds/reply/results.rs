@@ -8,7 +8,6 @@ use super::Reply;
 use crate::exchange::BlockState;
 use crate::{ErrorSummary, ServerError};
 
-/// Methods for callers.
 impl Reply {
     /// Content of the reply's ERROR token, if there is one.
     pub(crate) fn error(&self) -> Option<&[u8]> {
@@ -73,7 +72,6 @@ impl Reply {
         }
     }
 
-    /// Whether bytes arrived after this reply.
     pub(crate) fn has_surplus_bytes(&self) -> bool {
         self.has_surplus
     }

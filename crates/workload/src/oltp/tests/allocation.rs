@@ -8,7 +8,6 @@ use prony_wire::QueryMode;
 
 /// Transactions before allocations are counted.
 const WARMUP: u64 = 300;
-/// Transactions whose allocations are counted.
 const MEASURED: u64 = 300;
 
 pub const ALL_WORKLOADS: [&Oltp; 12] = [

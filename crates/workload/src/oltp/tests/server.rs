@@ -19,7 +19,6 @@ pub struct MockServer {
 }
 
 impl MockServer {
-    /// The reply to a request.
     fn answer(&mut self, request: &[u8]) -> Vec<u8> {
         let mut session = std::mem::take(&mut self.session);
         let reply = session.answer(request, |session, sql, values| {

@@ -34,7 +34,6 @@ fn parse_and_run(text: &str, pgbench_version: u32) {
     }
 }
 
-/// Runs the command with this number.
 fn run(script: &Script, number: usize, client: &mut Evaluator) {
     let mut out = String::new();
     let command = &script.commands[number];

@@ -68,7 +68,6 @@ fn values_are_literals_in_the_simple_protocol() {
     assert_eq!(texts[4], "EXEC dbo.note '7', 7");
 }
 
-/// A connection to a server with this configuration.
 fn connect(config: Config) -> Control {
     let port = Listener::start(config).address().port();
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");

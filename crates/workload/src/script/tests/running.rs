@@ -154,7 +154,6 @@ fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<ScriptProgram>
     Some(ScriptProgram::new(set, 1, policy))
 }
 
-/// Collects the messages of clients.
 #[derive(Default)]
 struct MessageLog(Mutex<Vec<String>>);
 

@@ -115,7 +115,6 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     output
 }
 
-/// Runs a command and returns the number of the next command.
 fn run_command(
     script: &Script,
     number: usize,

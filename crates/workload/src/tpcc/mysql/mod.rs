@@ -13,11 +13,12 @@
 
 use super::engine::EngineSql;
 use super::routines::{Routine, hashed_comment};
+use prony_document::SqlDialect;
 
 /// See [`EngineSql`].
 pub static SQL: EngineSql = EngineSql {
+    dialect: SqlDialect::MySql,
     schema: include_str!("schema.sql"),
-    statements: include_str!("statements.sql"),
     calls: include_str!("calls.sql"),
     routines: &[
         include_str!("new_order.sql"),
@@ -34,7 +35,13 @@ pub static SQL: EngineSql = EngineSql {
         include_str!("hammerdb/ostat.sql"),
         include_str!("hammerdb/slev.sql"),
     ],
-    fragments: &[("missing", MISSING), ("error", ERROR)],
+    fragments: &[
+        ("small", "int"),
+        ("now", "now()"),
+        ("name", "varchar(16)"),
+        ("missing", MISSING),
+        ("error", ERROR),
+    ],
     installed: include_str!("installed.sql"),
     // The result of `lock_name` for "prony tpcc procedures".
     lock: [

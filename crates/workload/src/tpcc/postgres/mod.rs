@@ -7,11 +7,12 @@
 
 use super::engine::EngineSql;
 use super::routines::Routine;
+use prony_document::SqlDialect;
 
 /// See [`EngineSql`].
 pub static SQL: EngineSql = EngineSql {
+    dialect: SqlDialect::PostgreSql,
     schema: include_str!("schema.sql"),
-    statements: include_str!("statements.sql"),
     calls: include_str!("calls.sql"),
     routines: &[
         include_str!("new_order.sql"),
@@ -29,7 +30,7 @@ pub static SQL: EngineSql = EngineSql {
         include_str!("hammerdb/ostat.sql"),
         include_str!("hammerdb/slev.sql"),
     ],
-    fragments: &[],
+    fragments: &[("small", "smallint"), ("now", "now()"), ("name", "text")],
     installed: include_str!("installed.sql"),
     lock: [
         "begin; select pg_advisory_xact_lock(hashtext('prony_tpcc'))",

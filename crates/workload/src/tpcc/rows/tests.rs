@@ -72,7 +72,6 @@ fn columns(table: Table) -> Vec<&'static str> {
     Tables::columns(table, SqlDialect::PostgreSql)
 }
 
-/// A row with the names of its columns.
 struct NamedRow<'a>(&'a Row, &'a [&'static str]);
 
 impl NamedRow<'_> {

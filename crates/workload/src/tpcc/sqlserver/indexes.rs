@@ -8,7 +8,6 @@ use super::super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
 use prony_document::SqlDialect;
 
-/// What an index is to its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndexKind {
     /// The primary key, in whose order the rows are stored.
@@ -28,14 +27,11 @@ enum IndexKind {
 enum LockLevels {
     /// Locks on rows and on pages: the server's default.
     RowsAndPages,
-    /// Locks on rows only.
     Rows,
-    /// Locks on pages only.
     Pages,
 }
 
 impl LockLevels {
-    /// The options in the statement that builds the index.
     fn options(self) -> &'static str {
         match self {
             LockLevels::RowsAndPages => "",
@@ -119,7 +115,6 @@ fn indexes(population: Population) -> Vec<SqlServerIndex> {
     }
 }
 
-/// The indexes as HammerDB builds them.
 fn hammerdb_indexes() -> Vec<SqlServerIndex> {
     use IndexKind::{Clustered, Plain, PrimaryKey, UniqueClustered};
     use LockLevels::{Pages, Rows, RowsAndPages};

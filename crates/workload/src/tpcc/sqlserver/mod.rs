@@ -16,11 +16,12 @@ pub mod indexes;
 
 use super::engine::EngineSql;
 use super::routines::{Routine, hashed_comment};
+use prony_document::SqlDialect;
 
 /// See [`EngineSql`].
 pub static SQL: EngineSql = EngineSql {
+    dialect: SqlDialect::TransactSql,
     schema: include_str!("schema.sql"),
-    statements: include_str!("statements.sql"),
     calls: include_str!("calls.sql"),
     routines: &[
         include_str!("new_order.sql"),
@@ -37,7 +38,13 @@ pub static SQL: EngineSql = EngineSql {
         include_str!("hammerdb/delivery.sql"),
         include_str!("hammerdb/slev.sql"),
     ],
-    fragments: &[("missing", MISSING), ("taken", TAKEN)],
+    fragments: &[
+        ("small", "smallint"),
+        ("now", "sysdatetime()"),
+        ("name", "varchar(16)"),
+        ("missing", MISSING),
+        ("taken", TAKEN),
+    ],
     installed: include_str!("installed.sql"),
     lock: [
         "declare @result int; \

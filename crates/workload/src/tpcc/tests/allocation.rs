@@ -14,7 +14,6 @@ use prony_wire::{Exchange, QueryMode};
 
 /// Transactions before allocations are counted.
 const WARM_UP: u64 = 2_000;
-/// Transactions whose allocations are counted.
 const MEASURED: u64 = 2_000;
 
 /// The reply of a server to a statement: one row of sevens, except for `BEGIN`, `COMMIT` and `ROLLBACK`.

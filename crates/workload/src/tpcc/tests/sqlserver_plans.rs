@@ -19,7 +19,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const DIALECT: SqlDialect = SqlDialect::TransactSql;
 
-/// How a server describes plans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PlanFormat {
     SqlServer,
@@ -42,7 +41,6 @@ fn target() -> Option<(Target, MutexGuard<'static, ()>)> {
     Some((target.expect("a good URL"), guard))
 }
 
-/// A connection on which each statement also returns its plan.
 struct PlanConnection {
     connection: BlockingConnection,
     format: PlanFormat,

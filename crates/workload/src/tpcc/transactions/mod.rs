@@ -19,7 +19,6 @@ pub use new_order::OrderResult;
 use prony_document::SqlDialect;
 use prony_session::Db;
 
-/// Executes transactions of all kinds.
 #[derive(Debug)]
 pub struct Transactions {
     dialect: SqlDialect,
@@ -28,7 +27,6 @@ pub struct Transactions {
     /// Number of warehouses, for routines that choose the supplying warehouses themselves.
     warehouses: u32,
     search_names: SearchNames,
-    /// By kind of transaction.
     executions: [Execution; 5],
 }
 
@@ -79,7 +77,6 @@ impl Transactions {
         )
     }
 
-    /// How transactions of a kind are executed.
     pub fn execution(&self, kind: TpccTransaction) -> &Execution {
         &self.executions[kind as usize]
     }
@@ -89,8 +86,8 @@ impl Transactions {
     }
 }
 
-/// The steps of a transaction, to be named in the order of the engines' `statements.sql`.
+/// The steps of a transaction, to be named in the order of `statements.sql`.
 fn named_steps<const N: usize>(steps: &[TransactionStep]) -> &[TransactionStep; N] {
     let steps = steps.try_into();
-    steps.expect("each statements.sql has these steps")
+    steps.expect("statements.sql has these steps")
 }

@@ -270,7 +270,6 @@ impl<'a> OrderState<'a> {
         })
     }
 
-    /// The result of a committed order.
     fn result(&self, input: &NewOrder, terms: OrderTerms) -> OrderResult {
         let lines = || self.lines.iter().zip(input.lines());
         let amounts = lines().filter_map(|(state, line)| state.amount_cents(line));

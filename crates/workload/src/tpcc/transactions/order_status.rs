@@ -13,13 +13,10 @@ const CUSTOMER: usize = 0;
 const ORDER: usize = 1;
 const LINES: usize = 2;
 
-/// The values that an order-status has read so far.
 #[derive(Default)]
 struct StatusReader {
     customer_exists: bool,
-    /// The number of the newest order.
     o_id: Option<i64>,
-    /// The number of lines of the newest order.
     line_count: u32,
 }
 

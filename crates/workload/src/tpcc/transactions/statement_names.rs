@@ -48,7 +48,7 @@ impl Transactions {
     }
 }
 
-/// The name of the step at `index` of `count`, in the order of the engines' `statements.sql`.
+/// The name of the step at `index` of `count`, in the order of `statements.sql`.
 fn step_name(kind: TpccTransaction, index: usize, count: usize) -> &'static str {
     let names: &[&str] = match kind {
         TpccTransaction::NewOrder => {

@@ -67,7 +67,6 @@ pub trait Loads {
         report.expect("loads")
     }
 
-    /// The error of a load that is refused.
     fn load_error(&self, name: &str, options: &[(&str, &str)], jobs: u32) -> String {
         expect_error(self.load_with(name, options, jobs, &(), &AtomicBool::new(false)))
     }
@@ -112,7 +111,6 @@ impl Loads for TestDatabase {
     }
 }
 
-/// Returns the message of the error.
 pub fn expect_error<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
@@ -160,7 +158,6 @@ pub struct RunOutcome {
     pub committed: u64,
     pub failed: u64,
     pub retries: u64,
-    /// The SQLSTATEs of the failures.
     pub error_codes: Vec<String>,
     pub shares: Vec<ObservedShare>,
 }
@@ -210,6 +207,11 @@ pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, context: &str)
     assert_eq!(outcome.committed, committed, "{context}");
 }
 
+/// A database of this name on each of the shared servers.
+pub fn on_each_engine(name: &str) -> [TestDatabase; 2] {
+    [TestDatabase::postgres(name), TestDatabase::maria(name)]
+}
+
 /// The database of the first SQL Server in `PRONY_TEST_SQLSERVER`. If the variable is not set, prints that the test is
 /// skipped, and returns `None`.
 pub fn sql_server() -> Option<TestDatabase> {
@@ -220,13 +222,11 @@ pub fn sql_server() -> Option<TestDatabase> {
     Some(TestDatabase::at(urls.split_whitespace().next()?))
 }
 
-/// A PostgreSQL that a test may stop.
 pub fn private_postgres() -> EmbeddedPostgres {
     let installation = embedded::find().expect("a PostgreSQL");
     EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("starts")
 }
 
-/// A separate MariaDB for a test.
 pub fn private_maria(arguments: &[&str]) -> MariaDb {
     let arguments = arguments.iter().map(|argument| (*argument).to_owned());
     let options = MariaDbOptions {
@@ -262,14 +262,14 @@ impl Progress for StopAt<'_> {
 /// Kills the server once this many rows have been sent.
 pub struct KillAt<'a> {
     pub rows: u64,
-    pub server: &'a EmbeddedPostgres,
+    pub kill: &'a (dyn Fn() + Sync),
     pub is_killed: &'a AtomicBool,
 }
 
 impl Progress for KillAt<'_> {
     fn update(&self, step: &ProgressUpdate) {
         if step.rows_done > self.rows && !self.is_killed.swap(true, Ordering::Relaxed) {
-            self.server.kill();
+            (self.kill)();
         }
     }
 }

@@ -1,15 +1,13 @@
 //! Tests scripts for sysbench 0.5.
 
 use super::support::{RunOptions, TestDatabase, run_script};
-use prony_assertions::TextAssertions;
+use prony_assertions::{TestFolder, TextAssertions};
 
 #[test]
 fn both_variants_of_the_hot_row_script_run() {
     let script = include_str!("scripts/hot.lua");
-    let folder = std::env::temp_dir().join(format!("prony-lua-hot-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("hot.lua");
-    std::fs::write(&path, script).expect("a file");
+    let folder = TestFolder::create();
+    let path = folder.write("hot.lua", script);
     for database in TestDatabase::for_both_drivers() {
         let options = RunOptions {
             path: path.to_str().expect("text").to_owned(),
@@ -43,7 +41,6 @@ fn both_variants_of_the_hot_row_script_run() {
         );
         run_script(&database, script, "cleanup", &options);
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]

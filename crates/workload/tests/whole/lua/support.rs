@@ -32,7 +32,6 @@ fn unique_database_name() -> String {
 }
 
 impl TestDatabase {
-    /// Creates a database on the MariaDB that all tests share.
     pub fn maria() -> TestDatabase {
         TestDatabase::maria_as("root")
     }
@@ -65,7 +64,6 @@ impl TestDatabase {
         }
     }
 
-    /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres() -> TestDatabase {
         let env = Environment::without_home("postgres");
         let target = |database: &str| {
@@ -81,7 +79,6 @@ impl TestDatabase {
         }
     }
 
-    /// Creates one database for each driver.
     pub fn for_both_drivers() -> [TestDatabase; 2] {
         [TestDatabase::maria(), TestDatabase::postgres()]
     }
@@ -157,7 +154,6 @@ impl Listener for Recorder {
     }
 }
 
-/// The options of a script's run.
 #[derive(Clone)]
 pub struct RunOptions {
     pub path: String,
@@ -193,12 +189,9 @@ impl Default for RunOptions {
     }
 }
 
-/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct RunResult {
-    /// The output and the messages.
     pub text: String,
-    /// The events of all threads.
     pub events: u64,
     pub queries: QueryCounts,
     pub outside_queries: QueryCounts,
@@ -387,7 +380,6 @@ fn run_command(
     Ok(())
 }
 
-/// Runs a script with default options.
 pub fn run_default(database: &TestDatabase, script: &str) -> RunResult {
     run_script(database, script, "run", &RunOptions::default())
 }

@@ -62,36 +62,35 @@ fn foreign_tables_are_never_changed() {
 
 #[test]
 fn tables_created_by_sysbench_are_accepted() {
-    let database = TestDatabase::postgres("oltp_theirs");
-    database.execute(
-        "create table sbtest1 (id serial primary key, k int not null default 0, \
-           c char(120) not null default '', pad char(60) not null default ''); \
-         insert into sbtest1 (k, c, pad) select 1 + n % 300, repeat('1', 119), repeat('2', 59) \
-           from generate_series(1, 300) n; \
-         create index k_1 on sbtest1 (k)",
-    );
-    let outcome = run_workload(
-        &database,
-        "oltp_read_write",
-        &[],
-        QueryMode::Prepared,
-        (2, 20),
-    );
-    assert_eq!(
-        (outcome.committed, outcome.failed),
-        (40, 0),
-        "{:?}",
-        outcome.error_codes
-    );
-    let report = database.check("oltp_read_write");
-    assert!(report.is_ok(), "{report:?}");
-    let note = report
-        .findings
-        .iter()
-        .find(|finding| finding.id == "rows-unknown");
-    assert_eq!(note.expect("a finding").state, FindingState::Note);
-    let message = database.program_error("oltp_read_write", &[("table_size", "301")]);
-    message.assert_contains("300 rows, but 301 are requested");
+    let [postgres, maria] = on_each_engine("oltp_theirs");
+    for (database, id, numbers) in [
+        (
+            postgres,
+            "id serial primary key",
+            "generate_series(1, 300) n(seq)",
+        ),
+        (
+            maria,
+            "id int not null auto_increment primary key",
+            "seq_1_to_300",
+        ),
+    ] {
+        database.execute(&format!(
+            "create table sbtest1 ({id}, k int not null default 0, \
+               c char(120) not null default '', pad char(60) not null default ''); \
+             insert into sbtest1 (k, c, pad) select 1 + seq % 300, repeat('1', 119), repeat('2', 59) \
+               from {numbers}; \
+             create index k_1 on sbtest1 (k)"
+        ));
+        run_committed(&database, "oltp_read_write", &[], (2, 20));
+        let report = database.check("oltp_read_write");
+        assert!(report.is_ok(), "{report:?}");
+        let mut findings = report.findings.iter();
+        let note = findings.find(|finding| finding.id == "rows-unknown");
+        assert_eq!(note.expect("a finding").state, FindingState::Note);
+        let message = database.program_error("oltp_read_write", &[("table_size", "301")]);
+        message.assert_contains("300 rows, but 301 are requested");
+    }
 }
 
 #[test]

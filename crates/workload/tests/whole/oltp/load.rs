@@ -5,7 +5,6 @@ use prony_assertions::TextAssertions;
 use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
 
-/// Returns a digest of all rows of a table.
 fn digest(database: &TestDatabase, table: u32) -> String {
     database.query_text(&format!(
         "select md5(string_agg(t::text, E'\\n' order by id)) from sbtest{table} t"

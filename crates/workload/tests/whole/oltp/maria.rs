@@ -1,13 +1,10 @@
-//! Tests the oltp workloads on a real MariaDB server: the tables after a load, each workload in each
-//! protocol mode, and errors.
+//! Tests the oltp workloads on a real MariaDB server: the tables after a load, and errors.
 
 use super::support::*;
 use prony_assertions::TextAssertions;
-use prony_plan::QueryMode;
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
-use prony_workload::{FindingState, list};
+use prony_test_servers::TestControl;
+use prony_workload::list;
 
-/// Returns a digest of all rows of a table.
 fn digest(database: &TestDatabase, table: u32) -> String {
     database.query_text(&format!(
         "select concat(count(*), ' ', sum(crc32(concat_ws('|', id, k, c, pad)))) from sbtest{table}"
@@ -77,11 +74,7 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
 #[test]
 fn server_with_low_limits_is_loaded_by_small_inserts() {
     let arguments = ["--local-infile=0", "--max-allowed-packet=64K"];
-    let server = MariaDb::start(MariaDbOptions {
-        arguments: arguments.map(str::to_owned).to_vec(),
-        ..MariaDbOptions::default()
-    });
-    let server = server.expect("a server");
+    let server = private_maria(&arguments);
     let restricted = TestDatabase::on_maria(&server, "small");
     let unrestricted = TestDatabase::maria("usual");
     let options = [("tables", "2"), ("table_size", "2000")];
@@ -119,87 +112,12 @@ fn options_determine_keys_indexes_and_rows() {
         assert_eq!(database.query_number("select count(*) from sbtest1"), 1_000);
     }
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
-    run_committed(&database, "oltp_insert", &[("auto_inc", "off")], (4, 50));
     let dropped = database.clean("oltp_delete");
     assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
     assert!(
         !database.problems("oltp_delete").is_empty(),
         "no tables exist"
     );
-}
-
-#[test]
-fn transactions_preserve_the_number_of_rows() {
-    let database = TestDatabase::maria("transactions");
-    let options = [("tables", "2"), ("table_size", "2000")];
-    for protocol in PROTOCOLS {
-        // Load the tables again for each mode: with the same seed, runs write the same texts, and MySQL does
-        // not count a row as changed if its value stays the same.
-        database.load("oltp_read_write", &options, 2);
-        run_workloads_that_preserve_rows(&database, protocol);
-        assert_eq!(
-            database.problems("oltp_read_write"),
-            [""; 0],
-            "{protocol:?}"
-        );
-    }
-    let program = database.program("oltp_read_write", &[]).expect("the data");
-    let texts = program.program.statements();
-    assert!(
-        texts.contains(&"SELECT c FROM sbtest1 WHERE id=?".to_owned()),
-        "{texts:?}"
-    );
-}
-
-#[test]
-fn inserts_and_deletes_change_the_number_of_rows() {
-    let database = TestDatabase::maria("come_and_go");
-    database.load("oltp_insert", &[("tables", "2"), ("table_size", "300")], 2);
-    let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
-    for protocol in PROTOCOLS {
-        let rows_before = database.query_number(count);
-        let outcome = run_workload(&database, "oltp_insert", &[], protocol, (3, 20));
-        assert_all_committed(&outcome, 60, "oltp_insert");
-        assert_eq!(query_counts(&outcome), [0, 60, 0]);
-        assert_eq!(database.query_number(count), rows_before + 60);
-    }
-    assert!(database.check("oltp_insert").is_ok());
-    let rows_before = database.query_number(count);
-    let outcome = run_committed(&database, "oltp_delete", &[], (3, 100));
-    let [_, deleted, not_found] = query_counts(&outcome);
-    assert_eq!(deleted + not_found, 300);
-    assert_eq!(database.query_number(count), rows_before - deleted as i64);
-    database.problems("oltp_read_write")[0].assert_contains("has lost");
-
-    let database = TestDatabase::maria("bulk");
-    database.load("bulk_insert", &[("tables", "2")], 2);
-    for _ in 0..2 {
-        let outcome = run_committed(&database, "bulk_insert", &[], (3, 2));
-        assert_eq!(query_counts(&outcome), [0, 6, 0]);
-    }
-    let report = database.check("bulk_insert");
-    assert!(report.is_ok() && report.scale == Some(2), "{report:?}");
-
-    let database = TestDatabase::maria("hot");
-    database.load("hot-row", &[], 1);
-    let select_k = "select k from sbtest1 where id = 100";
-    let k_before = database.query_number(select_k);
-    for (hint, protocol) in [("off", QueryMode::Prepared), ("on", QueryMode::Simple)] {
-        let outcome = run_workload(&database, "hot-row", &[("hint", hint)], protocol, (8, 25));
-        assert_all_committed(&outcome, 200, "hot-row");
-        assert_eq!(query_counts(&outcome), [0, 200, 400]);
-    }
-    assert_eq!(database.query_number(select_k), k_before + 400);
-}
-
-#[test]
-fn deadlocks_are_retried() {
-    let database = TestDatabase::maria("few_rows");
-    database.load("oltp_read_write", &[("table_size", "4")], 1);
-    let options = [("rand_type", "uniform"), ("index_updates", "3")];
-    let outcome = run_committed(&database, "oltp_write_only", &options, (8, 100));
-    assert!(outcome.retries > 0, "eight users on four rows");
-    assert_eq!(database.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
@@ -255,53 +173,6 @@ fn missing_foreign_and_locked_tables_are_reported() {
     let message =
         expect_error(no_database.load_with("oltp_insert", &options, 1, &(), &false.into()));
     message.assert_contains("mysql://user@host/database");
-}
-
-#[test]
-fn tables_created_by_sysbench_are_accepted() {
-    let database = TestDatabase::maria("theirs");
-    database.execute(
-        "create table sbtest1 (id int not null auto_increment, k int not null default '0', \
-           c char(120) not null default '', pad char(60) not null default '', primary key (id)) \
-           engine = innodb; \
-         insert into sbtest1 (k, c, pad) select 1 + seq % 300, repeat('1', 119), repeat('2', 59) \
-           from seq_1_to_300; \
-         create index k_1 on sbtest1 (k)",
-    );
-    run_committed(&database, "oltp_read_write", &[], (2, 20));
-    let report = database.check("oltp_read_write");
-    assert!(report.is_ok(), "{report:?}");
-    let note = report
-        .findings
-        .iter()
-        .find(|finding| finding.id == "rows-unknown");
-    assert_eq!(note.expect("a finding").state, FindingState::Note);
-    let message = database.program_error("oltp_read_write", &[("table_size", "301")]);
-    message.assert_contains("300 rows, but 301 are requested");
-}
-
-#[test]
-fn run_continues_after_failed_transactions() {
-    let database = TestDatabase::maria("fails");
-    database.load("oltp_write_only", &[("table_size", "500")], 1);
-    database.execute(
-        "create trigger few before insert on sbtest1 for each row \
-           signal sqlstate '45000' set message_text = 'no more'",
-    );
-    let outcome = run_workload(
-        &database,
-        "oltp_write_only",
-        &[],
-        QueryMode::Prepared,
-        (1, 40),
-    );
-    assert_eq!((outcome.committed, outcome.failed), (0, 40));
-    assert_eq!(outcome.error_codes, ["45000"]);
-    assert_eq!(
-        database.problems("oltp_write_only"),
-        [""; 0],
-        "all transactions are rolled back"
-    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn server_killed_during_a_load_leaves_no_usable_partial_data() {
         let is_killed = AtomicBool::new(false);
         let progress = KillAt {
             rows: 1000,
-            server: &server,
+            kill: &|| server.kill(),
             is_killed: &is_killed,
         };
         let error = database

@@ -5,7 +5,6 @@ use crate::common::*;
 use prony_assertions::TextAssertions;
 use prony_workload::{Finding, FindingState};
 
-/// The findings of this state for the twelve conditions.
 fn condition_findings(database: &TestDatabase, state: FindingState) -> Vec<Finding> {
     let mut findings = database.check("tpcc").findings;
     findings.retain(|finding| finding.id.starts_with("condition-") && finding.state == state);

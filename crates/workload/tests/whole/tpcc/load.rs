@@ -39,7 +39,6 @@ fn relations(control: &mut Control) -> Vec<String> {
     rows.into_iter().flatten().flatten().collect()
 }
 
-/// The ids of the findings that are wrong.
 fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
     let wrong = report
         .findings
@@ -145,27 +144,35 @@ fn stopping_a_single_loader_leaves_the_old_tables() {
 #[test]
 fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     let server = private_postgres();
+    let restart = || server.restart().expect("restarts");
     let database = TestDatabase::on_postgres(&server, "postgres");
-    let is_killed = AtomicBool::new(false);
+    assert_continued_after_kill(&database, &|| server.kill(), &restart);
+    let server = private_maria(&[]);
+    let restart = || server.restart().expect("restarts");
+    let database = TestDatabase::on_maria(&server, "killed");
+    assert_continued_after_kill(&database, &|| server.kill(), &restart);
+}
+
+fn assert_continued_after_kill(
+    database: &TestDatabase,
+    kill: &(dyn Fn() + Sync),
+    restart: &dyn Fn(),
+) {
+    let never = AtomicBool::new(false);
     let progress = KillAt {
-        rows: 800_000,
-        server: &server,
-        is_killed: &is_killed,
+        rows: 900_000,
+        kill,
+        is_killed: &AtomicBool::new(false),
     };
-    let message = expect_error(database.load_with(
-        "tpcc",
-        &[("scale", "3")],
-        2,
-        &progress,
-        &AtomicBool::new(false),
-    ));
+    let scale = [("scale", "3")];
+    let message = expect_error(database.load_with("tpcc", &scale, 2, &progress, &never));
     message.assert_contains("then the same load continues");
-    server.restart().expect("restarts");
+    restart();
     let ids = wrong_ids(&database.check("tpcc"));
     assert!(ids.contains(&"load-unfinished"), "{ids:?}");
-    assert!(!ids.iter().any(|id| id.starts_with("condition")));
-    let report = database.load("tpcc", &[("scale", "3")], 2);
-    assert!(report.rows < 1_500_000, "{} sent again", report.rows);
+    assert!(!ids.iter().any(|id| id.starts_with("condition")), "{ids:?}");
+    let report = database.load("tpcc", &scale, 2);
+    assert!(report.rows < 1_700_000, "{} sent again", report.rows);
     let report = database.check("tpcc");
     assert!(report.is_ok() && report.scale == Some(3), "{report:?}");
 }

@@ -3,7 +3,6 @@
 use super::support::*;
 use prony_server::Control;
 
-/// The timestamp argument of the driver's calls.
 const CALL_TIMESTAMP: &str = "str_to_date('20261122193000', '%Y%m%d%H%i%s')";
 
 fn query_text(control: &mut Control, sql: &str) -> String {

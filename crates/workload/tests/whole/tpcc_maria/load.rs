@@ -2,9 +2,8 @@
 
 use super::support::*;
 use prony_assertions::TextAssertions;
-use prony_test_servers::MariaDb;
-use prony_workload::{LoadPhase, Progress, ProgressUpdate};
-use std::sync::atomic::{AtomicBool, Ordering};
+use prony_workload::LoadPhase;
+use std::sync::atomic::AtomicBool;
 
 /// The keys and indexes of the tables, and the types of some columns.
 fn structure(database: &TestDatabase) -> Vec<Option<String>> {
@@ -142,50 +141,4 @@ fn a_server_without_local_infile_is_loaded_by_small_inserts() {
     unrestricted
         .program_error("tpcc", &[("partitions", "3")])
         .assert_contains("has 2 partitions, but 3");
-}
-
-/// Kills the server, as a power failure would, once this many rows have been sent.
-struct KillAt<'a> {
-    rows: u64,
-    server: &'a MariaDb,
-    is_killed: AtomicBool,
-}
-
-impl Progress for KillAt<'_> {
-    fn update(&self, step: &ProgressUpdate) {
-        if step.rows_done > self.rows && !self.is_killed.swap(true, Ordering::Relaxed) {
-            self.server.kill();
-        }
-    }
-}
-
-#[test]
-fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
-    let server = private_maria(&[]);
-    let database = TestDatabase::on_maria(&server, "killed");
-    let progress = KillAt {
-        rows: 900_000,
-        server: &server,
-        is_killed: AtomicBool::new(false),
-    };
-    let result = database.load_with(
-        "tpcc",
-        &[("scale", "3")],
-        2,
-        &progress,
-        &AtomicBool::new(false),
-    );
-    let message = result.expect_err("killed").to_string();
-    message.assert_contains("then the same load continues");
-    server.restart().expect("restarts");
-    let problems = database.problems("tpcc");
-    problems[0].assert_starts_with("load-unfinished");
-    assert!(
-        !problems.iter().any(|text| text.starts_with("condition")),
-        "{problems:?}"
-    );
-    let report = database.load("tpcc", &[("scale", "3")], 2);
-    assert!(report.rows < 1_700_000, "{} sent again", report.rows);
-    assert_eq!(database.problems("tpcc"), [""; 0]);
-    assert_eq!(database.check("tpcc").scale, Some(3));
 }

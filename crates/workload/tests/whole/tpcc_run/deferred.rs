@@ -13,10 +13,8 @@ use std::time::Duration;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// All samples, with their clients.
 type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
 
-/// Collects all samples.
 struct SampleCollector(Samples);
 
 impl SampleListener for SampleCollector {
@@ -41,7 +39,10 @@ fn run_with_slow_deliveries(
            'begin perform pg_sleep(3); return null; end'; \
          create trigger slow after update on orders for each statement execute function slow()",
     );
-    let plan = tpcc_plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
+    let plan = workload_plan(
+        "tpcc",
+        &[("pacing", "spec"), ("profile", profile), ("home", "all")],
+    );
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
     let drive_plan = drive_plan(60, Stop::After(Duration::from_secs(20)));
     let samples = Samples::default();
@@ -114,9 +115,7 @@ fn without_deferring_a_user_waits_for_its_delivery() {
 #[test]
 fn limits_and_deferral_are_reported_if_they_apply() {
     let database = loaded_copy("limits");
-    let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &tpcc_plan(options)).expect("loaded")
-    };
+    let prepare = |options: &[(&str, &str)]| prepare(&database, options);
     let paced = prepare(&[("pacing", "spec")]);
     let limits = paced.p90_limits();
     let limit_of = |kind: TpccTransaction| limits[kind as usize];

@@ -17,7 +17,8 @@ const SUM_OIDS: &str =
 fn functions_are_installed_only_if_needed() {
     let database = loaded_copy("functions");
     let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &tpcc_plan(options)).map(drop)
+        OrderEntryProgram::prepare(&mut database.control(), &workload_plan("tpcc", options))
+            .map(drop)
     };
     prepare(&[("mode", "statements")]).expect("needs no functions");
     assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 0);
@@ -25,14 +26,14 @@ fn functions_are_installed_only_if_needed() {
     database.execute("create role reader; grant select on all tables in schema public to reader");
     let mut control = database.control();
     control.run("set role reader");
-    let result = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).map(drop);
+    let result = OrderEntryProgram::prepare(&mut control, &workload_plan("tpcc", &[])).map(drop);
     let message = result.expect_err("the role may only read").to_string();
     let missing_privileges =
         "the role reader lacks privileges: update on warehouse; update on district";
     message.assert_contains(missing_privileges);
     let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants);
-    let result = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).map(drop);
+    let result = OrderEntryProgram::prepare(&mut control, &workload_plan("tpcc", &[])).map(drop);
     let message = result.expect_err("no right to create").to_string();
     message.assert_contains("as the owner");
     message.assert_contains("statements");
@@ -51,7 +52,7 @@ fn functions_are_installed_only_if_needed() {
     // A role that may not create functions may call them.
     let mut control = database.control();
     control.run("set role reader");
-    OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[]))
+    OrderEntryProgram::prepare(&mut control, &workload_plan("tpcc", &[]))
         .map(drop)
         .expect("they exist");
 
@@ -61,7 +62,7 @@ fn functions_are_installed_only_if_needed() {
          as $$ select 'of an older version' $$; \
          create function delivery() returns int language sql as $$ select 1 $$",
     );
-    let outcome = run_tpcc(&database, &tpcc_plan(&[]), &single_client_plan(46), 1);
+    let outcome = run_tpcc(&database, &[], &single_client_plan(46), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 10);
     assert_eq!(database.query_number("select delivery()"), 1);
@@ -76,7 +77,8 @@ fn functions_are_installed_only_if_needed() {
 fn a_missing_function_makes_its_transactions_fail() {
     let database = loaded_copy("missing");
     let mut control = database.control();
-    let program = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).expect("installs");
+    let program =
+        OrderEntryProgram::prepare(&mut control, &workload_plan("tpcc", &[])).expect("installs");
     database.execute("drop function prony_tpcc_standard_payment");
     let outcome = run_program(&database, &program, &single_client_plan(23), 1);
     assert_eq!(outcome.error_codes, ["42883"]);

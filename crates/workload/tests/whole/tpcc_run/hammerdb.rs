@@ -142,7 +142,7 @@ fn routines_created_by_hammerdb_are_preserved() {
     );
     run_tpcc(
         &database,
-        &tpcc_plan(&[("profile", "hammerdb-4.6")]),
+        &[("profile", "hammerdb-4.6")],
         &single_client_plan(23),
         1,
     );
@@ -168,7 +168,7 @@ fn the_server_generates_order_lines_as_in_hammerdb_4_6() {
     let database = loaded_copy("hammerdb_work");
     database.execute("alter database hammerdb_work set track_functions = 'all'");
     let options = [("profile", "hammerdb-4.6"), ("home", "all")];
-    let outcome = run_tpcc(&database, &tpcc_plan(&options), &single_client_plan(460), 1);
+    let outcome = run_tpcc(&database, &options, &single_client_plan(460), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     assert_eq!(
         outcome.counts.lines, 0,
@@ -271,7 +271,7 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     for profile in ["standard", "hammerdb-4.6"] {
         let result = OrderEntryProgram::prepare(
             &mut database.control(),
-            &tpcc_plan(&[("profile", profile)]),
+            &workload_plan("tpcc", &[("profile", profile)]),
         )
         .map(drop);
         let message = result.expect_err("new orders would fail").to_string();
@@ -296,12 +296,7 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     );
     let next_order_number = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
     assert_eq!(database.query_number(next_order_number), 3003);
-    let outcome = run_tpcc(
-        &database,
-        &tpcc_plan(&[("home", "all")]),
-        &single_client_plan(230),
-        1,
-    );
+    let outcome = run_tpcc(&database, &[("home", "all")], &single_client_plan(230), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     let tpcb = prony_workload::find("tpcb").expect("listed");
     assert!(tpcb.repair_order_numbers(&mut control).is_err());

@@ -5,4 +5,4 @@ mod deferred;
 mod functions;
 mod hammerdb;
 mod modes;
-mod support;
+pub mod support;

@@ -51,12 +51,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 ("mode", mode.name()),
                 ("home", "all"),
             ];
-            let outcome = run_tpcc(
-                &database,
-                &tpcc_plan(&options),
-                &single_client_plan(TRANSACTIONS),
-                seed,
-            );
+            let outcome = run_tpcc(&database, &options, &single_client_plan(TRANSACTIONS), seed);
             let label = format!("{} {} seed {seed}", profile.name, mode.name());
             assert_eq!(outcome.failed, [0; 5], "{label}: {:?}", outcome.error_codes);
             let completed: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
@@ -149,12 +144,7 @@ fn the_simple_protocol_has_the_same_effect() {
                 loaded_copy(&format!("protocol_{protocol:?}_{}", mode.name()).to_lowercase());
             let mut drive_plan = single_client_plan(60);
             drive_plan.protocol = protocol;
-            let outcome = run_tpcc(
-                &database,
-                &tpcc_plan(&[("mode", mode.name())]),
-                &drive_plan,
-                3,
-            );
+            let outcome = run_tpcc(&database, &[("mode", mode.name())], &drive_plan, 3);
             assert_eq!(
                 outcome.failed, [0; 5],
                 "{protocol:?} {mode:?}: {:?}",

@@ -1,19 +1,16 @@
 //! Databases with two loaded warehouses, and runs on them.
 
 pub use crate::common::*;
-use prony_plan::{DrivePlan, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, Stop};
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
 use prony_workload::tpcc::input::TpccTransaction;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The index of new orders in counts by kind.
 pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
-/// The index of payments in counts by kind.
 pub const PAYMENT: usize = TpccTransaction::Payment as usize;
 
-/// Number of warehouses of each test database.
 pub const WAREHOUSES: u32 = 2;
 
 /// Creates a copy of a database that is loaded once for all tests, and drops it at the end, because it is large.
@@ -36,11 +33,6 @@ pub fn loaded_copy(name: &str) -> TestDatabase {
     copy.dropped_by(&other, format!("drop database {name} with (force)"))
 }
 
-/// The plan of the workload with these options.
-pub fn tpcc_plan(options: &[(&str, &str)]) -> WorkloadPlan {
-    workload_plan("tpcc", options)
-}
-
 pub struct TpccOutcome {
     pub counts: TpccCounts,
     /// Committed transactions by kind, in the order of `TpccTransaction`; the next two fields likewise.
@@ -48,23 +40,27 @@ pub struct TpccOutcome {
     pub rolled_back: Vec<u64>,
     pub failed: Vec<u64>,
     pub retries: u64,
-    /// The SQLSTATEs of the failures.
+    /// The distinct codes under which the failures are counted.
     pub error_codes: Vec<String>,
+    pub outages: usize,
 }
 
-/// Runs the workload on a database.
+pub fn prepare(database: &TestDatabase, options: &[(&str, &str)]) -> OrderEntryProgram {
+    let plan = workload_plan("tpcc", options);
+    let program = OrderEntryProgram::prepare(&mut database.control(), &plan);
+    program.expect("the data is loaded")
+}
+
 pub fn run_tpcc(
     database: &TestDatabase,
-    plan: &WorkloadPlan,
+    options: &[(&str, &str)],
     drive_plan: &DrivePlan,
     seed: u64,
 ) -> TpccOutcome {
-    let program =
-        OrderEntryProgram::prepare(&mut database.control(), plan).expect("the data is loaded");
+    let program = prepare(database, options);
     run_program(database, &program, drive_plan, seed)
 }
 
-/// Runs an existing program.
 pub fn run_program(
     database: &TestDatabase,
     program: &OrderEntryProgram,
@@ -72,7 +68,6 @@ pub fn run_program(
     seed: u64,
 ) -> TpccOutcome {
     let driven = drive(database, program, drive_plan, seed);
-    assert!(driven.events.is_empty(), "{:?}", driven.events);
     let measured = &driven.collected.measured;
     let by_kind = |count: fn(&prony_measure::Tally<u64>) -> u64| measured.kinds.iter().map(count);
     TpccOutcome {
@@ -82,15 +77,14 @@ pub fn run_program(
         failed: by_kind(|kind| kind.failed).collect(),
         retries: by_kind(|kind| kind.retries).sum(),
         error_codes: error_codes(measured),
+        outages: driven.events.len(),
     }
 }
 
-/// The plan of a run with one client and this many transactions.
 pub fn single_client_plan(transactions: u64) -> DrivePlan {
     drive_plan(1, Stop::Transactions(transactions))
 }
 
-/// The plan of a run with eight clients and this duration.
 pub fn eight_client_plan(duration_s: u64) -> DrivePlan {
     drive_plan(8, Stop::After(Duration::from_secs(duration_s)))
 }

@@ -1,5 +1,6 @@
 //! Tests YCSB on real servers.
 
+mod both;
 mod maria;
 mod postgres;
 mod sqlserver;

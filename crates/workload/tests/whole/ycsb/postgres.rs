@@ -1,11 +1,10 @@
-//! Tests YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, and errors.
+//! Tests YCSB on PostgreSQL: the table after a load, and errors.
 
 use super::support::*;
 use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 
-/// Returns a digest of all records.
-fn digest(database: &TestDatabase) -> String {
+pub fn digest(database: &TestDatabase) -> String {
     database.query_text(
         "select count(*) || ' ' || md5(string_agg(u::text, ',' order by ycsb_key collate \"C\")) \
          from usertable u",
@@ -20,44 +19,6 @@ fn shape(database: &TestDatabase) -> String {
            where tablename = 'usertable') \
          from pg_attribute a where a.attrelid = 'usertable'::regclass and a.attnum > 0",
     )
-}
-
-#[test]
-fn every_workload_runs_in_every_protocol() {
-    let database = TestDatabase::postgres("ycsb_runs");
-    let report = load(&database, 2, 1);
-    assert_eq!((report.scale, report.rows), (2, 2_000));
-    assert_eq!(report.tables[0].name, "usertable");
-    for protocol in PROTOCOLS {
-        run_all_workloads(&database, protocol);
-    }
-    let report = database.check("ycsb");
-    assert_eq!(report.scale, Some(2));
-    let added = report
-        .findings
-        .iter()
-        .find(|finding| finding.id == "records-added");
-    let added = &added.expect("a finding").text;
-    let count = count_records(&database) - 2_000;
-    assert!(
-        count > 20 && added.starts_with(&format!("{count} records")),
-        "{added}"
-    );
-    assert_mismatches_are_refused(&database);
-    let dropped = database.clean("ycsb");
-    assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = database.program_error("ycsb", &[]);
-    message.assert_contains("table usertable is missing");
-    message.assert_contains("prony load ycsb --scale N");
-}
-
-#[test]
-fn concurrent_runs_insert_different_keys() {
-    let database = TestDatabase::postgres("ycsb_side_by_side");
-    load(&database, 2, 1);
-    for protocol in PROTOCOLS {
-        assert_concurrent_runs_succeed(&database, protocol);
-    }
 }
 
 #[test]
@@ -113,20 +74,6 @@ fn records_do_not_depend_on_the_number_of_loaders() {
     shape(&one_loader).assert_contains("UNIQUE INDEX usertable_pkey");
     assert_eq!(three_loaders.problems("ycsb"), [""; 0]);
     assert!(three_loaders.check("ycsb").is_ok());
-}
-
-#[test]
-fn stopped_load_is_continued() {
-    let (database, uninterrupted) = (
-        TestDatabase::postgres("ycsb_broken"),
-        TestDatabase::postgres("ycsb_whole"),
-    );
-    assert_stopped_load_continues(&database, &uninterrupted, &digest);
-}
-
-#[test]
-fn damaged_records_are_detected() {
-    assert_damage_is_detected(&TestDatabase::postgres("ycsb_damage"));
 }
 
 #[test]

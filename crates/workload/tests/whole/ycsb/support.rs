@@ -6,7 +6,6 @@ use prony_plan::QueryMode;
 use prony_workload::{LoadPhase, LoadReport};
 use std::sync::atomic::AtomicBool;
 
-/// The names of the core workloads.
 pub const WORKLOAD_LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// Loads `scale` thousand records.
@@ -118,7 +117,6 @@ pub fn assert_stopped_load_continues(
     assert_eq!(database.problems("ycsb"), [""; 0]);
 }
 
-/// Asserts that each kind of damage is detected.
 pub fn assert_damage_is_detected(database: &TestDatabase) {
     let key = "'user6284781860667377211'";
     for (damage, id, message) in [
