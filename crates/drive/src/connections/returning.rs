@@ -10,17 +10,19 @@ use crate::io::{Io, Slot};
 use crate::link::LinkStep;
 use prony_plan::Spread;
 use prony_server::ProtocolOptions;
+use prony_server::observe::{GALERA_STATE, is_galera_cut_off};
 use prony_wire::SessionFlags;
 
 /// How often a worker looks whether a host answers again.
 const PROBE_PAUSE_NS: u64 = 1_000_000_000;
 
-/// What a server of MySQL's protocol is asked before connections return to it, each with the answer of one that refuses to
-/// work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the
+/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the
 /// second question is only for hosts that refused something, because the load may only read.
-const QUESTIONS: [(&str, &str); 2] = [
-    ("SHOW GLOBAL STATUS LIKE 'wsrep_ready'", "OFF"),
-    ("SHOW GLOBAL VARIABLES LIKE 'read_only'", "ON"),
+const QUESTIONS: [(&str, fn(&str) -> bool); 2] = [
+    (GALERA_STATE, is_galera_cut_off),
+    ("SHOW GLOBAL VARIABLES LIKE 'read_only'", |value| {
+        value != "OFF"
+    }),
 ];
 
 /// What looks whether a host answers again.
@@ -139,9 +141,12 @@ impl<I: Io> Connections<'_, I> {
 
     pub(super) fn on_probe_answer(&mut self, slot: Slot, host: u16) {
         let probe = &mut self.probes[usize::from(host)];
-        let (_, refusing) = QUESTIONS[probe.question];
+        let (_, is_refusal) = QUESTIONS[probe.question];
         probe.question += 1;
-        if self.slots[slot as usize].conn.is_answer(refusing) {
+        if self.slots[slot as usize]
+            .conn
+            .is_refused_by_answer(is_refusal)
+        {
             self.end_probe(slot, host);
         } else {
             self.ask_host(slot, host);

@@ -44,9 +44,11 @@ pub fn is_replica(control: &mut Control) -> bool {
                 "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
                 replica_status(control),
             ];
-            let status = control.query("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_status'");
-            let is_cut_off =
-                |row: &Vec<Option<String>>| row.get(1) == Some(&Some("non-Primary".to_owned()));
+            let status = control.query(GALERA_STATE);
+            let is_cut_off = |row: &Vec<Option<String>>| {
+                let state = row.get(1).and_then(Option::as_deref);
+                state.is_some_and(is_galera_cut_off)
+            };
             // A server that was promoted may keep its channel.
             status.is_ok_and(|rows| rows.iter().any(is_cut_off))
                 || only_reads(control)
@@ -57,6 +59,14 @@ pub fn is_replica(control: &mut Control) -> bool {
         }
         SqlDialect::TransactSql => is_secondary(control).unwrap_or(false),
     }
+}
+
+/// The query for the state of a node of Galera; without a cluster it has no row, whereas `wsrep_ready` is off.
+pub const GALERA_STATE: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_local_state_comment'";
+
+/// Whether a node of Galera in this state refuses statements: it is cut off, or has not yet received what the others have.
+pub fn is_galera_cut_off(state: &str) -> bool {
+    !["Synced", "Donor/Desynced"].contains(&state)
 }
 
 /// Whether a server of MySQL's protocol says that it only reads: beside one that writes, it is the one that was replaced, also
