@@ -16,9 +16,12 @@ use prony_wire::SessionFlags;
 /// How often a worker looks whether a host answers again.
 const PROBE_PAUSE_NS: u64 = 1_000_000_000;
 
+/// Whether an answer refuses to work.
+type IsRefusal = fn(&str) -> bool;
+
 /// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the
 /// second question is only for hosts that refused something, because the load may only read.
-const QUESTIONS: [(&str, fn(&str) -> bool); 2] = [
+const QUESTIONS: [(&str, IsRefusal); 2] = [
     (GALERA_STATE, is_galera_cut_off),
     ("SHOW GLOBAL VARIABLES LIKE 'read_only'", |value| {
         value != "OFF"
