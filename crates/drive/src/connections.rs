@@ -360,6 +360,11 @@ impl<'a, I: Io> Connections<'a, I> {
             if self.reply_check_ns < u64::MAX {
                 self.slots[slot as usize].heard_ns = self.clock.now_ns();
             }
+            if let (FeedStatus::Complete, ConnectionUse::Probe(host)) =
+                (status, self.slots[slot as usize].connection_use)
+            {
+                self.on_probe_answer(slot, host);
+            }
             return None;
         }
         let noticed_ns = self.clock.now_ns();
@@ -456,6 +461,10 @@ impl<'a, I: Io> Connections<'a, I> {
     }
 
     fn on_loss(&mut self, slot: Slot, reason: &str) -> Option<ConnectionEvent> {
+        if let ConnectionUse::Probe(host) = self.slots[slot as usize].connection_use {
+            self.end_probe(slot, host);
+            return None;
+        }
         let now_ns = self.clock.now_ns();
         self.lose(slot, reason, now_ns);
         let connection = &self.slots[slot as usize];
@@ -495,7 +504,11 @@ impl<'a, I: Io> Connections<'a, I> {
     fn give_up(&mut self, slot: Slot, reason: &str) {
         self.lose(slot, reason, self.clock.now_ns());
         let connection = &mut self.slots[slot as usize];
-        connection.refused_by = Some(connection.conn.host());
+        let host = connection.conn.host();
+        connection.refused_by = Some(host);
+        if let Some(probe) = self.probes.get_mut(usize::from(host)) {
+            probe.note_refusal();
+        }
     }
 
     /// Records that a lost connection is back, or that its user no longer needs it. When no connection is

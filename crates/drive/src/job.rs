@@ -228,6 +228,7 @@ impl DriveJob<'_> {
             latency_limit_ns: self.latency_limit_ns(),
             includes_connect_time: self.plan.connect_time_counts,
             reopens_lost_connections: self.plan.reconnect,
+            has_other_hosts: self.target.hosts().len() + self.target.additional_targets.len() > 1,
         }
     }
 

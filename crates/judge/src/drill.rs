@@ -30,34 +30,60 @@ pub fn errors_in_outage(run: &Run) -> BTreeMap<ErrorClass, u64> {
     sum
 }
 
+/// What a server's settings permit to lose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermittedLoss {
+    /// In a few words.
+    pub brief: String,
+    /// With the settings by which it is known.
+    pub full: String,
+}
+
 /// What the server's settings before the load permit to lose; `None` if they are not known.
-pub fn permitted_loss(run: &Run) -> Option<String> {
+pub fn permitted_loss(run: &Run) -> Option<PermittedLoss> {
     let before = run.observed.as_ref()?.before.as_ref()?;
     let Durability { class, because, .. } = before.durability.as_ref()?;
-    let crash = match class {
-        DurabilityClass::D0 => "a crash may destroy any data",
-        DurabilityClass::D1 => "a crash of the server may lose the last commits",
-        DurabilityClass::D2 => "a crash of its machine may lose the last commits",
-        DurabilityClass::D3 | DurabilityClass::D4 => "a crash loses none",
+    let [brief_crash, crash] = match class {
+        DurabilityClass::D0 => ["crash: any data", "a crash may destroy any data"],
+        DurabilityClass::D1 => [
+            "crash: the last commits",
+            "a crash of the server may lose the last commits",
+        ],
+        DurabilityClass::D2 => [
+            "crash of the machine: the last commits",
+            "a crash of its machine may lose the last commits",
+        ],
+        DurabilityClass::D3 | DurabilityClass::D4 => ["crash: nothing", "a crash loses none"],
     };
     let because = match because.as_slice() {
         [] => String::new(),
         because => format!(" ({})", because.join(", ")),
     };
-    let failover = match (class, before.replication) {
-        (DurabilityClass::D4, _) => "a failover to a replica for which commits wait loses none",
-        (_, Some(Replication::Asynchronous)) => {
-            "a failover may lose what the replica, for which no commit waits, has not received"
+    let [brief_failover, failover] = match (class, before.replication) {
+        (DurabilityClass::D4, _) => [
+            "failover: nothing",
+            "a failover to a replica for which commits wait loses none",
+        ],
+        (_, Some(Replication::Asynchronous)) => [
+            "failover: what the replica lacks",
+            "a failover may lose what the replica, for which no commit waits, has not received",
+        ],
+        (_, Some(Replication::SemiSynchronous)) => [
+            "failover: commits after a time-out",
+            "a failover may lose commits after a time-out of semi-synchronous replication",
+        ],
+        (_, Some(Replication::Synchronous)) => [
+            "failover: nothing flushed here",
+            "a failover to a replica for which commits wait loses none that was flushed here",
+        ],
+        (_, Some(Replication::None | Replication::NotVisible) | None) => {
+            ["no replica seen", "no replica was visible"]
         }
-        (_, Some(Replication::SemiSynchronous)) => {
-            "a failover may lose commits after a time-out of semi-synchronous replication"
-        }
-        (_, Some(Replication::Synchronous)) => {
-            "a failover to a replica for which commits wait loses none that was flushed here"
-        }
-        (_, Some(Replication::None | Replication::NotVisible) | None) => "no replica was visible",
     };
-    Some(format!("{crash}{because}; {failover}"))
+    Some(PermittedLoss {
+        brief: format!("{brief_crash}; {brief_failover}"),
+        full: format!("{crash}{because}; {failover}"),
+    })
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -172,7 +198,7 @@ mod tests {
                 }),
                 ..Run::default()
             };
-            permitted_loss(&run).expect("known")
+            permitted_loss(&run).expect("known").full
         };
         let text = permitted(DurabilityClass::D1, Replication::Asynchronous);
         text.assert_contains("may lose the last commits (why); a failover may lose");

@@ -29,6 +29,11 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     if account.has_faults() {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
+    if account.acknowledged + account.ambiguous == 0 {
+        let advice = "Nothing was committed with an entry, so that nothing is accounted for: see the failed transactions, and \
+                      which transactions have an entry.";
+        return new_finding(Severity::Caveat, text, advice);
+    }
     if account.unrecorded > 0 {
         let advice = "Procedures that commit by themselves have none: choose options of the workload by which they do not (tpcc: \
                       mode=statements). On SQL Server a single statement of the simple protocol has none.";
@@ -37,13 +42,15 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     new_finding(Severity::Note, text, "")
 }
 
-/// The lost commits of a complete account, or at least so many of another one; `None` if it is not known that any is lost.
+/// The lost commits of a complete account, or at least so many of another one; `None` if it is not known that any is lost: also
+/// if nothing was acknowledged.
 pub fn lost_by_ledger(run: &Run) -> Option<u64> {
     let account = run
         .ledger
         .as_ref()
         .filter(|account| account.not_read.is_none())?;
-    (account.lost > 0 || account.unrecorded == 0).then_some(account.lost)
+    let is_complete = account.unrecorded == 0 && account.acknowledged + account.ambiguous > 0;
+    (account.lost > 0 || is_complete).then_some(account.lost)
 }
 
 /// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
@@ -182,6 +189,13 @@ mod tests {
             ..complete.clone()
         };
         assert_eq!(severity_and_text(unread).0, Severity::Caveat);
+        let empty = LedgerAccount::default();
+        assert_eq!(severity_and_text(empty.clone()).0, Severity::Caveat);
+        let of_empty = Run {
+            ledger: Some(empty),
+            ..Run::default()
+        };
+        assert_eq!(lost_by_ledger(&of_empty), None);
         let unrecorded = LedgerAccount {
             unrecorded: 1,
             ..complete

@@ -41,9 +41,9 @@ pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .as_ref()
         .map_or(Vec::new(), |answer| test_cases(answer, false));
     let facts = drill_facts(run).into_iter();
-    cases.extend(facts.map(|(label, message)| TestCase {
-        name: format!("drill: {label}"),
-        message,
+    cases.extend(facts.map(|fact| TestCase {
+        name: format!("drill: {}", fact.label),
+        message: fact.full,
         failed: false,
     }));
     write_document(out, "prony", &[(run.id.clone(), cases)])

@@ -6,6 +6,7 @@
 use crate::job::RunJob;
 use crate::signals;
 use prony_drive::DriveResult;
+use prony_server::observe::{is_replica, only_reads};
 use prony_server::{Control, Target};
 use prony_workload::growth::NotCounted;
 use std::sync::mpsc::channel;
@@ -22,12 +23,44 @@ pub(crate) fn why_not_read(job: &RunJob<'_>, drive_result: &DriveResult) -> Opti
     Some(format!("the run was interrupted by {cause}"))
 }
 
+/// Reads after the load, from a server that is not a replica, and not one that only reads beside one that writes: what that
+/// does not have yet is not lost.
+///
+/// # Errors
+/// There was no such server in time, it did not answer in time, or it refused.
+pub(crate) fn read_at_primary<T: Send + 'static>(
+    target: &Target,
+    timeout: Duration,
+    mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
+) -> Result<T, String> {
+    let mut hosts = target.targets_of_hosts();
+    hosts
+        .iter_mut()
+        .for_each(|host| host.has_own_statements = true);
+    read_from_any(target, timeout, move |control| {
+        let is_primary = |control: &mut Control| !is_replica(control) && !only_reads(control);
+        if is_primary(control) {
+            return read(control);
+        }
+        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
+        match others.find_map(|mut other| is_primary(&mut other).then_some(other)) {
+            Some(mut other) => read(&mut other),
+            // It only reads, and there is no other that it could be a replica of.
+            None if !is_replica(control) => read(control),
+            None => Err(NotCounted {
+                reason: "the server that answered is a replica".to_owned(),
+                is_lost: false,
+            }),
+        }
+    })
+}
+
 /// Reads on a new connection that follows the rules of the URL, as soon as there is a server; again, if the connection is
 /// lost.
 ///
 /// # Errors
 /// There was no server in time, it did not answer in time, or it refused.
-pub(crate) fn read<T: Send + 'static>(
+fn read_from_any<T: Send + 'static>(
     target: &Target,
     timeout: Duration,
     mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,

@@ -20,6 +20,8 @@ pub enum Error {
     ExporterSilent { problem: String, origin: String },
     /// The transactions of this workload cannot write their numbers.
     NoLedger(String),
+    /// The transactions of this workload are procedures that commit by themselves.
+    NoLedgerOfProcedures(String),
     /// No transaction of this workload is known to only read, so that a server for reads has nothing to do.
     NoReads(String),
     /// The run must be stored but cannot be.
@@ -55,11 +57,21 @@ impl UserError for Error {
             .with_hint(
                 "leave out --read-from, or use a workload that reads, such as tpcc, select-only, oltp_read_only, ycsb, or own SQL with reads = true",
             ),
-            Error::NoLedger(workload) => ErrorParts::new(format!(
-                "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
+            Error::NoLedgerOfProcedures(workload) => ErrorParts::new(format!(
+                "no ledger: all transactions of {workload} are procedures, which commit by themselves before they could write their \
+                 numbers"
             ))
             .with_hint(
-                "leave out --ledger, or use a workload of Prony's own statements, such as tpcb, tpcc or oltp_read_write",
+                "execute the statements themselves (tpcc: -o mode=statements), call the procedures in a block of your own SQL, or \
+                 leave out --ledger",
+            ),
+            Error::NoLedger(workload) => ErrorParts::new(format!(
+                "no ledger: the transactions of {workload} only read, or are text as in a replay and in the simple protocol of scripts, \
+                 and cannot write their numbers"
+            ))
+            .with_hint(
+                "leave out --ledger, use --protocol prepared with a script, or use a workload of Prony's own statements, such as tpcb, \
+                 tpcc or oltp_read_write",
             ),
         }
     }

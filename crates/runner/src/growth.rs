@@ -106,7 +106,7 @@ impl GrowthBefore {
             None if starts.is_empty() => Ok(Vec::new()),
             None => {
                 let starts: Vec<GrowthStart> = starts.into_iter().cloned().collect();
-                after_load::read(target, self.answer_timeout, move |control| {
+                after_load::read_at_primary(target, self.answer_timeout, move |control| {
                     let counts = starts.iter().map(|start| start.read_again(control));
                     let counts: Vec<_> = counts.collect();
                     let is_lost = |count: &&Result<u64, NotCounted>| {

@@ -3,18 +3,19 @@
 //! In: a run whose plan asks for it. Out: a program whose transactions write their numbers, and after the load an
 //! account of them. Must never: say that a commit is there which was not read from the server.
 
-use crate::after_load;
+use crate::after_load::{self, read_at_primary};
 use crate::error::Error;
 use crate::job::RunJob;
 use crate::random_seed;
 use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
 use prony_fleet::FleetLedger;
-use prony_server::observe::{is_replica, read_log_position};
+use prony_plan::QueryMode;
+use prony_server::observe::read_log_position;
 use prony_server::{Control, Target};
-use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program};
+use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program, StatementTable};
 use prony_store::{
-    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness,
+    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness, SqlDialect,
 };
 use prony_workload::describe::Growth;
 use prony_workload::growth::NotCounted;
@@ -63,7 +64,8 @@ impl RunLedger {
         let has_statements = !statements.statements().is_empty()
             || ["lua", "oltp_insert", "bulk_insert"].contains(&name);
         // A replay sends texts that it does not see.
-        if matches!(growth, Growth::ReadOnly) || !has_statements || name == "replay" {
+        let is_text = job.plan.drive.protocol == QueryMode::Simple && name == "script";
+        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text || name == "replay" {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {
@@ -72,6 +74,9 @@ impl RunLedger {
             id => LedgerTable::of_run(id),
         };
         let mut control = Control::connect(&job.server.target).map_err(Error::Server)?;
+        if has_only_procedures(&statements, control.dialect()) {
+            return Err(Error::NoLedgerOfProcedures(job.plan.workload.name.clone()));
+        }
         table.create(&mut control).map_err(Error::Workload)?;
         Ok(Some(RunLedger {
             ledger: Arc::new(table.ledger(control.dialect(), job.plan.drive.clients, &statements)),
@@ -187,6 +192,30 @@ impl RunLedger {
     }
 }
 
+/// Whether all statements call procedures that commit by themselves. On PostgreSQL these are functions, which cannot.
+fn has_only_procedures(statements: &StatementTable, dialect: SqlDialect) -> bool {
+    let is_call = |text: &str| {
+        let text = text.trim_start().to_ascii_lowercase();
+        ["call ", "exec ", "execute ", "{call "]
+            .iter()
+            .any(|word| text.starts_with(word))
+    };
+    let mut texts = statements.statements().iter();
+    dialect != SqlDialect::PostgreSql && texts.len() > 0 && texts.all(|one| is_call(&one.text))
+}
+
+/// A function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end of a block or a
+/// single statement.
+pub fn function_of_ledger(statements: &StatementTable) -> Option<&'static str> {
+    let is_called = |function: &&str| {
+        let mut texts = statements.statements().iter();
+        texts.any(|one| one.text.to_ascii_uppercase().contains(*function))
+    };
+    ["LAST_INSERT_ID(", "ROW_COUNT(", "FOUND_ROWS("]
+        .into_iter()
+        .find(is_called)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropping {
     /// If every commit is accounted for.
@@ -246,31 +275,6 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     }
     read.reordered = order.ok().flatten();
     read
-}
-
-/// Reads after the load, from a server that is not a replica: what that does not have yet is not lost.
-fn read_at_primary<T: Send + 'static>(
-    target: &Target,
-    timeout: Duration,
-    mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
-) -> Result<T, String> {
-    let mut hosts = target.targets_of_hosts();
-    hosts
-        .iter_mut()
-        .for_each(|host| host.has_own_statements = true);
-    after_load::read(target, timeout, move |control| {
-        if !is_replica(control) {
-            return read(control);
-        }
-        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
-        match others.find_map(|mut other| (!is_replica(&mut other)).then_some(other)) {
-            Some(mut other) => read(&mut other),
-            None => Err(NotCounted {
-                reason: "the server that answered is a replica".to_owned(),
-                is_lost: false,
-            }),
-        }
-    })
 }
 
 /// What the table says of the commits. It has what the clients knew unless all are there.
@@ -456,6 +460,28 @@ mod tests {
         let phantom = account(2, &[], &[1, 2, 3]);
         assert_eq!((phantom.phantom, phantom.has_all()), (1, false));
         assert_eq!(account(3, &[], &[]).lost, [1, 2, 3]);
+    }
+
+    #[test]
+    fn procedures_that_commit_have_no_entry() {
+        let table = |texts: &[&str]| {
+            let mut table = StatementTable::new();
+            let mut ids = prony_wire::StatementIds::new();
+            texts
+                .iter()
+                .for_each(|text| table.add(text, *text, &ids.add(text)));
+            table
+        };
+        let calls = table(&["CALL NEWORD(?)", " exec payment @p1"]);
+        assert!(has_only_procedures(&calls, SqlDialect::MySql));
+        assert!(has_only_procedures(&calls, SqlDialect::TransactSql));
+        assert!(!has_only_procedures(&calls, SqlDialect::PostgreSql));
+        let block = table(&["BEGIN", "CALL pay(?)", "COMMIT"]);
+        assert!(!has_only_procedures(&block, SqlDialect::MySql));
+        assert!(!has_only_procedures(&table(&[]), SqlDialect::MySql));
+        assert_eq!(function_of_ledger(&block), None);
+        let reads = table(&["COMMIT", "SELECT last_insert_id()"]);
+        assert_eq!(function_of_ledger(&reads), Some("LAST_INSERT_ID("));
     }
 
     /// Looking for each of its numbers would take all memory.

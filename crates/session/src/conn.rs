@@ -249,6 +249,21 @@ impl Conn {
         self.noticed_ns.set(noticed_ns);
     }
 
+    /// Makes a request of the worker's own: a text, whose reply nobody else reads.
+    pub fn ask(&self, sql: &str) {
+        self.query(sql.as_bytes());
+    }
+
+    /// Whether the server refused what the worker asked, or the second column of its reply's first row says that it refuses.
+    pub fn is_refused_by_answer(&self, is_refusal: fn(&str) -> bool) -> bool {
+        let exchange = self.exchange.borrow();
+        let is_refused = exchange
+            .error_summary()
+            .is_some_and(|error| DbError::from(error).refuses_connection());
+        let first = exchange.rows().next();
+        is_refused || first.is_some_and(|(_, row)| row.text(1).is_some_and(is_refusal))
+    }
+
     /// The message that the protocol requires before a connection is closed.
     pub fn closing_message(&self) -> &'static [u8] {
         self.exchange.borrow().closing_message()

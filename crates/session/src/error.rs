@@ -90,6 +90,16 @@ impl DbError {
         self.number != 0 && self.code == *b"08S01"
     }
 
+    /// Whether a server of MySQL's protocol refuses to write, as one that has become a replica does: its log-in does not say
+    /// so. The number is that of other options too.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        let names_option = || {
+            let mut names = ["read-only", "read_only"].iter();
+            names.any(|name| self.message.contains(name))
+        };
+        self.number == 1836 || self.number == 1290 && names_option()
+    }
+
     /// The message of the server or the operating system.
     pub fn into_message(self) -> String {
         self.0.message
@@ -182,6 +192,21 @@ mod tests {
         let conflict = server_error(Protocol::PostgreSql, 0, b"40001");
         assert_eq!(conflict.class, ErrorClass::Serialization);
         assert!(deadlock.retryable && conflict.retryable);
+    }
+
+    #[test]
+    fn a_server_that_only_reads_refuses_writes() {
+        let refuses = |number, text: &str| {
+            DbError::server(Protocol::MySql, number, *b"HY000", text.to_owned()).refuses_writes()
+        };
+        let option = "The MariaDB server is running with the --read-only option so it cannot execute this statement";
+        assert!(refuses(1290, option) && refuses(1836, "Running in read-only mode"));
+        assert!(!refuses(
+            1290,
+            &option.replace("read-only", "secure-file-priv")
+        ));
+        let of_postgres = DbError::server(Protocol::PostgreSql, 0, *b"25006", option.to_owned());
+        assert!(!of_postgres.refuses_writes());
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct StartRules {
     pub includes_connect_time: bool,
     /// Whether lost connections are reopened; otherwise their users cannot continue.
     pub reopens_lost_connections: bool,
+    /// Whether another host may take writes that one refuses.
+    pub has_other_hosts: bool,
 }
 
 impl Default for StartRules {
@@ -40,6 +42,7 @@ impl Default for StartRules {
             latency_limit_ns: None,
             includes_connect_time: true,
             reopens_lost_connections: true,
+            has_other_hosts: false,
         }
     }
 }

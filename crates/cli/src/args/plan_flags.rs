@@ -162,7 +162,11 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
             }
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let result = input.set_flag(setting, &texts);
-            result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
+            result.map_err(|message| {
+                // Without the value, which may contain a password.
+                let message = format!("invalid value for --{}: {message}", flag.long);
+                clap::Error::raw(ErrorKind::ValueValidation, message)
+            })?;
         }
         if L::ACCEPTS_OPTIONS {
             add_options(&mut input, matches);

@@ -196,6 +196,13 @@ mod tests {
     use prony_assertions::TextAssertions;
 
     #[test]
+    fn a_command_without_a_time_is_an_error_that_does_not_repeat_it() {
+        let message = usage_error(&["prony", "run", "tpcb", "--at", "soon", "./fail geheim"]);
+        message.assert_starts_with("invalid value for --at: ");
+        message.assert_lacks("geheim");
+    }
+
+    #[test]
     fn an_invalid_number_is_an_error_with_the_valid_range() {
         let base = &["prony", "run", "tpcb"][..];
         for arguments in [

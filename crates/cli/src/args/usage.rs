@@ -57,6 +57,8 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
             let word = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
             unknown_command(&word, &command, &path)
         }
+        // One of several values of a flag, whose message is complete.
+        ErrorKind::ValueValidation if invalid.is_empty() => (first_lines(error), see_help(&path)),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             invalid_value(error, &invalid, &path)
         }

@@ -26,8 +26,9 @@ use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
 use prony_runner::{
     Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
-    StorePolicy, WithOrigin, random_seed,
+    StorePolicy, WithOrigin, function_of_ledger, random_seed,
 };
+use prony_server::ProtocolOptions;
 use prony_server::control::FailureCause;
 use prony_store::{Annotation, Answer, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
@@ -225,6 +226,7 @@ pub fn execute(
         ..request.purpose.clone()
     };
     tell_default_warmup(request, part);
+    tell_function_of_ledger(plan, &run_server, &prepared);
     let view = live_view(request, run_outline(workload, &prepared, plan));
     let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
     let finished = prony_runner::run(
@@ -276,6 +278,19 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Says that functions of MySQL in the user's statements may have values of the ledger's.
+fn tell_function_of_ledger(plan: &Plan, run_server: &RunServer, prepared: &RunPreparation) {
+    let is_mysql = matches!(run_server.target.protocol, ProtocolOptions::MySql(_));
+    let statements = prepared.ready_workload.program.statement_table();
+    let function = function_of_ledger(&statements).filter(|_| plan.ledger && is_mysql);
+    if let Some(function) = function {
+        output::notice(&format!(
+            "prony: with a ledger, {function}) is yours only within a block: after its COMMIT, and after a statement outside a \
+             block, it is that of the ledger's statements"
+        ));
     }
 }
 

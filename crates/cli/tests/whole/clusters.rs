@@ -8,12 +8,14 @@ use crate::lost_commits::{
     disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
 };
 use prony_assertions::TestFolder;
+use prony_server::Control;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
-use prony_store::{EventKind, Run};
+use prony_store::Run;
 use prony_test_servers::{
     Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl,
 };
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -71,6 +73,20 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
     }
 }
 
+/// Waits until a node of Galera says whether it takes statements.
+fn wait_until_it_says(node: &MariaDb, ready: &str) {
+    let started = Instant::now();
+    let mut control = connect(&node.url_for("root", ""));
+    let says = |control: &mut Control| {
+        let rows = control.query("show global status like 'wsrep_ready'");
+        rows.is_ok_and(|rows| rows[0][1].as_deref() == Some(ready))
+    };
+    while !says(&mut control) {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "{ready}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Waits until a node of Galera takes statements.
 fn wait_until_ready(node: &MariaDb) {
     let started = Instant::now();
@@ -95,7 +111,19 @@ fn with_binary_log(id: u32) -> MariaDb {
     .expect("it starts")
 }
 
-fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
+/// How the primary of MariaDB is replaced.
+#[derive(Clone, Copy, PartialEq)]
+enum Replacement {
+    /// It is killed, and commits waited for the replica.
+    AfterSemiSynchronous,
+    /// It is killed when the replica lags.
+    OfLagging,
+    /// It becomes read-only, and stays.
+    Switchover,
+}
+
+/// The run of a failover from a MariaDB to its replica.
+fn fail_over_mariadb(replacement: Replacement) -> Run {
     let (primary, replica) = (with_binary_log(1), with_binary_log(2));
     let bench = TestBench::on_maria(&primary, "failover");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
@@ -109,7 +137,9 @@ fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
     ));
     on_replica.run("set global read_only = 1");
     on_replica.run("start slave");
-    if is_semi_synchronous {
+    // An administrator writes nevertheless.
+    on_primary.run("revoke super, read_only admin on *.* from prony@'127.0.0.1'");
+    if replacement == Replacement::AfterSemiSynchronous {
         on_primary.run("set global rpl_semi_sync_master_timeout = 60000");
         on_primary.run("set global rpl_semi_sync_master_wait_point = after_sync");
         on_primary.run("set global rpl_semi_sync_master_enabled = on");
@@ -126,15 +156,22 @@ fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
         replica.port()
     );
     let mut command = bench.command(
-        "run oltp_write_only -o table_size=1000 --clients 4 --duration 10s --expect-outage --ledger --json",
+        "run oltp_write_only -o table_size=1000 --clients 4 --duration 15s --expect-outage --ledger --json",
     );
     command.args(["--url", &url]);
     disturbed(command, &bench.home, password, || {
-        if !is_semi_synchronous {
-            on_replica.run("stop slave io_thread");
-            std::thread::sleep(Duration::from_millis(1_500));
+        match replacement {
+            Replacement::AfterSemiSynchronous => primary.kill(),
+            Replacement::OfLagging => {
+                on_replica.run("stop slave io_thread");
+                std::thread::sleep(Duration::from_millis(1_500));
+                primary.kill();
+            }
+            Replacement::Switchover => {
+                on_primary.run("set global read_only = 1");
+                std::thread::sleep(Duration::from_secs(1));
+            }
         }
-        primary.kill();
         on_replica.run("stop slave io_thread");
         // Promoted when it has executed all that it has received.
         let executes = "select count(*) from information_schema.processlist \
@@ -148,7 +185,7 @@ fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
 
 #[test]
 fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
-    let run = fail_over_mariadb(true);
+    let run = fail_over_mariadb(Replacement::AfterSemiSynchronous);
     let durable = account(&run);
     assert_eq!(durable.lost, 0, "{durable:?}");
     let positions = [&durable.server_before, &durable.server_after];
@@ -164,9 +201,19 @@ fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
         "{positions:?}"
     );
     assert_ne!(positions[0]["server"], positions[1]["server"]);
-    let run = fail_over_mariadb(false);
+    let run = fail_over_mariadb(Replacement::OfLagging);
     let lossy = account(&run);
     assert!(lossy.lost > 0 && lossy.clients_scattered == 0, "{lossy:?}");
+    // The server that only reads accepts log-ins, and is the first of the URL.
+    let run = fail_over_mariadb(Replacement::Switchover);
+    assert_eq!(account(&run).lost, 0, "{:?}", run.ledger);
+    let gap = run.commit_gap.as_ref().expect("measured");
+    assert!(
+        gap.until_s.is_some() && gap.clients.not_back == 0,
+        "{gap:?}"
+    );
+    let at_end = [0, 1].map(|host: usize| run.endpoints[host].connections_at_end);
+    assert_eq!(at_end, [0, 4], "{:?}", run.endpoints);
 }
 
 #[test]
@@ -180,15 +227,16 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let bench = TestBench::on_maria(killed, "drill");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let password = killed.password().reveal();
-    let run_on = |nodes: &[&MariaDb], disturb: &dyn Fn()| {
+    let run_on = |nodes: &[&MariaDb], workload: &str, disturb: &dyn Fn()| {
         let hosts: Vec<String> = nodes
             .iter()
             .map(|node| format!("127.0.0.1:{}", node.port()))
             .collect();
         let hosts = hosts.join(",");
-        let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 20s --warmup 0s \
-                         --expect-outage --ledger --json --url";
-        let mut command = prony_command(arguments, &bench.home);
+        let arguments = format!(
+            "run {workload} -o table_size=1000 --clients 4 --warmup 0s --expect-outage --ledger --json --url"
+        );
+        let mut command = prony_command(&arguments, &bench.home);
         command.arg(format!(
             "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout=3"
         ));
@@ -211,10 +259,14 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         (sizes, run)
     };
     // Its group notices only after seconds that it hangs, and goes on without it.
-    let (sizes, run) = run_on(&[stopped, killed, last], &|| {
-        let pid = stopped.pid().expect("it runs");
-        signal(pid, libc::SIGSTOP);
-    });
+    let (sizes, run) = run_on(
+        &[stopped, killed, last],
+        "oltp_write_only --duration 20s",
+        &|| {
+            let pid = stopped.pid().expect("it runs");
+            signal(pid, libc::SIGSTOP);
+        },
+    );
     assert_eq!(sizes, ["3", "2"]);
     let causes: BTreeSet<_> = run
         .events
@@ -226,24 +278,42 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
     wait_for(&last.url_for("root", ""), size, 3);
     wait_until_ready(stopped);
-    // A node that is cut off accepts log-ins, and refuses statements.
-    let mut on_cut_off = connect(&stopped.url_for("root", ""));
-    let (sizes, run) = run_on(&[stopped, killed, last], &|| {
-        connect(&stopped.url_for("root", ""))
-            .run("set global wsrep_provider_options = 'gmcast.isolate=1'");
-    });
-    assert_eq!(sizes, ["3", "2"]);
-    assert!(is_replica(&mut on_cut_off));
-    let outage = run
-        .events
+    // A node that is cut off accepts log-ins, and refuses statements: its clients go on elsewhere until it is back. They
+    // insert, because nodes abort each other's updates of one row.
+    let on_cut_off = RefCell::new(connect(&stopped.url_for("root", "")));
+    let was_replica = Cell::new(false);
+    let (sizes, run) = run_on(
+        &[stopped, killed, last],
+        "oltp_insert --spread round-robin --duration 40s",
+        &|| {
+            let mut control = connect(&stopped.url_for("root", ""));
+            let isolate =
+                |value| format!("set global wsrep_provider_options = 'gmcast.isolate={value}'");
+            control.run(isolate(1));
+            wait_until_it_says(stopped, "OFF");
+            // Its clients look each second whether it is back.
+            std::thread::sleep(Duration::from_secs(6));
+            was_replica.set(is_replica(&mut on_cut_off.borrow_mut()));
+            control.run(isolate(0));
+            wait_until_it_says(stopped, "ON");
+        },
+    );
+    assert_eq!(sizes, ["3", "3"]);
+    assert!(was_replica.get());
+    let refused = run
+        .measured
+        .errors
         .iter()
-        .find(|event| event.kind == EventKind::Outage);
-    let detail = outage.map(|outage| outage.detail.as_str());
-    assert!(detail.is_some(), "{:?}", run.events);
-    on_cut_off.run("set global wsrep_provider_options = 'gmcast.isolate=0'");
-    wait_for(&last.url_for("root", ""), size, 3);
-    wait_until_ready(stopped);
-    let (sizes, _) = run_on(&[killed, stopped, last], &|| killed.kill());
+        .filter(|error| error.code == "08S01");
+    let refused: u64 = refused.map(|error| error.count).sum();
+    // Each of its clients once.
+    assert!((1..=4).contains(&refused), "{:?}", run.measured.errors);
+    assert!(run.endpoints[0].returned > 0, "{:?}", run.endpoints);
+    let (sizes, _) = run_on(
+        &[killed, stopped, last],
+        "oltp_write_only --duration 20s",
+        &|| killed.kill(),
+    );
     assert_eq!(sizes, ["3", "2"]);
 }
 

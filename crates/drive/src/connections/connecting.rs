@@ -216,7 +216,7 @@ impl<'a, I: Io> Connections<'a, I> {
     }
 
     /// Sets the deadline of an attempt: for connecting the socket (`is_opening`), or for the login.
-    fn set_deadline(&mut self, slot: Slot, is_opening: bool) {
+    pub(super) fn set_deadline(&mut self, slot: Slot, is_opening: bool) {
         let routes = self.routes_of(slot);
         let deadline_ns = routes.deadline_ns(&self.clock, is_opening);
         self.attempts.set_deadline(slot, deadline_ns);
@@ -279,7 +279,7 @@ impl<'a, I: Io> Connections<'a, I> {
     ) -> Option<ConnectionEvent> {
         self.attempts.record_success(slot, self.clock.now_ns());
         if let ConnectionUse::Probe(host) = self.slots[slot as usize].connection_use {
-            self.on_probe_up(slot, host);
+            self.on_probe_up(slot, host, flags);
             return None;
         }
         self.enter_host(slot);
@@ -319,8 +319,7 @@ impl<'a, I: Io> Connections<'a, I> {
     fn on_refusal(&mut self, slot: Slot) -> Option<ConnectionEvent> {
         let connection = &mut self.slots[slot as usize];
         if let ConnectionUse::Probe(host) = connection.connection_use {
-            self.attempts.clear_deadline(slot);
-            self.end_probe(host);
+            self.end_probe(slot, host);
             return None;
         }
         if !connection.conn.is_busy_with(UserPhase::OpenConnection) {

@@ -2,16 +2,31 @@
 //! then lets each of them return between two transactions.
 //!
 //! In: connections that are up elsewhere, the time. Out: a mark on their records. Must never: give up a connection that works
-//! before its own host has accepted another one.
+//! before its own host has accepted another one, and does not say that it refuses to work.
 
 use super::{ConnectionSlot, Connections, LinkTimer};
 use crate::hosts::ConnectionUse;
 use crate::io::{Io, Slot};
 use crate::link::LinkStep;
 use prony_plan::Spread;
+use prony_server::ProtocolOptions;
+use prony_server::observe::{GALERA_STATE, is_galera_cut_off};
+use prony_wire::SessionFlags;
 
 /// How often a worker looks whether a host answers again.
 const PROBE_PAUSE_NS: u64 = 1_000_000_000;
+
+/// Whether an answer refuses to work.
+type IsRefusal = fn(&str) -> bool;
+
+/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the
+/// second question is only for hosts that refused something, because the load may only read.
+const QUESTIONS: [(&str, IsRefusal); 2] = [
+    (GALERA_STATE, is_galera_cut_off),
+    ("SHOW GLOBAL VARIABLES LIKE 'read_only'", |value| {
+        value != "OFF"
+    }),
+];
 
 /// What looks whether a host answers again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +35,17 @@ pub(super) struct HostProbe {
     slot: Option<Slot>,
     /// Whether it is scheduled or under way.
     is_active: bool,
+    /// Whether connections were given up because the host refused to work.
+    has_refused: bool,
+    /// The next of [`QUESTIONS`].
+    question: usize,
+}
+
+impl HostProbe {
+    /// Notes that a connection was given up because the host refused to work.
+    pub(super) fn note_refusal(&mut self) {
+        self.has_refused = true;
+    }
 }
 
 impl<I: Io> Connections<'_, I> {
@@ -86,19 +112,54 @@ impl<I: Io> Connections<'_, I> {
         Some((slot, self.begin_connect(slot)))
     }
 
-    /// The host answers again: its connections return between two transactions.
-    pub(super) fn on_probe_up(&mut self, slot: Slot, host: u16) {
-        self.slots[slot as usize].close(&mut self.io, slot);
+    /// The host answers again: asks whether it works.
+    pub(super) fn on_probe_up(&mut self, slot: Slot, host: u16, flags: SessionFlags) {
+        let conn = &self.slots[slot as usize].conn;
+        conn.mark_opened_with_flags(flags);
+        self.probes[usize::from(host)].question = 0;
+        self.ask_host(slot, host);
+    }
+
+    /// Asks the next question. After the last one, its connections return between two transactions.
+    fn ask_host(&mut self, slot: Slot, host: u16) {
+        let probe = &mut self.probes[usize::from(host)];
+        let count = match self.job.target.protocol {
+            ProtocolOptions::MySql(_) => 1 + usize::from(probe.has_refused),
+            // PostgreSQL's log-in says whether the session is of the wanted kind.
+            ProtocolOptions::PostgreSql(_) | ProtocolOptions::SqlServer(_) => 0,
+        };
+        if let Some((sql, _)) = QUESTIONS[..count].get(probe.question) {
+            self.slots[slot as usize].conn.ask(sql);
+            self.set_deadline(slot, false);
+            return self.send(slot);
+        }
+        probe.has_refused = false;
         for connection in &self.slots {
             if connection.is_away && connection.home == Some(host) {
                 connection.conn.set_must_return(true);
             }
         }
-        self.end_probe(host);
+        self.end_probe(slot, host);
+    }
+
+    pub(super) fn on_probe_answer(&mut self, slot: Slot, host: u16) {
+        let probe = &mut self.probes[usize::from(host)];
+        let (_, is_refusal) = QUESTIONS[probe.question];
+        probe.question += 1;
+        if self.slots[slot as usize]
+            .conn
+            .is_refused_by_answer(is_refusal)
+        {
+            self.end_probe(slot, host);
+        } else {
+            self.ask_host(slot, host);
+        }
     }
 
     /// Ends an attempt; another one follows while connections are away.
-    pub(super) fn end_probe(&mut self, host: u16) {
+    pub(super) fn end_probe(&mut self, slot: Slot, host: u16) {
+        self.slots[slot as usize].close(&mut self.io, slot);
+        self.attempts.clear_deadline(slot);
         self.probes[usize::from(host)].is_active = false;
         self.schedule_probes();
     }

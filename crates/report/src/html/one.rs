@@ -221,7 +221,7 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
 /// Writes what a drill did and what came of it, and the lost commits that the document names.
 fn write_drill(out: &mut Html, run: &Run) -> fmt::Result {
     let facts = drill_facts(run).into_iter();
-    let facts = facts.map(|(label, text)| [label.to_owned(), text]);
+    let facts = facts.map(|fact| [fact.label.to_owned(), fact.full]);
     write_text_table(
         out,
         "What was done, and what came of it",

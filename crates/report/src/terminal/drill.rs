@@ -1,10 +1,10 @@
-//! The result of a drill: on a terminal at most [`DRILL_LINES`] lines.
+//! The result of a drill: at most [`DRILL_LINES`] lines, each a line of the terminal, also in a file or a pipe.
 //!
 //! In: a Run. Out: whether it meets what is required, what was done and what came of it, and the command that prints the
-//! rest.
+//! rest. Must never: wrap a line.
 
 use super::first_screen::{StoredRun, answer, last_line, title};
-use super::paragraph::{Paragraph, write_fitted};
+use super::paragraph::{Paragraph, fit, write_fitted};
 use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::text::drill::drill_facts;
@@ -14,8 +14,8 @@ use std::io;
 
 pub const DRILL_LINES: usize = 15;
 
-/// The facts that keep a line of their own when the screen is small.
-const MAIN_FACTS: [&str; 4] = ["done", "outage", "back", "account"];
+/// The facts that go first if there are too many lines; the others stay.
+const FIRST_TO_GO: [&str; 6] = ["limits", "errors", "permits", "seen", "server", "waited"];
 
 pub(super) fn write(
     out: &mut Printer<'_>,
@@ -27,17 +27,28 @@ pub(super) fn write(
     paragraphs.retain(|paragraph| paragraph.lines != [""]);
     paragraphs.push(title(run, width));
     paragraphs.extend(incomplete_notice(run).map(|notice| Paragraph::text(&notice, width, 1)));
-    paragraphs.extend(drill_facts(run).into_iter().map(|(label, text)| {
-        let is_main = MAIN_FACTS.contains(&label);
-        let paragraph = Paragraph::labelled(label, &text, width, 2);
-        paragraph.with_rank(if is_main { 4 } else { 2 })
+    paragraphs.extend(drill_facts(run).into_iter().map(|fact| {
+        let paragraph = Paragraph::labelled(fact.label, &fact.brief, width, 1);
+        let rank = FIRST_TO_GO.iter().position(|label| *label == fact.label);
+        match rank {
+            // What is required beside the worst has rank 1.
+            Some(rank) => Paragraph {
+                min_lines: 0,
+                ..paragraph.with_rank(if rank == 0 { 0 } else { 2 + rank as u8 })
+            },
+            None => paragraph.with_rank(u8::MAX),
+        }
     }));
     let is_doubtful = |severity| severity != Severity::Note;
     let verdict = verdict_sentence(run).filter(|verdict| is_doubtful(verdict.severity));
     paragraphs.extend(verdict.map(|verdict| {
-        Paragraph::labelled("verdict", &verdict.text, width, 2)
+        Paragraph::labelled("verdict", &verdict.text, width, 1)
             .with_format(severity_format(verdict.severity))
     }));
+    for paragraph in &mut paragraphs {
+        paragraph.max_lines = 1;
+    }
+    fit(&mut paragraphs, DRILL_LINES - 1, width);
     write_fitted(out, paragraphs, DRILL_LINES - 1)?;
     out.line(last_line(run, stored, width))
 }

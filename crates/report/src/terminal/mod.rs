@@ -21,6 +21,7 @@ use crate::style::Style;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::captured::captured_mix;
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::drill::drill_facts;
 use crate::text::endpoints::endpoints;
 use crate::text::machines::machines;
 use crate::text::outage::outage_text;
@@ -90,6 +91,7 @@ pub fn write_full(
     write_section(out, machines(run))?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
+    write_drill_facts(out, run)?;
     findings::write_errors(out, run)?;
     findings::write_events(out, run)?;
     findings::write_checks(out, run)?;
@@ -180,6 +182,17 @@ pub(crate) fn write_section(
         out.table(table)?;
     }
     out.paragraph(&section.text)
+}
+
+/// Writes what a drill did and what came of it; nothing of a run that is none.
+fn write_drill_facts(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let facts = drill_facts(run).into_iter();
+    let facts: Vec<_> = facts.map(|fact| (fact.label, fact.full)).collect();
+    if facts.is_empty() {
+        return Ok(());
+    }
+    out.heading("What was done, and what came of it")?;
+    out.named(9, &facts)
 }
 
 /// Writes the observations of the server; nothing if the run's server was not observed.

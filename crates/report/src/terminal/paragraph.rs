@@ -126,7 +126,7 @@ pub(super) fn write_fitted(
 }
 
 /// Shortens each paragraph to its own limit, and then all until they have `max_lines` lines together.
-fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
+pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
     for paragraph in paragraphs.iter_mut() {
         paragraph.lines = first_lines(&paragraph.lines, paragraph.max_lines, width);
     }

@@ -1,5 +1,6 @@
 //! Tests of a printed result.
 
+mod drill;
 mod first_screen;
 mod server;
 mod statements;

@@ -5,7 +5,7 @@
 use super::findings::describe_event;
 use super::outage::outage_clauses;
 use super::plain;
-use crate::units::{count_with_noun, seconds, span};
+use crate::units::{count, count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_store::{
@@ -13,62 +13,100 @@ use prony_store::{
 };
 use std::collections::BTreeMap;
 
+/// A finding of a drill under its label.
+#[derive(Debug)]
+pub(crate) struct DrillFact {
+    pub label: &'static str,
+    /// For a line of 80 columns, if names and messages of the server are not long.
+    pub brief: String,
+    /// With everything that is known.
+    pub full: String,
+}
+
+/// A fact that needs no shorter form.
+fn same(label: &'static str, text: String) -> DrillFact {
+    DrillFact {
+        label,
+        brief: text.clone(),
+        full: text,
+    }
+}
+
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
-pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
+pub(crate) fn drill_facts(run: &Run) -> Vec<DrillFact> {
     if !run.is_drill() {
         return Vec::new();
     }
-    let mut facts = vec![("done", done(run))];
+    let mut facts = vec![done(run)];
     let seen = server_events(run);
-    facts.extend((!seen.is_empty()).then_some(("seen", seen)));
+    facts.extend((!seen.is_empty()).then(|| same("seen", seen)));
     if let Some(text) = outage_clauses(run) {
-        facts.push(("outage", text.outage));
-        facts.extend(text.clients.map(|clients| ("clients", clients)));
-        let waits = waits(run);
-        facts.extend((!waits.is_empty()).then_some(("waited", waits)));
-        facts.extend(text.recovery.map(|recovery| ("back", recovery)));
+        let clients = text.clients.iter();
+        let clients: String = clients.map(|clients| format!("; {clients}")).collect();
+        let full = text.outage + &clients;
+        facts.push(DrillFact {
+            label: "outage",
+            brief: text.brief.unwrap_or_else(|| full.clone()),
+            full,
+        });
+        facts.extend(waits(run));
+        facts.extend(text.recovery.map(|recovery| same("back", recovery)));
     }
     let timeouts = run
         .commit_gap
         .as_ref()
         .and_then(|gap| gap.timeouts.as_ref());
-    facts.extend(timeouts.map(|timeouts| ("limits", limits(timeouts, run.server.dialect()))));
+    facts.extend(timeouts.map(|timeouts| limits(timeouts, run.server.dialect())));
     let errors = errors_in_outage(run).into_iter();
-    let errors = errors.map(|(class, count)| format!("{count} {}", class.name()));
+    let errors = errors.map(|(class, number)| format!("{} {}", count(number), class.name()));
     let errors: Vec<String> = errors.collect();
     if prony_judge::outage::commit_gap(run).is_some() {
-        facts.push((
-            "errors",
-            joined_or(&errors, "no transaction failed") + ", until it was back",
-        ));
+        let errors = match errors.as_slice() {
+            [] => "no transaction failed".to_owned(),
+            errors => errors.join(", "),
+        };
+        facts.push(same("errors", errors + ", until it was back"));
     }
     match &run.ledger {
         Some(account) => account_facts(&mut facts, run, account),
-        None => facts.push(("account", "none was kept: --ledger keeps one".to_owned())),
+        None => facts.push(same(
+            "account",
+            "none was kept: --ledger keeps one".to_owned(),
+        )),
     }
     facts
 }
 
-fn joined_or(parts: &[String], none: &str) -> String {
-    match parts {
-        [] => none.to_owned(),
-        parts => parts.join(", "),
-    }
-}
-
 /// The commands of the plan and the user's signals.
-fn done(run: &Run) -> String {
+fn done(run: &Run) -> DrillFact {
     let marks = run.events.iter();
     let marks = marks.filter(|event| event.kind == EventKind::Mark);
-    let marks = marks.map(|mark| {
-        let (time, text) = describe_event(mark);
-        let text = text.trim_start_matches("mark: ");
-        format!("{time}: {text}")
-    });
-    let marks: Vec<String> = marks.collect();
-    match marks.as_slice() {
-        [] => "nothing: neither a command (--at) nor SIGUSR1".to_owned(),
-        marks => marks.join("; "),
+    let marks: Vec<[String; 2]> = marks
+        .map(|mark| {
+            let (time, text) = describe_event(mark);
+            let full = format!("{time}: {}", text.trim_start_matches("mark: "));
+            let result = mark.command.as_ref();
+            let status = result.and_then(|result| Some((result.exit_status?, &result.output)));
+            let brief = status.map(|(status, output)| {
+                let last = output.lines().last().map(plain);
+                let last = last.map_or(String::new(), |line| format!(": {line}"));
+                format!("{time}, exit status {status}{last}")
+            });
+            [brief.unwrap_or_else(|| full.clone()), full]
+        })
+        .collect();
+    if marks.is_empty() {
+        let nothing = "nothing: neither a command (--at) nor SIGUSR1".to_owned();
+        return same("done", nothing);
+    }
+    let joined = |index: usize| {
+        let texts = marks.iter().map(|mark| mark[index].as_str());
+        texts.collect::<Vec<_>>().join("; ")
+    };
+    DrillFact {
+        label: "done",
+        brief: joined(0),
+        full: joined(1),
     }
 }
 
@@ -84,10 +122,10 @@ fn server_events(run: &Run) -> String {
 }
 
 /// What kept clients waiting: why connections were lost, and why attempts to connect failed, by cause.
-fn waits(run: &Run) -> String {
+fn waits(run: &Run) -> Option<DrillFact> {
     let is_of = |kind| move |event: &&Event| event.kind == kind;
-    let lost = run.events.iter().filter(is_of(EventKind::Outage));
-    let mut parts: Vec<String> = lost.take(1).map(|outage| plain(&outage.detail)).collect();
+    let mut lost = run.events.iter().filter(is_of(EventKind::Outage));
+    let lost = lost.next().map(|outage| plain(&outage.detail));
     let failed = run.events.iter().filter(is_of(EventKind::FailedAttempts));
     // Each worker has counted its own. A sum is an event of the first attempt to the last.
     let mut by_cause: BTreeMap<&str, Event> = BTreeMap::new();
@@ -107,16 +145,40 @@ fn waits(run: &Run) -> String {
     }
     let mut by_cause: Vec<_> = by_cause.into_iter().collect();
     by_cause.sort_by(|(_, a), (_, b)| a.at_s.total_cmp(&b.at_s));
-    parts.extend(by_cause.into_iter().map(|(cause, sum)| {
+    let mut full: Vec<String> = lost.iter().cloned().collect();
+    full.extend(by_cause.iter().map(|(cause, sum)| {
         let attempts = count_with_noun(sum.count, "attempt", "attempts");
         let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
         format!("{}: {attempts} from {from} to {until}", plain(cause))
     }));
-    parts.join("; ")
+    let brief = by_cause
+        .iter()
+        .map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
+    let mut brief: Vec<String> = brief.collect();
+    if let Some(first) = brief.first_mut() {
+        first.insert_str(0, "failed attempts: ");
+    }
+    let brief = brief.join(", ");
+    (!full.is_empty()).then(|| DrillFact {
+        label: "waited",
+        // The reason of the first loss is often long, and of the attempts there are few kinds.
+        brief: match (lost, brief.is_empty()) {
+            (Some(lost), true) => lost,
+            (Some(lost), false) => {
+                let reason = lost
+                    .strip_prefix("the connection was lost: ")
+                    .unwrap_or(&lost);
+                let reason = reason.split(" (os error").next().unwrap_or(reason);
+                format!("{brief}; {reason}")
+            }
+            (None, _) => brief,
+        },
+        full: full.join("; "),
+    })
 }
 
 /// How long clients wait for a server that is silent, by the names of the options of its clients.
-fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> String {
+fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> DrillFact {
     let or_none = |time_s: Option<f64>| time_s.map_or("none".to_owned(), span);
     let (sent, reply) = match dialect {
         Some(SqlDialect::MySql) => ("write-timeout", Some("read-timeout")),
@@ -129,18 +191,35 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> String {
             .tcp_user_s
             .map(|time_s| format!("{sent} {}", span(time_s))),
     );
-    parts.extend(match (reply, timeouts.reply_s, timeouts.tcp_user_s) {
-        (Some(reply), Some(time_s), _) => Some(format!("{reply} {}", span(time_s))),
-        (Some(reply), None, _) => Some(format!(
-            "no {reply}: a request to a server that hangs waits without end, and to one that has vanished for about 15 \
-             minutes"
-        )),
-        (None, _, None) => Some(format!(
-            "no {sent}: a request to a server that has vanished waits for about 15 minutes"
-        )),
-        (None, _, Some(_)) => None,
-    });
+    let mut brief = parts.clone();
+    brief[0] = format!("connect {}", or_none(timeouts.connect_s));
+    match (reply, timeouts.reply_s, timeouts.tcp_user_s) {
+        (Some(reply), Some(time_s), _) => {
+            let part = format!("{reply} {}", span(time_s));
+            brief.push(part.clone());
+            parts.push(part);
+        }
+        (Some(reply), None, _) => {
+            brief.push(format!("no {reply}: without end"));
+            parts.push(format!(
+                "no {reply}: a request to a server that hangs waits without end, and to one that has vanished for about 15 \
+                 minutes"
+            ));
+        }
+        (None, _, None) => {
+            brief.push(format!("no {sent}: about 15 min"));
+            parts.push(format!(
+                "no {sent}: a request to a server that has vanished waits for about 15 minutes"
+            ));
+        }
+        (None, _, Some(_)) => {}
+    }
     parts.extend(timeouts.tries_all_addresses.map(|at_once| {
+        brief.push(if at_once {
+            "MultiSubnetFailover".to_owned()
+        } else {
+            "no MultiSubnetFailover".to_owned()
+        });
         let text = if at_once {
             "MultiSubnetFailover: all addresses of the name are tried at once"
         } else {
@@ -149,70 +228,144 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> String {
         text.to_owned()
     }));
     let keepalive = or_none(timeouts.keepalive_s);
+    brief.push(format!("keepalive {keepalive}"));
     parts.push(format!("keepalive of idle connections {keepalive}"));
-    parts.join("; ")
+    DrillFact {
+        label: "limits",
+        brief: brief.join("; "),
+        full: parts.join("; "),
+    }
 }
 
-fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &LedgerAccount) {
+fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount) {
     if let Some(reason) = &account.not_read {
         let acknowledged = count_with_noun(account.acknowledged, "commit", "commits");
-        facts.push((
-            "account",
-            plain(&format!(
+        facts.push(DrillFact {
+            label: "account",
+            brief: plain(&format!("{acknowledged} acknowledged; not read: {reason}")),
+            full: plain(&format!(
                 "{acknowledged} acknowledged, and it is not known which are there: {reason}"
             )),
-        ));
+        });
     } else {
-        facts.push(("account", ledger_sentence(account)));
-        let mut lost = count_with_noun(account.lost, "commit", "commits");
-        if account.unrecorded > 0 {
-            lost.insert_str(0, "at least ");
+        facts.push(DrillFact {
+            label: "account",
+            brief: brief_account(account),
+            full: ledger_sentence(account),
+        });
+        facts.push(recovery_point(run, account));
+    }
+    facts.extend(account.staleness.as_ref().map(staleness_fact));
+    facts.push(match permitted_loss(run) {
+        Some(permitted) => DrillFact {
+            label: "permits",
+            brief: plain(&permitted.brief),
+            full: plain(&permitted.full),
+        },
+        None => same(
+            "permits",
+            "not known: the server was not observed, or hides its settings".to_owned(),
+        ),
+    });
+    let positions = [&account.server_before, &account.server_after];
+    let joined = |before: String, after: String| match after.as_str() {
+        "" => plain(&format!("before: {before}; after: not read")),
+        after => plain(&format!("before: {before}; after: {after}")),
+    };
+    if !positions[0].is_empty() {
+        let [before, after] = positions.map(position_text);
+        let brief = positions.map(brief_position);
+        facts.push(DrillFact {
+            label: "server",
+            brief: brief
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join(", then "),
+            full: joined(before, after),
+        });
+    }
+}
+
+/// What became of the commits, in a line: what is missing or wrong comes first.
+fn brief_account(account: &LedgerAccount) -> String {
+    let kind = match (account.lost, account.clients_scattered) {
+        (0, _) => String::new(),
+        (_, 0) => ", in one series".to_owned(),
+        (_, clients) => format!(
+            ", scattered at {}",
+            count_with_noun(clients.into(), "client", "clients")
+        ),
+    };
+    let mut text = format!(
+        "lost {} of {} acknowledged{kind}",
+        count(account.lost),
+        count(account.acknowledged)
+    );
+    for (number, what) in [
+        (account.duplicated, "duplicated"),
+        (account.phantom, "phantom"),
+        (account.reordered.unwrap_or(0), "out of order"),
+        (account.unrecorded, "without an entry"),
+        (account.unknown, "unknown"),
+    ] {
+        if number > 0 {
+            text += &format!("; {} {what}", count(number));
         }
-        let time = match (account.lost, recovery_point_s(run)) {
-            (0, _) if lost_by_ledger(run).is_none() => "; the account is not complete".to_owned(),
-            (0, _) => ", 0 s".to_owned(),
-            (_, Some([least_s, most_s])) => format!(
-                ", {} to {}: the age of the oldest of them when the outage began",
-                seconds(least_s),
-                seconds(most_s)
-            ),
-            (_, None) => "; their age is not known".to_owned(),
-        };
-        facts.push(("RPO", lost + &time));
     }
-    if let Some(staleness) = &account.staleness {
-        facts.push(("replica", plain(&staleness_text(staleness))));
+    if account.ambiguous > 0 {
+        let [ambiguous, found] = [account.ambiguous, account.ambiguous_found].map(count);
+        text += &format!("; {ambiguous} ambiguous, {found} there");
     }
-    let permitted = permitted_loss(run);
-    let unknown = "not known: the server was not observed, or hides its settings";
-    facts.push(("permits", plain(&permitted.unwrap_or(unknown.to_owned()))));
-    let [before, after] = [&account.server_before, &account.server_after].map(position_text);
-    if !before.is_empty() {
-        let after = if after.is_empty() { "not read" } else { &after };
-        facts.push((
-            "server",
-            plain(&format!("before: {before}; after: {after}")),
-        ));
+    text
+}
+
+/// The lost commits, and how long before the outage the oldest of them was acknowledged.
+fn recovery_point(run: &Run, account: &LedgerAccount) -> DrillFact {
+    let mut lost = count_with_noun(account.lost, "commit", "commits");
+    if account.unrecorded > 0 {
+        lost.insert_str(0, "at least ");
     }
+    let time = match (account.lost, recovery_point_s(run)) {
+        (0, _) if lost_by_ledger(run).is_none() => "; the account is not complete".to_owned(),
+        (0, _) => ", 0 s".to_owned(),
+        (_, Some([least_s, most_s])) => {
+            let range = format!("{lost}, {} to {}", seconds(least_s), seconds(most_s));
+            return DrillFact {
+                label: "RPO",
+                brief: format!("{range} before the outage"),
+                full: format!("{range}: the age of the oldest of them when the outage began"),
+            };
+        }
+        (_, None) => "; their age is not known".to_owned(),
+    };
+    same("RPO", lost + &time)
 }
 
 /// How far the servers for reads were behind.
-fn staleness_text(staleness: &ReplicaStaleness) -> String {
-    let unread = staleness.not_read.as_ref();
-    if let (Some(reason), 0) = (unread, staleness.readings) {
-        return format!("not read: {reason}");
+fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
+    let unread = staleness.not_read.as_ref().map(|reason| plain(reason));
+    if let (Some(reason), 0) = (&unread, staleness.readings) {
+        return same("replica", format!("not read: {reason}"));
     }
+    let behind = |commits: u64, age_s: f64| {
+        let commits = count_with_noun(commits, "commit", "commits");
+        format!("{commits} and {}", seconds(age_s))
+    };
+    let median = behind(staleness.commits_p50, staleness.age_p50_s);
+    let most = behind(staleness.commits_max, staleness.age_max_s);
+    let readings = count(staleness.readings);
     let mut text = format!(
-        "behind by {} and {} in the median of {} readings, at most by {} and {}; {} went back in time",
-        count_with_noun(staleness.commits_p50, "commit", "commits"),
-        seconds(staleness.age_p50_s),
-        staleness.readings,
-        count_with_noun(staleness.commits_max, "commit", "commits"),
-        seconds(staleness.age_max_s),
-        staleness.went_back
+        "behind by {median} in the median of {readings} readings, 95 % of them by at most {}, all by at most {most}; {} went \
+         back in time",
+        behind(staleness.commits_p95, staleness.age_p95_s),
+        count(staleness.went_back)
     );
     if let Some(across) = staleness.went_back_across {
-        text += &format!(", {across} against the reading before at another one");
+        text += &format!(
+            ", {} against the reading before at another one",
+            count(across)
+        );
     }
     if let Some(within_s) = staleness.told_within_s {
         text += &format!(
@@ -223,7 +376,36 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     if let Some(reason) = unread {
         text += &format!("; another one was not read: {reason}");
     }
-    text
+    let back = match staleness.went_back_across {
+        Some(across) => format!("{} and {}", count(staleness.went_back), count(across)),
+        None => count(staleness.went_back),
+    };
+    DrillFact {
+        label: "replica",
+        brief: format!(
+            "median {}, {}; at most {}, {}; {back} went back in time",
+            count_with_noun(staleness.commits_p50, "commit", "commits"),
+            seconds(staleness.age_p50_s),
+            count(staleness.commits_max),
+            seconds(staleness.age_max_s),
+        ),
+        full: text,
+    }
+}
+
+/// The server and where its log or cluster was, in a few words.
+fn brief_position(position: &BTreeMap<String, String>) -> String {
+    let value = |name: &str| position.get(name);
+    let server = value("server")
+        .cloned()
+        .unwrap_or_else(|| "a server".to_owned());
+    let names = ["timeline", "GTIDs", "wsrep_cluster_size"];
+    let place = names.iter().find_map(|name| Some((name, value(name)?)));
+    match place {
+        _ if position.is_empty() => String::new(),
+        Some((name, value)) => plain(&format!("{server} ({name} {value})")),
+        None => plain(&server),
+    }
 }
 
 fn position_text(position: &BTreeMap<String, String>) -> String {
@@ -242,6 +424,11 @@ mod tests {
     use crate::sample_run::closed;
     use prony_assertions::TextAssertions;
     use prony_store::{CommandResult, CommitGap, LostCommit};
+
+    fn full_facts(run: &Run) -> BTreeMap<&'static str, String> {
+        let facts = drill_facts(run).into_iter();
+        facts.map(|fact| (fact.label, fact.full)).collect()
+    }
 
     #[test]
     fn a_drill_says_what_was_done_and_what_was_lost() {
@@ -293,7 +480,7 @@ mod tests {
                 tries_all_addresses: (dialect == SqlDialect::TransactSql).then_some(false),
                 keepalive_s: None,
             };
-            limits(&timeouts, Some(dialect))
+            limits(&timeouts, Some(dialect)).full
         };
         timeouts(None, None, SqlDialect::PostgreSql)
             .assert_contains("waits for about 15 minutes; keepalive of idle connections none");
@@ -312,7 +499,7 @@ mod tests {
             server_after: position("other"),
             ..LedgerAccount::default()
         });
-        let facts: BTreeMap<&str, String> = drill_facts(&run).into_iter().collect();
+        let facts = full_facts(&run);
         facts["done"]
             .assert_contains("the command at 1s ended with exit status: 0; it printed: promoted");
         facts["outage"].assert_contains("Nobody committed for 1.5");
@@ -328,7 +515,7 @@ mod tests {
         let account = run.ledger.as_mut().expect("it has one");
         (account.lost, account.unrecorded) = (0, 7);
         account.first_lost.clear();
-        let facts: BTreeMap<&str, String> = drill_facts(&run).into_iter().collect();
+        let facts = full_facts(&run);
         facts["account"].assert_contains("7 transactions committed without an entry");
         assert_eq!(
             facts["RPO"],

@@ -2,7 +2,7 @@
 
 use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
-    NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
+    NOT_BACK, Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, shortest_outage_s,
 };
 use prony_store::Run;
 
@@ -10,6 +10,8 @@ use prony_store::Run;
 pub(crate) struct OutageText {
     /// How long nobody committed.
     pub outage: String,
+    /// The same with the times of clients, in a line; `None` without an outage.
+    pub brief: Option<String>,
     /// How long one client did not; `None` without an outage, as what follows.
     pub clients: Option<String>,
     /// When the throughput was back.
@@ -23,6 +25,7 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         let limit = seconds(shortest_outage_s(run));
         return Some(OutageText {
             outage: format!("No outage: there was no time of {limit} without a commit"),
+            brief: None,
             clients: None,
             recovery: None,
         });
@@ -38,8 +41,21 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
             span(gap.from_s)
         ),
     };
+    let mut brief = match gap.until_s {
+        Some(_) => format!("{length} from {} on", span(gap.from_s)),
+        None => format!("{length} from {} to the end", span(gap.from_s)),
+    };
     if let Some(bound_s) = gap.clock_bound_s {
-        outage += &format!(", ± {} by the machines' clocks", time(bound_s * 1e9));
+        let bound = format!(", ± {}", time(bound_s * 1e9));
+        outage += &format!("{bound} by the machines' clocks");
+        brief += &bound;
+    }
+    // That is what a required outage is compared with.
+    let longest_s = longest_outage_s(run).unwrap_or_default();
+    let is_longer = seconds(longest_s) != length && longest_s > gap_length_s(run, gap);
+    if is_longer {
+        outage += &format!("; connections were lost for {}", seconds(longest_s));
+        brief += &format!(" (connections {})", seconds(longest_s));
     }
     let clients = &gap.clients;
     let [shortest, median, longest] = [clients.min_s, clients.p50_s, clients.max_s].map(seconds);
@@ -48,6 +64,14 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         of_clients += &format!("; {not_back} did not commit again");
     }
+    brief += &match (clients.not_back, is_longer) {
+        (0, false) => format!("; {of_clients}"),
+        (0, true) => format!("; a client {shortest} to {longest}"),
+        (not_back, _) => format!(
+            "; {} not back",
+            count_with_noun(not_back.into(), "client", "clients")
+        ),
+    };
     let recovery = match recovery(run) {
         Ok(Recovery::After(after_s)) => {
             format!("after {} the throughput was back at 95 %", seconds(after_s))
@@ -57,6 +81,7 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     };
     Some(OutageText {
         outage,
+        brief: Some(brief),
         clients: Some(of_clients),
         recovery: Some(recovery),
     })

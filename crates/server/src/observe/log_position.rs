@@ -37,23 +37,21 @@ const SQL_SERVER: [&str; 2] = [
 /// Whether the server is a replica, or a node that is cut off from its Galera cluster, which may lack what others have
 /// acknowledged; not if it does not say so.
 pub fn is_replica(control: &mut Control) -> bool {
-    let is = |control: &mut Control, sql: &str, value: &str| {
-        let found = control.query_value(sql);
-        found.is_ok_and(|found| found.as_deref() == Some(value))
-    };
     match control.dialect() {
-        SqlDialect::PostgreSql => is(control, SessionProperty::Standby.query(), "t"),
+        SqlDialect::PostgreSql => is_any_of(control, SessionProperty::Standby.query(), &["t"]),
         SqlDialect::MySql => {
             let has_channel = [
                 "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
                 replica_status(control),
             ];
-            let status = control.query("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_status'");
-            let is_cut_off =
-                |row: &Vec<Option<String>>| row.get(1) == Some(&Some("non-Primary".to_owned()));
+            let status = control.query(GALERA_STATE);
+            let is_cut_off = |row: &Vec<Option<String>>| {
+                let state = row.get(1).and_then(Option::as_deref);
+                state.is_some_and(is_galera_cut_off)
+            };
             // A server that was promoted may keep its channel.
             status.is_ok_and(|rows| rows.iter().any(is_cut_off))
-                || is(control, "SELECT @@global.read_only", "1")
+                || only_reads(control)
                     && has_channel.iter().any(|sql| {
                         let rows = control.query(sql);
                         rows.is_ok_and(|rows| !rows.is_empty())
@@ -61,6 +59,28 @@ pub fn is_replica(control: &mut Control) -> bool {
         }
         SqlDialect::TransactSql => is_secondary(control).unwrap_or(false),
     }
+}
+
+/// The query for the state of a node of Galera; without a cluster it has no row, whereas `wsrep_ready` is off.
+pub const GALERA_STATE: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_local_state_comment'";
+
+/// Whether a node of Galera in this state refuses statements: it is cut off, or has not yet received what the others have.
+pub fn is_galera_cut_off(state: &str) -> bool {
+    !["Synced", "Donor/Desynced"].contains(&state)
+}
+
+/// Whether a server of MySQL's protocol says that it only reads: beside one that writes, it is the one that was replaced, also
+/// before it is a replica.
+pub fn only_reads(control: &mut Control) -> bool {
+    // MariaDB 12 names the kinds.
+    const READ_ONLY: [&str; 4] = ["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"];
+    control.dialect() == SqlDialect::MySql
+        && is_any_of(control, "SELECT @@global.read_only", &READ_ONLY)
+}
+
+fn is_any_of(control: &mut Control, sql: &str, values: &[&str]) -> bool {
+    let found = control.query_value(sql).ok().flatten();
+    found.is_some_and(|found| values.contains(&found.as_str()))
 }
 
 /// The values by name; what the server refuses or does not have is absent.

@@ -167,10 +167,9 @@ impl Db {
                 });
                 let outcome = Outcome::Failed(error.class, error.counted_as);
                 let rules = self.context.rules();
-                if error.refuses_connection()
-                    && rules.reopens_lost_connections
-                    && !rules.connect_per_transaction
-                {
+                let is_refused =
+                    error.refuses_connection() || rules.has_other_hosts && error.refuses_writes();
+                if is_refused && rules.reopens_lost_connections && !rules.connect_per_transaction {
                     self.conn.give_up();
                 }
                 self.context.record(self.end_on_owner(outcome), Some(error));
