@@ -70,10 +70,11 @@ pub fn accept_unless(refuses: bool) -> Result<u64, i32> {
     Ok(10_000)
 }
 
+/// How a server accepts a client: when, or the error.
+type Accept = fn(u64) -> Result<u64, i32>;
+
 /// A server that accepts everyone at once.
-pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(
-    statement: F,
-) -> PgServer<fn(u64) -> Result<u64, i32>, F> {
+pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<Accept, F> {
     PgServer {
         accept: |_| accept_unless(false),
         statement,
