@@ -10,7 +10,7 @@ use crate::io::{Io, Slot};
 use crate::link::LinkStep;
 use prony_plan::Spread;
 use prony_server::ProtocolOptions;
-use prony_server::observe::{GALERA_STATE, is_galera_cut_off};
+use prony_server::observe::{GALERA_STATE, is_galera_cut_off, is_read_only};
 use prony_wire::SessionFlags;
 
 /// How often a worker looks whether a host answers again.
@@ -19,13 +19,12 @@ const PROBE_PAUSE_NS: u64 = 1_000_000_000;
 /// Whether an answer refuses to work.
 type IsRefusal = fn(&str) -> bool;
 
-/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the
-/// second question is only for hosts that refused something, because the load may only read.
+/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work.
+/// A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the second
+/// question is only for hosts that refused something, because the load may only read.
 const QUESTIONS: [(&str, IsRefusal); 2] = [
     (GALERA_STATE, is_galera_cut_off),
-    ("SHOW GLOBAL VARIABLES LIKE 'read_only'", |value| {
-        value != "OFF"
-    }),
+    ("SHOW GLOBAL VARIABLES LIKE 'read_only'", is_read_only),
 ];
 
 /// What looks whether a host answers again.

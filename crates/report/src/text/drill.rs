@@ -60,12 +60,16 @@ pub(crate) fn drill_facts(run: &Run) -> Vec<DrillFact> {
     let errors = errors_in_outage(run).into_iter();
     let errors = errors.map(|(class, number)| format!("{} {}", count(number), class.name()));
     let errors: Vec<String> = errors.collect();
-    if prony_judge::outage::commit_gap(run).is_some() {
+    if let Some(gap) = prony_judge::outage::commit_gap(run) {
         let errors = match errors.as_slice() {
             [] => "no transaction failed".to_owned(),
             errors => errors.join(", "),
         };
-        facts.push(same("errors", errors + ", until it was back"));
+        let until = match gap.until_s {
+            Some(_) => ", until it was back",
+            None => ", to the end",
+        };
+        facts.push(same("errors", errors + until));
     }
     match &run.ledger {
         Some(account) => account_facts(&mut facts, run, account),

@@ -69,13 +69,21 @@ pub fn is_galera_cut_off(state: &str) -> bool {
     !["Synced", "Donor/Desynced"].contains(&state)
 }
 
+/// Whether a value of `read_only` refuses writes; MariaDB 12 names the kinds.
+pub fn is_read_only(value: &str) -> bool {
+    ["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"].contains(&value)
+}
+
 /// Whether a server of MySQL's protocol says that it only reads: beside one that writes, it is the one that was replaced, also
 /// before it is a replica.
 pub fn only_reads(control: &mut Control) -> bool {
-    // MariaDB 12 names the kinds.
-    const READ_ONLY: [&str; 4] = ["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"];
-    control.dialect() == SqlDialect::MySql
-        && is_any_of(control, "SELECT @@global.read_only", &READ_ONLY)
+    control.dialect() == SqlDialect::MySql && {
+        let found = control.query_value("SELECT @@global.read_only");
+        found
+            .ok()
+            .flatten()
+            .is_some_and(|value| is_read_only(&value))
+    }
 }
 
 fn is_any_of(control: &mut Control, sql: &str, values: &[&str]) -> bool {

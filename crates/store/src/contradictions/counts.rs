@@ -4,15 +4,14 @@
 use super::{Contradictions, saturating_sum};
 use crate::run::{Figures, KindFigures, LedgerAccount, Run, Second};
 use prony_document::QueryCounts;
-use std::collections::BTreeSet;
 
 pub(super) fn check_counts(found: &mut Contradictions, phase: &str, figures: &Figures) {
-    let mut names = BTreeSet::new();
+    let all = figures.kinds.iter().filter(|kind| kind.kind.is_none());
+    found.require(all.count() <= 1, || {
+        format!("the figures of all kinds are twice in {phase}")
+    });
     for kind in &figures.kinds {
         let name = kind.name();
-        found.require(names.insert(kind.kind.as_deref()), || {
-            format!("{name} is twice in {phase}")
-        });
         check_kind(found, &format!("of {name} in {phase}"), kind);
     }
     if let Some(in_flight) = &figures.in_flight {

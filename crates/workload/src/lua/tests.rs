@@ -329,6 +329,7 @@ fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
         ("ffi.C.system('true')", "agents call no C functions: system"),
         ("ffi.C.sb_rand_str('#', 0)", "agents call no C functions"),
         ("string.dump(print)", "attempt to call field 'dump'"),
+        ("newproxy(true)", "attempt to call global 'newproxy'"),
         (
             "assert(loadstring('\\27LJ'))",
             "attempt to load chunk with wrong mode",
@@ -345,6 +346,24 @@ fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
     compiled.assert_contains("attempt to load chunk with wrong mode");
     output_when_confined("\u{1b}LJ", ("lib", module))
         .assert_contains("agents load no compiled scripts");
+}
+
+/// LuaJIT passes such a value to functions in C as an address.
+#[test]
+fn a_value_with_a_length_of_its_own_is_no_text() {
+    let script = r#"
+        local long = newproxy(true)
+        getmetatable(long).__len = function() return 3000 end
+        print(pcall(sysbench.rand.string, long))
+        string.rep = function() return long end
+        print(pcall(sysbench.rand.string, long))
+    "#;
+    let recorder = Arc::new(Recorder::default());
+    let opened = LuaScript::open(settings(script, &[], &recorder));
+    assert!(opened.is_ok());
+    let output = recorder.0.lock().expect("one thread").clone();
+    let refused = "false\tbad format of a random string (string expected, got userdata)\n";
+    assert_eq!(output, refused.repeat(2));
 }
 
 /// Through a value of `ffi` that can be indexed, a script would read and write all memory.

@@ -12,6 +12,7 @@ use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -152,7 +153,13 @@ impl SampleSinks {
             (first..first.saturating_add(self.clients)).contains(&user.vuser)
                 && user.times_by_kind.len() == kinds
         };
-        if times.all_users.len() != kinds || !times.users.iter().all(is_of_run) {
+        // Each worker says its own once.
+        let mut known: BTreeSet<u32> = {
+            let times = lock(&self.state.times);
+            times.users.iter().map(|user| user.vuser).collect()
+        };
+        let is_new = times.users.iter().all(|user| known.insert(user.vuser));
+        if times.all_users.len() != kinds || !is_new || !times.users.iter().all(is_of_run) {
             return Err("it sent times of other virtual users".to_owned());
         }
         self.state.add_times(times);

@@ -59,7 +59,7 @@ if host.is_outside_load then
    return
 end
 
-local ffi = core.ffi
+local ffi, type, error = core.ffi, type, error
 local context = ffi.cast("void *", host.thread_context)
 
 local function declared(name, kind)
@@ -77,7 +77,15 @@ local failure = host.failure
 
 calls.failure = failure
 
+-- LuaJIT would pass values that are no strings as addresses, and `#` asks a metatable.
+local function check_text(text)
+   if type(text) ~= "string" then
+      error("bad text of a statement (string expected, got " .. type(text) .. ")", 4)
+   end
+end
+
 function calls.query(text)
+   check_text(text)
    return query(context, text, #text)
 end
 
@@ -94,6 +102,7 @@ function calls.push_number(value)
 end
 
 function calls.push_text(text)
+   check_text(text)
    push_text(context, text, #text)
 end
 

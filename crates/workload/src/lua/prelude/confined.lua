@@ -84,6 +84,8 @@ function loadstring(text, name)
    return load(text, name)
 end
 string.dump = nil
+-- A value whose length and concatenation the script decides.
+newproxy = nil
 
 -- sysbench's own functions, which scripts declare themselves; those that take a pointer are not among them.
 local c_functions = {}

@@ -6,6 +6,7 @@ local host, core = ...
 
 local real = require("ffi")
 local ask = core.ask
+local type, error = type, error
 
 real.cdef([[
 typedef enum {
@@ -57,6 +58,10 @@ local capacity = 256
 local buffer = real.new("char[?]", capacity)
 
 function core.string(format)
+   -- LuaJIT would pass other values as addresses, and `#` asks a metatable.
+   if type(format) ~= "string" then
+      error("bad format of a random string (string expected, got " .. type(format) .. ")", 3)
+   end
    local length = #format
    if length > capacity then
       capacity = length * 2

@@ -9,6 +9,7 @@ local calls, COLUMN_FACTOR = core.calls, core.COLUMN_FACTOR
 local send_query, execute, execute_with_number = calls.query, calls.execute, calls.execute_with_number
 local push_number, push_text, push_null = calls.push_number, calls.push_text, calls.push_null
 local type, tonumber, tostring, setmetatable, error = type, tonumber, tostring, setmetatable, error
+local newproxy = newproxy
 local floor, ceil, concat, select = math.floor, math.ceil, table.concat, select
 
 local sysbench = core.sysbench

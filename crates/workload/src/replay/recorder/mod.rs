@@ -1,8 +1,8 @@
 //! Collects the statements of a log by session, and writes them to a recording.
 //!
 //! In: events in the order of the log. Out: the file. Memory: [`BUFFERED_MAX`] bytes of statements that are not written
-//! yet, the texts of 5,000 different statements, up to [`OPEN_SESSIONS_MAX`] sessions and some 20 bytes for each other whose
-//! end the log does not have. Must never: hold more of the log, or write a literal unless told to.
+//! yet, the texts of 5,000 different statements, up to [`OPEN_SESSIONS_MAX`] sessions and those that have set autocommit off or
+//! prepared statements, and some 20 bytes for each other whose end the log does not have. Must never: hold more of the log, or write a literal unless told to.
 
 mod event;
 mod known;
@@ -440,10 +440,9 @@ impl<W: Write> SessionRecorder<W> {
         let old = self.open.iter().filter(|(_, state)| is_old(state));
         let old: Vec<Box<str>> = old.map(|(name, _)| name.clone()).collect();
         for name in old {
-            let Some(mut state) = self.open.remove(&name) else {
+            let Some(state) = self.open.remove(&name) else {
                 continue;
             };
-            self.end_waiting(&mut state, None, false)?;
             if state.can_be_parted() {
                 self.end_session(&name, state, true)?;
             } else {
