@@ -1,13 +1,14 @@
 //! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a proxy.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, prony_command, query_number,
+    TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, parse_run, prony_command,
+    query_number, start_run, wait_until,
 };
 use crate::controls::account;
 use crate::lost_commits::{
     disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
 };
-use prony_assertions::TestFolder;
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::Control;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
@@ -279,12 +280,12 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     wait_for(&last.url_for("root", ""), size, 3);
     wait_until_ready(stopped);
     // A node that is cut off accepts log-ins, and refuses statements: its clients go on elsewhere until it is back. They
-    // insert, because nodes abort each other's updates of one row.
+    // insert, because nodes abort each other's updates of one row, and not more than a node can apply that was away.
     let on_cut_off = RefCell::new(connect(&stopped.url_for("root", "")));
     let was_replica = Cell::new(false);
     let (sizes, run) = run_on(
         &[stopped, killed, last],
-        "oltp_insert --spread round-robin --duration 40s",
+        "oltp_insert --spread round-robin --rate 200 --duration 40s",
         &|| {
             let mut control = connect(&stopped.url_for("root", ""));
             let isolate =
@@ -315,6 +316,62 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         &|| killed.kill(),
     );
     assert_eq!(sizes, ["3", "2"]);
+}
+
+/// Blocks of writers on several nodes abort each other, and each node applies the commits of the others later.
+#[test]
+fn commits_on_all_nodes_of_a_galera_cluster_are_accounted_for() {
+    let Some(cluster) = Galera::start(3).expect("it starts") else {
+        return eprintln!("skipped: Galera's library is not installed");
+    };
+    let [first, _, last] = &cluster.nodes[..] else {
+        panic!("three nodes");
+    };
+    let bench = TestBench::on_maria(first, "drill");
+    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=100"));
+    let hosts = cluster.nodes.iter();
+    let hosts: Vec<String> = hosts
+        .map(|node| format!("127.0.0.1:{}", node.port()))
+        .collect();
+    let all = bench.url.replace(&hosts[0], &hosts.join(","));
+    for protocol in ["prepared", "simple"] {
+        let arguments = format!(
+            "run oltp_write_only -o table_size=100 --clients 6 --warmup 0s --duration 10s \
+             --spread round-robin --protocol {protocol} --ledger --json"
+        );
+        let run = parse_run(&bench.prony_with(&arguments, &["--url", &all]));
+        assert_eq!(lost_of_ledger(&run), 0, "{:?}", run.ledger);
+        let conflicts = run.measured.errors.iter();
+        let conflicts = conflicts.filter(|error| error.code == "40001");
+        let conflicts: u64 = conflicts.map(|error| error.count).sum();
+        assert!(conflicts > 100, "{:?}", run.measured.errors);
+    }
+
+    let run = "run oltp_insert -o table_size=100 --clients 2 --rate 100 --duration 60s --ledger";
+    let (mut child, _) = start_run(bench.command(&format!("{run} --url {}", bench.url)));
+    let acknowledges = |at_least: u64| {
+        let mut acknowledged = 0;
+        wait_until(&bench.home, |run| {
+            acknowledged = run.ledger.as_ref().map_or(0, |it| it.acknowledged);
+            acknowledged > at_least
+        });
+        acknowledged
+    };
+    let before = acknowledges(10);
+    // With this lock a node applies nothing.
+    let mut on_last = connect(&last.url_for("root", ""));
+    on_last.run("flush tables with read lock");
+    acknowledges(before + 100);
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+    let unlocked = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(2));
+        on_last.run("unlock tables");
+    });
+    let on_last = bench.url.replace(&hosts[0], &hosts[2]);
+    let checked = bench.prony_with("check ledger --run last", &["--url", &on_last]);
+    ok_stdout(&checked).assert_contains("lost 0 of ");
+    unlocked.join().expect("it unlocks");
 }
 
 #[test]
