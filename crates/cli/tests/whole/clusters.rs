@@ -156,9 +156,15 @@ fn fail_over_mariadb(replacement: Replacement) -> Run {
         primary.port(),
         replica.port()
     );
-    let mut command = bench.command(
-        "run oltp_write_only -o table_size=1000 --clients 4 --duration 15s --expect-outage --ledger --json",
-    );
+    // Setting read_only waits for the statements in progress and holds up others: with updates, which wait for each other's
+    // rows, that is a deadlock for as long as innodb_lock_wait_timeout.
+    let workload = match replacement {
+        Replacement::Switchover => "oltp_insert",
+        Replacement::AfterSemiSynchronous | Replacement::OfLagging => "oltp_write_only",
+    };
+    let mut command = bench.command(&format!(
+        "run {workload} -o table_size=1000 --clients 4 --duration 15s --expect-outage --ledger --json"
+    ));
     command.args(["--url", &url]);
     disturbed(command, &bench.home, password, || {
         match replacement {
@@ -211,7 +217,9 @@ fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
     let gap = run.commit_gap.as_ref().expect("measured");
     assert!(
         gap.until_s.is_some() && gap.clients.not_back == 0,
-        "{gap:?}"
+        "{gap:?} {:?} {:?}",
+        run.events,
+        run.measured.errors
     );
     let at_end = [0, 1].map(|host: usize| run.endpoints[host].connections_at_end);
     assert_eq!(at_end, [0, 4], "{:?}", run.endpoints);
@@ -328,7 +336,7 @@ fn commits_on_all_nodes_of_a_galera_cluster_are_accounted_for() {
         panic!("three nodes");
     };
     let bench = TestBench::on_maria(first, "drill");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=100"));
+    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=40"));
     let hosts = cluster.nodes.iter();
     let hosts: Vec<String> = hosts
         .map(|node| format!("127.0.0.1:{}", node.port()))
@@ -336,18 +344,19 @@ fn commits_on_all_nodes_of_a_galera_cluster_are_accounted_for() {
     let all = bench.url.replace(&hosts[0], &hosts.join(","));
     for protocol in ["prepared", "simple"] {
         let arguments = format!(
-            "run oltp_write_only -o table_size=100 --clients 6 --warmup 0s --duration 10s \
+            "run oltp_write_only -o table_size=40 --clients 6 --warmup 0s --duration 15s \
              --spread round-robin --protocol {protocol} --ledger --json"
         );
         let run = parse_run(&bench.prony_with(&arguments, &["--url", &all]));
-        assert_eq!(lost_of_ledger(&run), 0, "{:?}", run.ledger);
+        let account = account(&run);
+        assert!(account.lost == 0 && account.acknowledged > 0, "{account:?}");
         let conflicts = run.measured.errors.iter();
         let conflicts = conflicts.filter(|error| error.code == "40001");
         let conflicts: u64 = conflicts.map(|error| error.count).sum();
-        assert!(conflicts > 100, "{:?}", run.measured.errors);
+        assert!(conflicts > 10, "{:?}", run.measured.errors);
     }
 
-    let run = "run oltp_insert -o table_size=100 --clients 2 --rate 100 --duration 60s --ledger";
+    let run = "run oltp_insert -o table_size=40 --clients 2 --rate 100 --duration 60s --ledger";
     let (mut child, _) = start_run(bench.command(&format!("{run} --url {}", bench.url)));
     let acknowledges = |at_least: u64| {
         let mut acknowledged = 0;
