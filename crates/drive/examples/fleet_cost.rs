@@ -35,7 +35,8 @@ impl Program for Kinds {
                     return exit;
                 }
                 let result = db.exec(&statement, &[]).await;
-                if let Err(exit) = db.end(result.map(|_| Outcome::Committed)).await {
+                let outcome = result.map(|_| Outcome::Committed);
+                if let Err(exit) = db.end(outcome).await {
                     return exit;
                 }
             }

@@ -157,9 +157,10 @@ pub struct ToolListening {
     /// What is said before each second, and at the end.
     pub report: Option<Box<dyn Fn() -> String>>,
     /// What hears why a connection of a script was refused.
-    pub on_connect_refused: Option<Box<dyn Fn(&[ConnectFailure]) + Sync>>,
+    pub on_connect_refused: Option<HearRefusals>,
 }
 
+pub type HearRefusals = Box<dyn Fn(&[ConnectFailure]) + Sync>;
 pub type NewSampleListener = Box<dyn Fn(usize) -> Box<dyn SampleListener> + Sync>;
 
 /// Makes the program of a replaced tool: its side at an agent.

@@ -27,6 +27,7 @@ const OTHER_PROGRAMS: &[&str] = &[
     "ssh",
     "tar",
     "tee",
+    "zcat",
 ];
 
 /// Splits a command into words as a shell does, up to a comment. Pipes and redirections are words of their own.

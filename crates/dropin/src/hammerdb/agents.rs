@@ -40,10 +40,12 @@ enum Said {
 /// The times of a worker's virtual users.
 #[derive(Serialize, Deserialize)]
 struct SentTimes {
-    /// Number, start of the first transaction and end of the last one, and times by kind.
-    users: Vec<(u32, Option<(u64, u64)>, Vec<SerializedTimes>)>,
+    users: Vec<SentUserTimes>,
     all_users: Vec<SerializedTimes>,
 }
+
+/// A virtual user's number, the start of its first transaction and the end of its last one, and its times by kind.
+type SentUserTimes = (u32, Option<(u64, u64)>, Vec<SerializedTimes>);
 
 impl SentTimes {
     fn of(times: &CallTimes) -> SentTimes {
@@ -58,7 +60,7 @@ impl SentTimes {
     }
 
     fn into_times(self) -> Result<CallTimes, InvalidInterval> {
-        let user = |(vuser, span_ns, times): (u32, Option<(u64, u64)>, Vec<SerializedTimes>)| {
+        let user = |(vuser, span_ns, times): SentUserTimes| {
             let times = times.into_iter();
             let times = times.map(|times| times.into_distribution_like(Distribution::coarse()));
             Ok(UserTimes {

@@ -88,7 +88,7 @@ fn the_url_overrides_files_and_files_override_the_environment() {
     files.write("d/ignored.txt", "[client]\nuser=no\n");
     let system = files.write(
         "my.cnf",
-        &format!(
+        format!(
             "# comment\n[mysqld]\nuser=mysql\nport=1\n[client]\nuser=system\nhost=127.0.0.1\n\
              no-such-option\n!includedir {folder}/d\n[mysql]\nuser=other\n"
         ),
@@ -239,7 +239,7 @@ fn the_login_file_overrides_the_option_files() {
 fn a_cycle_of_includes_is_an_error() {
     let files = TestFolder::create();
     let path = files.join(".my.cnf");
-    files.write(".my.cnf", &format!("!include {}\n", path.display()));
+    files.write(".my.cnf", format!("!include {}\n", path.display()));
     let env = Environment::new("tester", &files);
     let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
     error.assert_contains("too deep");

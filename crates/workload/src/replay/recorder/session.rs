@@ -101,7 +101,7 @@ impl OpenSession {
     /// Whether a statement of PostgreSQL drops a prepared statement that the session has not prepared by a text: a driver
     /// prepared it by the protocol, under a name that a replay does not give it. Notes what is prepared by texts.
     pub fn drops_statement_of_driver(&mut self, text: &str) -> bool {
-        let mut words = text.trim_start().split_whitespace();
+        let mut words = text.split_whitespace();
         let verb = words.next().unwrap_or_default();
         if verb.eq_ignore_ascii_case("prepare") {
             if let Some(name) = words.next() {
