@@ -252,7 +252,7 @@ fn prepare(
     let work = describe_work(&text.map_err(usage)?, &ready, facts.version, &target);
     let ledger = part.ledger_table.clone().map(|table| {
         let (clients, statements) = (plan.drive.clients, ready.program.statement_table());
-        Arc::new(LedgerTable::named(table).ledger(control.dialect(), clients, &statements))
+        Arc::new(LedgerTable::named(table).ledger(&mut control, clients, &statements))
     });
     Ok(PreparedPart {
         plan,

@@ -8,6 +8,7 @@ use crate::signals;
 use prony_drive::DriveResult;
 use prony_server::observe::{is_replica, only_reads};
 use prony_server::{Control, Target};
+use prony_store::SqlDialect;
 use prony_workload::growth::NotCounted;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -37,6 +38,13 @@ pub(crate) fn read_at_primary<T: Send + 'static>(
     hosts
         .iter_mut()
         .for_each(|host| host.has_own_statements = true);
+    let mut read = move |control: &mut Control| {
+        if control.dialect() == SqlDialect::MySql {
+            // A node of Galera first applies what others have acknowledged. Servers without Galera may not know the setting.
+            let _ = control.execute("set session wsrep_sync_wait = 1");
+        }
+        read(control)
+    };
     read_from_any(target, timeout, move |control| {
         let is_primary = |control: &mut Control| !is_replica(control) && !only_reads(control);
         if is_primary(control) {

@@ -78,8 +78,9 @@ impl RunLedger {
             return Err(Error::NoLedgerOfProcedures(job.plan.workload.name.clone()));
         }
         table.create(&mut control).map_err(Error::Workload)?;
+        let clients = job.plan.drive.clients;
         Ok(Some(RunLedger {
-            ledger: Arc::new(table.ledger(control.dialect(), job.plan.drive.clients, &statements)),
+            ledger: Arc::new(table.ledger(&mut control, clients, &statements)),
             table,
             server: read_log_position(&mut control),
             marks: Vec::new(),

@@ -21,6 +21,8 @@ use texts::{
 
 /// The least number of the statement that writes an entry, above those of statements that a program does not name.
 const STATEMENT_ID_MIN: u32 = 4095;
+/// The number in `ClientLedger::joined` of a statement that is sent as text.
+const TEXT_ID: u32 = u32::MAX;
 
 /// An entry: a client of the run, and the number of its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +39,9 @@ pub enum EntryPlacement {
     /// In one text with the statement that ends the block, as on MySQL, whose other requests have a round trip for each
     /// statement. A single statement is made a block in one text.
     InText,
+    /// As `InText`, but each statement is a text of its own, for Galera: a node that aborts a block between two statements
+    /// of one text, for a transaction of another node, acknowledges a COMMIT that is the second.
+    InTexts,
     /// A part of the first statement that writes, by a common table expression as on PostgreSQL: that costs the server a
     /// third of a statement of its own. Of text and of statements that cannot have one: before the statement that ends the
     /// block, and first in a request outside a block, whose statements the server executes as one transaction.
@@ -44,6 +49,22 @@ pub enum EntryPlacement {
     /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
     /// statement is made a block. Statements that are sent as text have it before the end of their block.
     WithWrite,
+}
+
+impl EntryPlacement {
+    fn is_of_mysql(self) -> bool {
+        matches!(self, EntryPlacement::InText | EntryPlacement::InTexts)
+    }
+
+    /// A statement in the form in which it is sent with the entry, or as the entry.
+    fn form(self, statement: Statement) -> Statement {
+        match self {
+            // Sent with the text that ends the block.
+            EntryPlacement::WithWrite | EntryPlacement::InText => statement.with_joining(),
+            EntryPlacement::InTexts => statement.with_own_text(),
+            EntryPlacement::InRequest => statement,
+        }
+    }
 }
 
 /// The account of a run, shared by its clients: each has a counter of its own.
@@ -128,11 +149,11 @@ impl Ledger {
 pub(crate) struct EntryBeforeEnd<'a> {
     pub insert: &'a Statement,
     pub values: [Value<'static>; 2],
-    /// The end in the form in which it shares a text with the entry.
+    /// The end in the form in which it is sent with the entry, on MySQL.
     pub joined_end: Option<&'a Statement>,
 }
 
-/// The statements that make a single one a block with an entry, in one text.
+/// The statements that make a single one a block with an entry.
 pub(crate) struct JoinedBlock<'a> {
     pub begin: &'a Statement,
     pub insert: &'a Statement,
@@ -163,9 +184,9 @@ pub(crate) struct ClientLedger {
     insert: Statement,
     /// The program's statements with the insert, by number, for those that begin their own block and those that do not.
     combined: [HashMap<u32, Statement>; 2],
-    /// The program's statements in the form in which they share a text with the insert, by number.
+    /// The program's statements in the form in which they are sent with the insert, by number.
     joined: HashMap<u32, Statement>,
-    /// What begins and ends a block in that text.
+    /// What begins and ends a block in that form.
     block: [Statement; 2],
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
@@ -191,16 +212,13 @@ impl ClientLedger {
         let insert = StatementIds::new().add(&ledger.insert);
         let types = [ParameterType::Int, ParameterType::BigInt];
         let insert = insert.with_types(types).with_id(ledger.insert_id);
+        let placement = ledger.placement;
         ClientLedger {
-            insert: match ledger.placement {
-                // Sent with the text that ends the block.
-                EntryPlacement::WithWrite | EntryPlacement::InText => insert.with_joining(),
-                EntryPlacement::InRequest => insert,
-            },
+            insert: placement.form(insert),
             ledger,
             combined: Default::default(),
             joined: HashMap::new(),
-            block: ["BEGIN", "COMMIT"].map(|sql| StatementIds::new().add(sql).with_joining()),
+            block: ["BEGIN", "COMMIT"].map(|sql| placement.form(StatementIds::new().add(sql))),
             next: LedgerEntry {
                 client,
                 sequence: 1,
@@ -250,8 +268,8 @@ impl ClientLedger {
         if statement.effect() != Effect::Commits || self.is_written || !self.has_changed {
             return None;
         }
-        let shares_text = self.ledger.placement == EntryPlacement::InText;
-        if shares_text {
+        let has_form = self.ledger.placement.is_of_mysql();
+        if has_form {
             self.join(statement);
         }
         self.is_settled = true;
@@ -259,19 +277,18 @@ impl ClientLedger {
         Some(EntryBeforeEnd {
             insert: &self.insert,
             values,
-            joined_end: shares_text.then(|| &self.joined[&statement.id()]),
+            joined_end: has_form.then(|| &self.joined[&statement.id()]),
         })
     }
 
-    /// The text that executes this request outside a block as a transaction with an entry, if it is a single statement that
-    /// writes.
+    /// What executes this request outside a block as a transaction with an entry, if it is a single statement that writes.
     pub(crate) fn joined_block<'a>(
         &mut self,
         mut batch: impl ExactSizeIterator<Item = &'a Statement>,
     ) -> Option<JoinedBlock<'_>> {
         let is_single = batch.len() == 1;
         let statement = batch.next()?;
-        if self.ledger.placement != EntryPlacement::InText
+        if !self.ledger.placement.is_of_mysql()
             || self.is_written
             || self.is_in_block
             || self.is_manual
@@ -285,21 +302,37 @@ impl ClientLedger {
             return None;
         }
         self.join(statement);
+        Some(self.block_of(statement.id()))
+    }
+
+    /// As [`ClientLedger::joined_block`], for a statement that is sent as text, if its block has a text for each statement.
+    pub(crate) fn block_of_texts(&mut self, sql: &str) -> Option<JoinedBlock<'_>> {
+        if self.ledger.placement != EntryPlacement::InTexts || self.is_written {
+            return None;
+        }
+        self.has_changed = true;
+        let statement = StatementIds::new().add_unparsed(sql, 0).with_own_text();
+        self.joined.insert(TEXT_ID, statement);
+        Some(self.block_of(TEXT_ID))
+    }
+
+    fn block_of(&mut self, joined_id: u32) -> JoinedBlock<'_> {
         self.is_settled = true;
         let values = self.next_entry();
         let [begin, commit] = &self.block;
-        Some(JoinedBlock {
+        JoinedBlock {
             begin,
             insert: &self.insert,
             values,
-            statement: &self.joined[&statement.id()],
+            statement: &self.joined[&joined_id],
             commit,
-        })
+        }
     }
 
     fn join(&mut self, statement: &Statement) {
+        let placement = self.ledger.placement;
         let joined = self.joined.entry(statement.id());
-        joined.or_insert_with(|| statement.clone().with_joining());
+        joined.or_insert_with(|| placement.form(statement.clone()));
     }
 
     /// The statement and the values of the entry to send first in this request, if its statements are a transaction of
@@ -328,7 +361,7 @@ impl ClientLedger {
         mode: QueryMode,
     ) -> Option<(usize, &Statement, [Value<'static>; 2])> {
         let is_expression = self.ledger.placement == EntryPlacement::InRequest;
-        if self.ledger.placement == EntryPlacement::InText
+        if self.ledger.placement.is_of_mysql()
             || self.is_written
             || self.has_savepoint
             || mode == QueryMode::Simple
@@ -388,7 +421,9 @@ impl ClientLedger {
     pub(crate) fn text_with_entry(&mut self, sql: &str) -> Option<(&str, LedgerResults)> {
         let (before, between, after, results) = match self.ledger.placement {
             EntryPlacement::InRequest => ("", ";", "", [1, 0]),
-            EntryPlacement::InText => ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS),
+            EntryPlacement::InText | EntryPlacement::InTexts => {
+                ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS)
+            }
             EntryPlacement::WithWrite => (
                 "BEGIN TRANSACTION;SET NOCOUNT ON;",
                 ";SET NOCOUNT OFF;",

@@ -51,6 +51,7 @@ pub struct Statement {
     begins_block: bool,
     wants_columns: bool,
     is_joined: bool,
+    has_own_text: bool,
 }
 
 impl Statement {
@@ -177,6 +178,19 @@ impl Statement {
         self.is_joined
     }
 
+    /// Marks that on MySQL and MariaDB the statement is sent as text in every mode, in a query without others, so that it
+    /// has a round trip of its own. Changes nothing on other engines.
+    #[must_use]
+    pub fn with_own_text(mut self) -> Statement {
+        self.has_own_text = true;
+        self
+    }
+
+    /// Whether the statement is sent as a text of its own (see [`Statement::with_own_text`]).
+    pub fn has_own_text(&self) -> bool {
+        self.has_own_text
+    }
+
     pub fn wants_columns(&self) -> bool {
         self.wants_columns
     }
@@ -271,6 +285,7 @@ impl StatementIds {
             tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
+            has_own_text: false,
         }
     }
 

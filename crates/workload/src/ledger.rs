@@ -6,6 +6,7 @@
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
+use prony_server::observe::is_galera;
 use prony_session::{EntryPlacement, Ledger, StatementTable};
 
 const CREATING: &str = "creating the ledger's table";
@@ -56,10 +57,18 @@ impl LedgerTable {
         format!("INSERT INTO {table} (client, sequence) VALUES ($1, $2)")
     }
 
-    /// An empty account of this many clients of a program with these statements, whose entries go to the table.
-    pub fn ledger(&self, dialect: SqlDialect, clients: u32, statements: &StatementTable) -> Ledger {
+    /// An empty account of this many clients of a program with these statements, whose entries go to the table of this
+    /// server.
+    pub fn ledger(
+        &self,
+        control: &mut Control,
+        clients: u32,
+        statements: &StatementTable,
+    ) -> Ledger {
+        let dialect = control.dialect();
         let placement = match dialect {
             SqlDialect::PostgreSql => EntryPlacement::InRequest,
+            SqlDialect::MySql if is_galera(control) => EntryPlacement::InTexts,
             SqlDialect::MySql => EntryPlacement::InText,
             SqlDialect::TransactSql => EntryPlacement::WithWrite,
         };

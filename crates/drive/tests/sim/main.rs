@@ -3,6 +3,7 @@
 mod additional_connections;
 mod counts;
 mod ends;
+mod ledger;
 mod losses;
 mod mysql;
 mod pace;

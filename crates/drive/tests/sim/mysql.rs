@@ -36,7 +36,7 @@ fn greeting() -> Vec<u8> {
     packet
 }
 
-struct MySql;
+pub struct MySql;
 
 impl SimServer for MySql {
     fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
@@ -67,7 +67,7 @@ impl SimServer for MySql {
     }
 }
 
-fn mysql_target() -> Target {
+pub fn mysql_target() -> Target {
     let home = std::env::temp_dir();
     let env = Environment::new("tester", &home);
     let url = "mysql://tester@127.0.0.1/bench?ssl-mode=DISABLED";

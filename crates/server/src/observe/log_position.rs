@@ -64,6 +64,12 @@ pub fn is_replica(control: &mut Control) -> bool {
 /// The query for the state of a node of Galera; without a cluster it has no row, whereas `wsrep_ready` is off.
 pub const GALERA_STATE: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_local_state_comment'";
 
+/// Whether the server is a node of a Galera cluster.
+pub fn is_galera(control: &mut Control) -> bool {
+    let state = control.query(GALERA_STATE);
+    state.is_ok_and(|rows| !rows.is_empty())
+}
+
 /// Whether a node of Galera in this state refuses statements: it is cut off, or has not yet received what the others have.
 pub fn is_galera_cut_off(state: &str) -> bool {
     !["Synced", "Donor/Desynced"].contains(&state)

@@ -22,7 +22,8 @@ pub use counters::{ActivityKind, CounterReader, Counters};
 pub use facts::{ServerFacts, read_server_facts};
 pub(crate) use facts::{is_mariadb, may_be_secret};
 pub use log_position::{
-    GALERA_STATE, is_galera_cut_off, is_read_only, is_replica, only_reads, read_log_position,
+    GALERA_STATE, is_galera, is_galera_cut_off, is_read_only, is_replica, only_reads,
+    read_log_position,
 };
 pub use ping::{measure_round_trip, measure_round_trips};
 pub use state::read_server_state;

@@ -148,7 +148,14 @@ impl Db {
     /// [`DbError`], as [`Db::exec`].
     pub async fn write(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
-        let ledger = self.ledger.as_mut();
+        let mut ledger = self.ledger.as_mut();
+        if let Some(block) = ledger
+            .as_mut()
+            .and_then(|ledger| ledger.block_of_texts(sql))
+        {
+            self.ledger_results = request_block(&self.conn, &block, &[]);
+            return self.wait_for_reply().await;
+        }
         let with_entry = ledger.and_then(|ledger| ledger.text_with_entry(sql));
         let (text, results) = with_entry.unwrap_or((sql, [0, 0]));
         self.conn.query(text.as_bytes());
@@ -305,18 +312,23 @@ fn request_with_entry(
             return [1, 0];
         }
         if let Some(block) = ledger.joined_block(statements()) {
-            let all: [(&Statement, &[Value<'_>]); 4] = [
-                (block.begin, &[]),
-                (block.insert, &block.values),
-                (block.statement, batch[0].1),
-                (block.commit, &[]),
-            ];
-            conn.request(all.iter().copied());
-            return JoinedBlock::RESULTS;
+            return request_block(conn, &block, batch[0].1);
         }
     }
     conn.request(batch.iter().copied());
     [0, 0]
+}
+
+/// Requests a single statement as a block with an entry.
+fn request_block(conn: &Conn, block: &JoinedBlock<'_>, values: &[Value<'_>]) -> LedgerResults {
+    let all: [(&Statement, &[Value<'_>]); 4] = [
+        (block.begin, &[]),
+        (block.insert, &block.values),
+        (block.statement, values),
+        (block.commit, &[]),
+    ];
+    conn.request(all.iter().copied());
+    JoinedBlock::RESULTS
 }
 
 /// Requests a batch in which the statement at a position is replaced by one with two more values.

@@ -193,6 +193,45 @@ fn on_mysql_an_entry_is_in_one_text_with_the_end_or_with_a_single_statement() {
 }
 
 #[test]
+fn on_galera_each_statement_of_a_block_with_an_entry_has_a_text_of_its_own() {
+    let ledger = Arc::new(Ledger::new(
+        "INSERT INTO l VALUES ($1, $2)".to_owned(),
+        EntryPlacement::InTexts,
+        1,
+        &StatementTable::new(),
+    ));
+    let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
+    let mut ids = StatementIds::new();
+    let [begin, update, commit] = ["BEGIN", "UPDATE t", "COMMIT"].map(|sql| ids.add(sql));
+    let assert_texts = |block: JoinedBlock<'_>, own: &str, number| {
+        let all = [block.begin, block.insert, block.statement, block.commit];
+        assert!(all.iter().all(|statement| statement.has_own_text()));
+        assert_eq!((all[2].sql(), block.values[1]), (own, Value::Int(number)));
+    };
+    client.note(&update);
+    assert_texts(
+        client.joined_block([&update].into_iter()).expect("writes"),
+        "UPDATE t",
+        1,
+    );
+    client.settle(Settlement::Committed);
+    for (text, number) in [("INSERT INTO t", 2), ("INSERT INTO u", 3)] {
+        let block = client.block_of_texts(text).expect("none");
+        assert_texts(block, text, number);
+        assert!(client.block_of_texts(text).is_none(), "it has one");
+        client.settle(Settlement::Committed);
+    }
+    for statement in [&begin, &update, &commit] {
+        client.note(statement);
+    }
+    let entry = client.entry_before(&commit).expect("it has none");
+    let end = entry.joined_end.expect("its form");
+    assert!(entry.insert.has_own_text() && end.has_own_text() && end.sql() == "COMMIT");
+    client.settle(Settlement::Committed);
+    assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
+}
+
+#[test]
 fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
     let ledger = Arc::new(Ledger::new(
         "INSERT INTO l VALUES ($1, $2)".to_owned(),

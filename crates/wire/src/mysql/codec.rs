@@ -142,6 +142,9 @@ impl Codec {
 
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
+        if statement.has_own_text() {
+            return self.queue_text(std::iter::once((statement, values)));
+        }
         if statement.is_joined() {
             return self.join(statement, values);
         }

@@ -51,15 +51,23 @@ impl Exchange {
         self.codec.expect(&mut self.reply);
     }
 
-    /// Builds one request from these executions. As one text they share a round trip; otherwise each
-    /// is sent after the reply to the previous one.
+    /// Builds one request from these executions. As one text they share a round trip, except those that have a text of
+    /// their own; otherwise each is sent after the reply to the previous one.
     pub(crate) fn request<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
         self.begin();
         match self.codec.mode() {
-            QueryMode::Simple => self.codec.queue_text(batch),
+            QueryMode::Simple => {
+                let mut batch = batch.peekable();
+                while let Some(first) = batch.next() {
+                    let has_own_text = first.0.has_own_text();
+                    let joins = |(next, _): &(&Statement, _)| !has_own_text && !next.has_own_text();
+                    let others = std::iter::from_fn(|| batch.next_if(joins));
+                    self.codec.queue_text(std::iter::once(first).chain(others));
+                }
+            }
             _ => batch.for_each(|(statement, values)| self.codec.execute(statement, values)),
         }
         self.send();

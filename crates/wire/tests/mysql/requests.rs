@@ -292,6 +292,37 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
 }
 
 #[test]
+fn statements_with_a_text_of_their_own_have_a_round_trip_each() {
+    for mode in [QueryMode::Simple, QueryMode::Prepared, QueryMode::Extended] {
+        let mut set = StatementIds::new();
+        let [update, other] = ["do 1", "do 2"].map(|sql| set.add(sql).with_joining());
+        // Also one that shares a text otherwise.
+        let [insert, commit] = ["do $1", "commit"].map(|sql| set.add(sql).with_joining());
+        let [insert, commit] = [insert, commit].map(Statement::with_own_text);
+        let seven = [Value::Int(7)];
+        let mut exchange = exchange(mode, without_eof());
+        let batch: [(&Statement, &[Value<'_>]); 5] = [
+            (&update, &[]),
+            (&other, &[]),
+            (&insert, &seven),
+            (&commit, &[]),
+            (&update, &[]),
+        ];
+        exchange.request(batch.into_iter());
+        let texts = ["do 1\n;do 2", "do 7", "commit"];
+        for text in texts {
+            let sent = packets(exchange.outgoing())[0].1;
+            assert_eq!(sent.strip_prefix(b"\x03"), Some(text.as_bytes()));
+            assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send, "{text}");
+        }
+        assert_eq!(packets(exchange.outgoing())[0].1, b"\x03do 1");
+        let refused = exchange.feed(&refusal(1213, "40001"));
+        assert_eq!(refused.unwrap(), FeedStatus::Complete);
+        assert!(exchange.error().is_some());
+    }
+}
+
+#[test]
 fn extended_mode_prepares_each_time_and_closes_the_previous_statement() {
     let statement = StatementIds::new().add("do $1");
     let mut exchange = exchange(QueryMode::Extended, without_eof());
