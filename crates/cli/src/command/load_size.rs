@@ -49,8 +49,6 @@ enum Decision {
 impl LoadSize {
     fn of(control: &mut Control, workload: &dyn Workload, plan: &WorkloadPlan) -> LoadSize {
         let scale = u64::from(plan.scale.unwrap_or(1));
-        let tables = workload.tables().iter();
-        let rows = tables.map(|table| table.loaded_rows(plan, workload.options(), scale));
         let bytes_per_scale = workload.bytes_per_scale(control.dialect(), plan);
         let bytes = bytes_per_scale.map(|bytes| bytes.saturating_mul(scale));
         let free = find_free_space(control);
@@ -62,7 +60,7 @@ impl LoadSize {
         };
         LoadSize {
             scale,
-            rows: rows.fold(0, u64::saturating_add),
+            rows: workload.rows_to_load(plan, scale),
             bytes,
             free,
             replaced,
