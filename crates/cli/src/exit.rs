@@ -106,10 +106,11 @@ impl Failure {
         self
     }
 
-    /// Names the place of the problem: a file, an address, an option.
+    /// Names the place of the problem: a file, an address, an option. Details that it has, such as an address, follow.
     pub fn at(mut self, place: impl Into<String>) -> Failure {
         if let Some(problem) = self.problems.first_mut() {
-            problem.details = Some(place.into());
+            let details = std::iter::once(place.into()).chain(problem.details.take());
+            problem.details = Some(details.collect::<Vec<_>>().join("\n"));
         }
         self
     }
@@ -163,4 +164,17 @@ pub fn report(result: Result<Exit, Failure>) -> ExitCode {
         }
     };
     ExitCode::from(exit as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_precedes_the_details_of_the_problem() {
+        let refused = ErrorParts::new("Connection refused").with_details("tcp:127.0.0.1:1");
+        let failure = Failure::of_parts(Exit::Connect, refused).at("variant a");
+        let details = failure.problems[0].details.as_deref();
+        assert_eq!(details, Some("variant a\ntcp:127.0.0.1:1"));
+    }
 }

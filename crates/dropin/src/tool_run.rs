@@ -170,7 +170,15 @@ impl ToolRun<'_> {
             observer,
             start_warning: self.start_warning,
             warn: self.warn,
-            awaited_server: waits_for_all.then(|| self.server.server.target.describe()),
+            awaited: waits_for_all.then(|| {
+                let server = self.server.server.target.describe();
+                if self.ready_workload.program.opens_connections() {
+                    // A script of its own may also loop or sleep.
+                    format!("calls of event() to return: a statement at {server}, or a loop of the script")
+                } else {
+                    format!("transactions that the server at {server} has not ended yet")
+                }
+            }),
         };
         prony_runner::run(job, &mut warnings)
     }
@@ -189,8 +197,8 @@ struct ToolWarnings<'a> {
     observer: &'a mut dyn RunObserver,
     start_warning: StartWarning,
     warn: &'a dyn Fn(&str),
-    /// The server, if the run waits for its replies without a limit.
-    awaited_server: Option<String>,
+    /// What the run waits for without a limit after its time, if it does.
+    awaited: Option<String>,
 }
 
 impl RunObserver for ToolWarnings<'_> {
@@ -225,10 +233,8 @@ impl RunObserver for ToolWarnings<'_> {
     }
 
     fn draining(&mut self) {
-        if let Some(server) = &self.awaited_server {
-            (self.warn)(&format!(
-                "the time is over; waiting for transactions that the server at {server} has not ended yet"
-            ));
+        if let Some(awaited) = &self.awaited {
+            (self.warn)(&format!("the time is over; waiting for {awaited}"));
         }
         self.observer.draining();
     }

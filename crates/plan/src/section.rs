@@ -91,7 +91,16 @@ impl<'a> Source<'a> {
         DeTable::parse(self.text).map_err(|error| {
             // The error's own text would quote the line.
             let offset = error.span().map_or(self.text.len(), |span| span.start);
-            let message = format!("is not TOML: {}", error.message());
+            // The parser guesses by the first letter: t of `name = tpcb` begins `true`.
+            let is_unquoted = ["invalid boolean", "invalid float, expected `", "string values must be quoted"]
+                .iter()
+                .any(|text| error.message().starts_with(text));
+            let reason = if is_unquoted {
+                "put text in double quotes"
+            } else {
+                error.message()
+            };
+            let message = format!("is not TOML: {reason}");
             let problem = Problem::new(self.location(offset, ""), message);
             // As in `\set` of a script.
             let hint = if error.message().contains("escape") {

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::postgres::{self, Environment};
 use crate::{Target, mysql, sqlserver};
 use prony_document::SqlDialect;
+use std::net::IpAddr;
 
 /// Resolves a URL, with the environment that the engine's own clients read: `mysql://` and
 /// `mariadb://` URLs as MySQL's client, connection strings of SQL Server as its clients, all others as libpq.
@@ -24,8 +25,22 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
             spread: mysql::spread(url),
             ..mysql::resolve(rest, env)?
         }),
+        None if is_address(url) => Err(Error::Conninfo {
+            problem: "it has no scheme, so libpq takes all of it for the name of a database"
+                .to_owned(),
+            hint: "begin with postgres://, mysql://, mariadb:// or sqlserver://, such as \
+                   postgres://USER@HOST:PORT/DATABASE; such a database is named by dbname='...'"
+                .to_owned(),
+        }),
         None => postgres::resolve(url, env),
     }
+}
+
+/// Whether the text is a host, with port, user or database perhaps, but neither a URL nor a connection string.
+fn is_address(text: &str) -> bool {
+    !text.contains("://")
+        && !text.contains('=')
+        && (text.contains([':', '/', '@']) || text.parse::<IpAddr>().is_ok())
 }
 
 /// The target of options of a protocol's client library. `origin`: where they were set. `database`: libpq's name of the
@@ -55,4 +70,29 @@ pub fn redact(url: &str) -> String {
     sqlserver::redact(url)
         .or_else(|| mysql::redact(url))
         .unwrap_or_else(|| postgres::redact(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_scheme_is_not_the_name_of_a_database() {
+        let environment = Environment::without_home("ann");
+        let database = |url: &str| resolve(url, &environment).map(|target| target.database);
+        for url in [
+            "127.0.0.1:5432",
+            "127.0.0.1",
+            "::1",
+            "db1:5432/bench",
+            "ann:secret@db1/bench",
+        ] {
+            let error = database(url).expect_err(url).to_string();
+            assert!(error.contains("it has no scheme"), "{error}");
+            assert!(error.contains("begin with postgres://"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        assert_eq!(database("bench").unwrap(), "bench");
+        assert_eq!(database("dbname=a:b host=127.0.0.1").unwrap(), "a:b");
+    }
 }

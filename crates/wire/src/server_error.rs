@@ -41,8 +41,8 @@ pub struct ServerError {
     /// line on SQL Server.
     pub where_: Option<String>,
     pub constraint: Option<String>,
-    /// The role that lacks a privilege. No server sends it: the session that ran the statement adds
-    /// it.
+    /// The role that lacks a privilege, or MySQL's account, quoted. No server sends it: the session that ran the
+    /// statement adds it.
     pub role: Option<String>,
 }
 

@@ -3,7 +3,6 @@
 
 use prony_document::SqlDialect;
 pub use prony_document::{Contention, MinimumDuration, Remark, ScaleUnit};
-use prony_plan::WorkloadPlan;
 
 /// An option of a workload, in plans and as `--option NAME=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,18 +71,12 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// Rows of all tables of this kind after a load of a plan at this scale; `options` are the workload's.
-    pub fn loaded_rows(&self, plan: &WorkloadPlan, options: &[OptionSpec], scale: u64) -> u64 {
+    /// Rows of all tables of this kind after a load at this scale; `None` if an option sets the number.
+    pub(crate) fn loaded_rows(&self, scale: u64) -> Option<u64> {
         match self.rows {
-            TableRows::PerScale(rows) => rows.saturating_mul(scale),
-            TableRows::Fixed(rows) => rows,
-            TableRows::ValueOfOption(name) => {
-                let given = plan.options.get(name).and_then(|value| value.as_integer());
-                let option = options.iter().find(|option| option.name == name);
-                let default = option.and_then(|option| option.default?.parse().ok());
-                let rows = given.and_then(|rows| u64::try_from(rows).ok());
-                rows.or(default).unwrap_or(0).saturating_mul(scale)
-            }
+            TableRows::PerScale(rows) => Some(rows.saturating_mul(scale)),
+            TableRows::Fixed(rows) => Some(rows),
+            TableRows::ValueOfOption(_) => None,
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn require_ownership(control: &mut Control, names: &[&str]) -> Result<(), Er
             tables.len()
         ),
         remedy: Remedy::Advice(format!(
-            "as {owner}, ALTER TABLE t OWNER TO {role}; for each t of {}",
+            "connect as {owner}, or as a superuser ALTER TABLE t OWNER TO {role}; for each t of {}",
             listed(&tables)
         )),
     })

@@ -59,6 +59,15 @@ pub trait Workload: Send + Sync {
         &[]
     }
 
+    /// Rows of all tables after a load of this plan at this scale.
+    fn rows_to_load(&self, _plan: &WorkloadPlan, scale: u64) -> u64 {
+        let rows = self
+            .tables()
+            .iter()
+            .filter_map(|table| table.loaded_rows(scale));
+        rows.fold(0, u64::saturating_add)
+    }
+
     /// Bytes per unit of scale after loading, with indexes, as measured on PostgreSQL 15 and MariaDB
     /// 10.11; `None` if unknown.
     fn bytes_per_scale(&self, _dialect: SqlDialect, _plan: &WorkloadPlan) -> Option<u64> {

@@ -82,6 +82,15 @@ fn write_failure(path: &Path, kind: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::Unexpected, message, write_hint(error)).at(path.display().to_string())
 }
 
+/// What to do about an input file that cannot be read; `kind` says what it should be.
+pub fn read_hint<'a>(error: &io::Error, kind: &'a str) -> &'a str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::PermissionDenied => "let this user read it",
+        _ => kind,
+    }
+}
+
 /// What to do about a file that cannot be written.
 fn write_hint(error: &io::Error) -> &'static str {
     match error.kind() {

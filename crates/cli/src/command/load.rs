@@ -113,7 +113,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         },
     };
     let report = load_with_progress(workload, &request, &signals)
-        .map_err(|error| server::workload_failure(&error, url, Some(&signals)))?;
+        .map_err(|error| server::load_or_clean_failure(&error, url, Some(&signals)))?;
     Ok(FinishedLoad {
         workload,
         report,

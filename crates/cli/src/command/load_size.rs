@@ -10,7 +10,7 @@ use prony_report::units;
 use prony_runner::Signals;
 use prony_server::Control;
 use prony_server::observe::machine::{FreeSpace, find_free_space};
-use prony_server::observe::{read_server_facts, read_server_state};
+use prony_store::SqlDialect;
 use prony_workload::Workload;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, IsTerminal, Write, stderr, stdin};
@@ -31,8 +31,8 @@ struct LoadSize {
     bytes: Option<u64>,
     /// Where the data goes, or why that is not known.
     free: Result<FreeSpace, String>,
-    /// Bytes of the database as it is, which a load may replace.
-    replaced: u64,
+    /// The most bytes of log that the server keeps beside the data. The log may be on another disk.
+    log_bytes_max: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum Decision {
     Load,
     /// The user is asked, because the load is this large.
     Ask(String),
-    /// It does not fit; the largest scale that does.
+    /// It does not fit, or perhaps not with its log; the largest scale that certainly does.
     DoesNotFit {
         largest_scale: u64,
     },
@@ -49,24 +49,40 @@ enum Decision {
 impl LoadSize {
     fn of(control: &mut Control, workload: &dyn Workload, plan: &WorkloadPlan) -> LoadSize {
         let scale = u64::from(plan.scale.unwrap_or(1));
-        let tables = workload.tables().iter();
-        let rows = tables.map(|table| table.loaded_rows(plan, workload.options(), scale));
         let bytes_per_scale = workload.bytes_per_scale(control.dialect(), plan);
         let bytes = bytes_per_scale.map(|bytes| bytes.saturating_mul(scale));
         let free = find_free_space(control);
-        let is_tight = matches!((bytes, &free), (Some(bytes), Ok(free)) if bytes > free.bytes);
-        let replaced = if is_tight {
-            database_bytes(control).unwrap_or(0)
-        } else {
-            0
-        };
         LoadSize {
             scale,
-            rows: rows.fold(0, u64::saturating_add),
+            rows: workload.rows_to_load(plan, scale),
             bytes,
             free,
-            replaced,
+            log_bytes_max: log_bytes_max(control),
         }
+    }
+
+    /// The most bytes that the disk has to hold during the load: the data, the sort files of its indexes (an eighth of
+    /// it is ample for every workload), and the log, up to as much as the data.
+    fn peak_bytes(&self, bytes: u64) -> u64 {
+        let log_bytes = bytes.min(self.log_bytes_max);
+        bytes.saturating_add(bytes / 8).saturating_add(log_bytes)
+    }
+
+    /// The largest scale that fits into so many bytes.
+    fn largest_scale(&self, bytes: u64, free_bytes: u64) -> u64 {
+        let at = |scale: u64| u128::from(bytes) * u128::from(scale) / u128::from(self.scale);
+        let fits =
+            |scale: u64| self.peak_bytes(at(scale).try_into().unwrap_or(u64::MAX)) <= free_bytes;
+        let (mut fitting, mut too_large) = (0, self.scale);
+        while too_large - fitting > 1 {
+            let middle = fitting.midpoint(too_large);
+            if fits(middle) {
+                fitting = middle;
+            } else {
+                too_large = middle;
+            }
+        }
+        fitting
     }
 
     /// Expected time, seconds.
@@ -96,14 +112,11 @@ impl LoadSize {
         let Some(bytes) = self.bytes else {
             return Decision::Load;
         };
-        if let Ok(free) = &self.free {
-            let room = free.bytes.saturating_add(self.replaced);
-            if bytes > room {
-                let largest_scale = u128::from(self.scale) * u128::from(room) / u128::from(bytes);
-                return Decision::DoesNotFit {
-                    largest_scale: largest_scale as u64,
-                };
-            }
+        if let Ok(free) = &self.free
+            && self.peak_bytes(bytes) > free.bytes
+        {
+            let largest_scale = self.largest_scale(bytes, free.bytes);
+            return Decision::DoesNotFit { largest_scale };
         }
         let seconds = self.seconds().unwrap_or(0.0);
         if bytes > CONFIRM_BYTES || seconds > CONFIRM_S {
@@ -114,9 +127,18 @@ impl LoadSize {
     }
 }
 
-fn database_bytes(control: &mut Control) -> Option<u64> {
-    let facts = read_server_facts(control).ok()?;
-    read_server_state(control, &facts).ok()?.0.database_bytes
+/// The most bytes of log that a load leaves on the server's disk; without a limit if that is not known.
+fn log_bytes_max(control: &mut Control) -> u64 {
+    let query = match control.dialect() {
+        SqlDialect::PostgreSql => "select pg_size_bytes(current_setting('max_wal_size'))",
+        // InnoDB's redo log has its full size from the start; only the binary log grows.
+        SqlDialect::MySql => "SELECT IF(@@log_bin, NULL, 0)",
+        SqlDialect::TransactSql => return u64::MAX,
+    };
+    let value = control.query_value(query).ok().flatten();
+    value
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or(u64::MAX)
 }
 
 /// Says what the load takes, and asks about a large one. With `is_confirmed`, it is never asked about or refused.
@@ -150,14 +172,12 @@ pub fn announce(
 fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
     let (message, place, hint) = match (decision, &size.free) {
         (Decision::DoesNotFit { largest_scale }, Ok(free)) => {
-            let replaced = match size.replaced {
-                0 => String::new(),
-                bytes => format!(" and {} of this database", units::bytes(bytes)),
+            let fits = if size.bytes.is_some_and(|bytes| bytes > free.bytes) {
+                "does not fit"
+            } else {
+                "may not fit with its log and sort files"
             };
-            let message = format!(
-                "the data does not fit: {} are free{replaced}",
-                units::bytes(free.bytes)
-            );
+            let message = format!("the data {fits}: {} are free", units::bytes(free.bytes));
             let smaller = match largest_scale {
                 0 => String::new(),
                 scale => format!("use --scale {scale} or less, "),
@@ -218,7 +238,7 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
 
-    fn size(scale: u64, free: Result<u64, &str>, replaced: u64) -> LoadSize {
+    fn size(scale: u64, free: Result<u64, &str>, log_bytes_max: u64) -> LoadSize {
         LoadSize {
             scale,
             rows: 100_000 * scale,
@@ -229,7 +249,7 @@ mod tests {
                     folder: "/data".to_owned(),
                 })
                 .map_err(str::to_owned),
-            replaced,
+            log_bytes_max,
         }
     }
 
@@ -255,10 +275,10 @@ mod tests {
 
     #[test]
     fn what_certainly_does_not_fit_is_refused_and_what_is_large_is_asked_about() {
-        assert_eq!(size(100, Ok(1_570_000_000), 0).decide(), Decision::Load);
+        assert_eq!(size(100, Ok(1_770_000_000), 0).decide(), Decision::Load);
         let too_large = size(200, Ok(1_570_000_000), 0);
         let decision = too_large.decide();
-        assert_eq!(decision, Decision::DoesNotFit { largest_scale: 100 });
+        assert_eq!(decision, Decision::DoesNotFit { largest_scale: 88 });
         let failure = refusal(&too_large, &decision);
         assert_eq!(failure.exit, Exit::Usage);
         assert_eq!(
@@ -266,12 +286,19 @@ mod tests {
             "the data does not fit: 1.6 GB are free"
         );
         let hint = |failure: &Failure| failure.problems[0].hint.clone().unwrap();
-        hint(&failure).assert_starts_with("use --scale 100 or less");
-        // The tables that it replaces make room.
+        hint(&failure).assert_starts_with("use --scale 88 or less");
+        // Without a limit, the log is as large as the data.
+        let tight = size(100, Ok(1_770_000_000), u64::MAX);
+        let decision = tight.decide();
+        assert_eq!(decision, Decision::DoesNotFit { largest_scale: 53 });
         assert_eq!(
-            size(200, Ok(1_570_000_000), 1_570_000_000).decide(),
-            Decision::Load
+            refusal(&tight, &decision).problems[0].problem,
+            "the data may not fit with its log and sort files: 1.8 GB are free"
         );
+        let smaller = size(53, Ok(1_770_000_000), u64::MAX);
+        assert_eq!(smaller.decide(), Decision::Load, "the hint's scale fits");
+        let limited = size(100, Ok(1_870_000_000), 100_000_000);
+        assert_eq!(limited.decide(), Decision::Load);
         let large = size(10_000, Err("elsewhere"), 0);
         let Decision::Ask(what) = large.decide() else {
             panic!("157 GB");

@@ -2,7 +2,7 @@
 //!
 //! Reports every mistake in a plan file; connects to no server.
 
-use super::{output, server};
+use super::{file::read_hint, output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use crate::run::describe_warmup;
@@ -46,7 +46,10 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
 pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = "a plan is a TOML file; `prony plan schema` describes it";
+        let hint = read_hint(
+            &error,
+            "a plan is a TOML file; `prony plan schema` describes it",
+        );
         let message = format!("cannot read the plan: {}", system_error(&error));
         Failure::usage(message, hint).at(&name)
     })?;
@@ -188,7 +191,7 @@ fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {
         .iter()
         .flat_map(|error| {
             let mut failure = server::workload_failure(error, None, None);
-            if let Some(location) = option_location(input, error) {
+            if let Some(location) = error_location(input, error) {
                 for problem in &mut failure.problems {
                     problem.problem.insert_str(0, &format!("{location}: "));
                 }
@@ -198,13 +201,20 @@ fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {
         .collect()
 }
 
-/// The location of an option with an invalid value, if it is in a file.
-fn option_location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputLocation> {
-    let Error::Value { key, .. } = error else {
-        return None;
-    };
-    let location = &input.options.get(key)?.location;
-    matches!(location, InputLocation::File { .. }).then_some(location)
+/// The location of an option with an invalid value, if it is in a file; of a mistake in a transaction, whose name and line
+/// the error has, that file.
+fn error_location(input: &PlanInput, error: &Error) -> Option<String> {
+    let location = |key: &str| Some(&input.options.get(key)?.location);
+    match (error, location("transactions")) {
+        (Error::Value { key, .. }, _) => {
+            let location = location(key)?;
+            matches!(location, InputLocation::File { .. }).then(|| location.to_string())
+        }
+        (Error::InvalidRequest { .. }, Some(InputLocation::File { file, .. })) => {
+            Some(file.clone())
+        }
+        _ => None,
+    }
 }
 
 fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
@@ -338,4 +348,20 @@ fn plan_summary(plan: &Plan) -> String {
         drive.protocol.name(),
         describe_warmup(drive),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_assertions::TextAssertions;
+
+    #[test]
+    fn a_mistake_in_a_transaction_names_its_file() {
+        let text = "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"place order\"\n\
+                    sql = '''\n\\set a nosuch(1)\nSELECT :a;\n'''\n";
+        let input = PlanInput::from_toml("own.toml", text).unwrap();
+        let failure = check_runnable(input, "own.toml").unwrap_err();
+        let problem = &failure.problems[0].problem;
+        problem.assert_starts_with("own.toml: place order:1: unexpected function name");
+    }
 }

@@ -6,7 +6,7 @@
 mod assignments;
 
 use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
-use super::{output, plan};
+use super::{file::read_hint, output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use assignments::{RunAssignment, resolve_assignments};
@@ -127,7 +127,10 @@ pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
 pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = "a price sheet is a TOML file, as prony price --help shows it";
+        let hint = read_hint(
+            &error,
+            "a price sheet is a TOML file, as prony price --help shows it",
+        );
         let message = format!("cannot read the price sheet: {}", system_error(&error));
         Failure::usage(message, hint).at(&name)
     })?;

@@ -55,7 +55,8 @@ pub fn connect_failure(error: &ControlError) -> Failure {
         && attempts.iter().all(is_missing_socket)
     {
         // Most often, the URL was forgotten.
-        let hint = "Does the server run here, with this socket? --url names another server.";
+        let hint = "Does the server run here, with this socket? Another is named by --url \
+                    postgres://USER@HOST:PORT/DATABASE.";
         failure.problems[0].hint = Some(hint.to_owned());
     }
     failure
@@ -105,6 +106,19 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
         Error::Stopped { .. } => signal_exit(),
     };
     Failure::of_parts(exit, error.parts_with(&commands(url)))
+}
+
+/// Like [`workload_failure`], of a load or a clean on a server to which it has connected: whatever refused it, it failed.
+pub fn load_or_clean_failure(
+    error: &Error,
+    url: Option<&str>,
+    signals: Option<&Signals>,
+) -> Failure {
+    let mut failure = workload_failure(error, url, signals);
+    if matches!(error, Error::Data { .. } | Error::Server { .. }) {
+        failure.exit = Exit::LoadOrClean;
+    }
+    failure
 }
 
 #[cfg(test)]

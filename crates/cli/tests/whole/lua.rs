@@ -325,6 +325,11 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
     assert_eq!(status, 1);
     out.assert_ends_with("failed: ./loop.lua:2: the script has run too long without making a request; is this an infinite \
              loop? The limit is PRONY_LUA_PATIENCE, in seconds\n");
+    let time_limit = [("PRONY_LUA_PATIENCE", "3")];
+    let (status, out, err) = bench.sysbench_with("./loop.lua --time=1 run", &time_limit);
+    assert_eq!(status, 1, "{out}");
+    let awaited = "the time is over; waiting for calls of event() to return: a statement at ";
+    format!("{out}{err}").assert_contains(awaited);
     bench.write(
         "grow.lua",
         "function event()\n  local t = {} while true do t[#t + 1] = {} end\nend",

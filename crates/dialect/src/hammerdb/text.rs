@@ -4,6 +4,7 @@
 //! as text, such as `Fri Nov 20 22:21:44 UTC 2026`.
 
 use prony_server::control::Error;
+use prony_wire::ServerError;
 use std::fmt;
 
 /// A line of a virtual user, before [`terminal_line`] or [`log_entry`].
@@ -53,14 +54,17 @@ pub fn connect_failure(
         }
         other => other.to_string(),
     };
-    // HammerDB stores passwords between calls, and scripts may rely on it; so tell the user after a failed
-    // login that Prony does not.
+    let is_missing = |error: &ServerError| error.message.ends_with("does not exist");
     let hint = match error.sqlstate() {
-        Some("28P01" | "28000") => {
-            format!(
-                "\nPasswords are not stored between calls: set them with diset {password_section}"
-            )
+        Some("28000") if error.server_error().is_some_and(is_missing) => {
+            "\nbuildschema creates the user of the schema; a superuser must exist".to_owned()
         }
+        // HammerDB stores passwords between calls, and scripts may rely on it; so tell the user after a failed
+        // login that Prony does not. Most servers do not tell a wrong password from a user that does not exist.
+        Some("28P01" | "28000") => format!(
+            "\nPasswords are not stored between calls: set them with diset {password_section}. buildschema creates the \
+             user of the schema"
+        ),
         _ => String::new(),
     };
     format!("Connection to {destination} as {user} failed\n{reason}{hint}")

@@ -4,12 +4,40 @@ use crate::hammer::backend::FakeBackend;
 use crate::support::*;
 use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::text::{
-    assigned_warehouses, counter_entry, counter_line, counter_log_header, log_entry, log_header,
+    assigned_warehouses, connect_failure, counter_entry, counter_line, counter_log_header,
+    log_entry, log_header,
 };
 use prony_dialect::hammerdb::{
     BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, select_profile,
 };
+use prony_server::control::{ConnectFailure, Error, FailureCause};
+use prony_server::{Address, Endpoint};
+use prony_wire::{ConnectError, Protocol, ServerError};
 use proptest::prelude::*;
+
+#[test]
+fn a_refused_login_names_what_may_be_missing() {
+    let text = |code: &[u8; 5], message: &str| {
+        let refusal = ServerError::new(Protocol::PostgreSql, 0, *code, message.to_owned());
+        let failure = ConnectFailure {
+            endpoint: Box::new(Endpoint {
+                address: Address::Tcp(([127, 0, 0, 1], 5432).into()),
+                host: "localhost".to_owned(),
+                port: 5432,
+                password: None,
+            }),
+            cause: FailureCause::Login(ConnectError::Server(Box::new(refusal))),
+        };
+        connect_failure(("tpcc", "", "tpcc"), "tpcc", &Error::Connect(vec![failure]))
+    };
+    let missing = text(b"28000", "role \"tpcc\" does not exist");
+    missing
+        .assert_ends_with("\nbuildschema creates the user of the schema; a superuser must exist");
+    missing.assert_lacks("Passwords");
+    let wrong = text(b"28P01", "password authentication failed for user \"tpcc\"");
+    wrong.assert_contains("\nPasswords are not stored between calls: set them with diset tpcc. ");
+    wrong.assert_ends_with("buildschema creates the user of the schema");
+}
 
 #[test]
 fn lines_match_the_recorded_runs() {

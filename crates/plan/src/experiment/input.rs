@@ -282,7 +282,7 @@ impl PlanInput {
     ///
     /// # Errors
     /// Every problem at once, each only once, in the order of their locations.
-    pub fn check_experiment(self) -> Result<Experiment, Problems> {
+    pub fn check_experiment(mut self) -> Result<Experiment, Problems> {
         let mut problems = self.experiment_problems();
         let mut checked = Vec::new();
         let mut problems_by_variant = Vec::new();
@@ -306,12 +306,21 @@ impl PlanInput {
                 Err(input_problems) => problems_by_variant.push((name, input_problems.0)),
             }
         }
+        // A sweep excludes variants, but what is wrong in them is reported all the same.
+        let has_several_runs = self.has_several_runs();
+        let sweep = self.sweep.take();
+        if sweep.is_some() && !self.variants.is_empty() {
+            let variants = self.variants().into_iter();
+            let found = variants.filter_map(|(_, input)| input.check().err());
+            problems.extend(
+                found
+                    .flat_map(|found| found.0)
+                    .filter(|problem| is_in_table(problem, "variants.")),
+            );
+        }
         problems.extend(merge_findings(&problems_by_variant, |problem, names| {
             // The location of a key in the variant's own table already names the variant.
-            let own_tables = ["variants.", "sweep."];
-            let names_variant = matches!(&problem.location, InputLocation::File { key, .. }
-                if own_tables.iter().any(|table| key.starts_with(table)));
-            if !names_variant {
+            if !is_in_table(problem, "variants.") && !is_in_table(problem, "sweep.") {
                 problem.message += &format!(" (variant {names})");
             }
         }));
@@ -319,11 +328,7 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if self.has_several_runs() {
-            DEFAULT_REPEATS
-        } else {
-            1
-        };
+        let default = if has_several_runs { DEFAULT_REPEATS } else { 1 };
         let repeats = value_or(&self.repeats, default.into());
         Ok(Experiment {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
@@ -332,9 +337,13 @@ impl PlanInput {
             keep_going: value_or(&self.keep_going, false),
             between: self.between.map(|command| command.value),
             variants: checked,
-            prices: self.sweep.and_then(|sweep| Some(sweep.prices?.value)),
+            prices: sweep.and_then(|sweep| Some(sweep.prices?.value)),
         })
     }
+}
+
+fn is_in_table(problem: &Problem, table: &str) -> bool {
+    matches!(&problem.location, InputLocation::File { key, .. } if key.starts_with(table))
 }
 
 /// Problems of variants that a flag has made equal, so that nothing is left to compare. Variants that are

@@ -113,6 +113,13 @@ fn a_syntax_error_is_the_only_problem_and_its_message_quotes_no_text() {
     message.assert_contains("p.toml:4:2");
     message.assert_contains("between '''");
     message.assert_lacks("secret");
+    for name in ["tpcb", "fast", "hello", "infra", "nano"] {
+        let text = format!("[workload]\nname = {name}\n");
+        let error = PlanInput::from_toml("p.toml", &text).unwrap_err();
+        error
+            .to_string()
+            .assert_contains("is not TOML: put text in double quotes");
+    }
 }
 
 #[test]

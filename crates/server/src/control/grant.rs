@@ -27,19 +27,25 @@ const OBJECT_KINDS: [&str; 12] = [
     "view",
 ];
 
-/// The hint on how to grant a missing privilege; `None` for other errors.
-pub(super) fn hint(error: &ServerError) -> Option<String> {
+/// Whether the error is that of a missing privilege on PostgreSQL, MySQL or MariaDB.
+pub(super) fn is_about_privileges(error: &ServerError) -> bool {
     match error.protocol {
-        Protocol::PostgreSql => (&error.code == b"42501").then(|| postgres_hint(error)),
-        Protocol::MySql => PRIVILEGE_ERRORS
-            .contains(&error.number)
-            .then(|| mysql_hint(error)),
-        Protocol::Tds => None,
+        Protocol::PostgreSql => &error.code == b"42501",
+        Protocol::MySql => PRIVILEGE_ERRORS.contains(&error.number),
+        Protocol::Tds => false,
     }
 }
 
+/// The hint on how to grant a missing privilege; `None` for other errors.
+pub(super) fn hint(error: &ServerError) -> Option<String> {
+    is_about_privileges(error).then(|| match error.protocol {
+        Protocol::MySql => mysql_hint(error),
+        Protocol::PostgreSql | Protocol::Tds => postgres_hint(error),
+    })
+}
+
 fn mysql_hint(error: &ServerError) -> String {
-    match mysql_grant(&error.message) {
+    match mysql_grant(&error.message, error.role.as_deref()) {
         Some(grant) if is_on_table(error) => format!("Each table needs {grant};"),
         Some(grant) => format!("Needs {grant};"),
         None => "GRANT the account privileges on this table.".to_owned(),
@@ -50,6 +56,10 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
+        // The owner may not give an object to a role of which it is no member.
+        Some(alter) if alter.starts_with("ALTER ") => {
+            format!("Connect as the owner, or as a superuser execute {alter};")
+        }
         Some(grant) if is_on_table(error) => {
             format!("As owner, for each table: {grant};")
         }
@@ -109,14 +119,17 @@ fn quote_if_needed(name: &str) -> String {
 
 /// The statement that grants the missing privilege, from `INSERT command denied to user 'u'@'h' for table
 /// 't'`, where MariaDB writes `` `d`.`t` ``, or `Access denied for user 'u'@'h' to database 'd'`.
-fn mysql_grant(message: &str) -> Option<String> {
+/// `role`: the account that needs it, if known; that of the message has the host of the client.
+fn mysql_grant(message: &str, role: Option<&str>) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Access denied for user ") {
         let (account, database) = rest.split_once(" to database ")?;
         let database = database.trim_matches(['\'', '`']).replace('`', "``");
+        let account = role.unwrap_or(account);
         return Some(format!("GRANT ALL ON `{database}`.* TO {account}"));
     }
     let (privilege, rest) = message.split_once(" command denied to user ")?;
     let (account, rest) = rest.split_once(" for ")?;
+    let account = role.unwrap_or(account);
     let table = rest.rsplit_once("table ").map(|(_, table)| table)?;
     let table = match table
         .strip_prefix('\'')
@@ -133,16 +146,12 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
 
-    fn hint_with_role(error: ServerError) -> Option<String> {
+    fn postgres_hint_for(code: &[u8; 5], message: &str) -> Option<String> {
+        let error = ServerError::new(Protocol::PostgreSql, 0, *code, message.to_owned());
         hint(&ServerError {
             role: Some("Bench user".to_owned()),
             ..error
         })
-    }
-
-    fn postgres_hint_for(code: &[u8; 5], message: &str) -> Option<String> {
-        let text = message.to_owned();
-        hint_with_role(ServerError::new(Protocol::PostgreSql, 0, *code, text))
     }
 
     #[test]
@@ -179,8 +188,10 @@ mod tests {
         ] {
             let hint = postgres_hint_for(b"42501", message).expect("a hint");
             hint.assert_ends_with(statement);
-            let is_on_table = message.contains(" table ");
-            assert_eq!(hint.contains("for each table"), is_on_table, "{hint}");
+            let grants_on_table = message.contains("for table ");
+            assert_eq!(hint.contains("for each table"), grants_on_table, "{hint}");
+            let alters = statement.starts_with("ALTER");
+            assert_eq!(hint.contains("as a superuser"), alters, "{hint}");
         }
         assert_eq!(
             postgres_hint_for(b"42P01", "permission denied for table t"),
@@ -214,8 +225,11 @@ mod tests {
         ] {
             let text = message.to_owned();
             let error = ServerError::new(Protocol::MySql, number, *b"42000", text);
-            let hint = hint_with_role(error).expect("a hint");
+            let hint = hint(&error).expect("a hint");
             hint.assert_ends_with(statement);
+            let role = Some("'u'@'10.%'".to_owned());
+            let of_account = super::hint(&ServerError { role, ..error }).expect("a hint");
+            of_account.assert_ends_with(" TO 'u'@'10.%';");
             let is_on_table = message.contains(" table ");
             assert_eq!(hint.starts_with("Each table"), is_on_table, "{hint}");
         }

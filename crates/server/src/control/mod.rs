@@ -331,7 +331,7 @@ impl Control {
         self.finish_request(reply)
     }
 
-    /// Stores the notices and settings of a reply; adds the role to an error about missing
+    /// Stores the notices and settings of a reply; adds the role or account to an error about missing
     /// privileges.
     fn finish_request(&mut self, reply: Result<(), Error>) -> Result<(), Error> {
         let exchange = self.connection.exchange();
@@ -342,14 +342,27 @@ impl Control {
             .add_parameters(&mut self.session.parameters)
             .map_err(|error| Error::Violation(error.to_string()))?;
         reply.map_err(|mut error| {
-            if let (Error::Statement(error), Account::Postgres(login)) =
-                (&mut error, &self.route.account)
-                && &error.code == b"42501"
+            if let Error::Statement(refusal) = &mut error
+                && grant::is_about_privileges(refusal)
             {
-                error.role = Some(login.user.clone());
+                refusal.role = match &self.route.account {
+                    Account::Postgres(login) => Some(login.user.clone()),
+                    Account::Mysql(_) => self.mysql_account(),
+                    Account::Tds(_) => None,
+                };
             }
             error
         })
+    }
+
+    /// The account whose privileges a session of MySQL or MariaDB has, quoted for a GRANT: errors name the client's host
+    /// in place of the account's.
+    pub fn mysql_account(&mut self) -> Option<String> {
+        let account = self.query_value("SELECT CURRENT_USER()").ok().flatten()?;
+        // The host cannot contain an @.
+        let (user, host) = account.rsplit_once('@')?;
+        let quote = |text| SqlDialect::MySql.quote_literal(text);
+        Some(format!("{}@{}", quote(user), quote(host)))
     }
 
     fn last_rows(&mut self) -> Result<Vec<TextRow>, Error> {

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadState {
-    /// Nothing was changed, or only in a transaction that did not commit.
+    /// Nothing was changed.
     Untouched,
+    /// All changes are in a transaction that has not committed.
+    Uncommitted,
     /// The commit of the tables was sent, but not yet confirmed.
     Committing,
     /// The tables exist, with some of their rows.
@@ -29,8 +31,15 @@ pub struct LoadSubject {
 impl LoadState {
     /// Adds to an error what the load left behind, and what to do.
     pub fn explain(self, error: Error, subject: &LoadSubject, stop: &AtomicBool) -> Error {
+        let is_unchanged = matches!(self, LoadState::Untouched | LoadState::Uncommitted);
+        let lost = matches!(&error, Error::Server { source, .. } if source.is_lost());
         let left_behind = match self {
-            LoadState::Untouched => "nothing (the database is unchanged)",
+            // PostgreSQL removes the files of an uncommitted table at the end of its transaction, but not in crash recovery.
+            LoadState::Uncommitted if lost => {
+                "no tables, but if the server crashed, the files of these remain in its data directory until the \
+                 database is dropped"
+            }
+            LoadState::Untouched | LoadState::Uncommitted => "nothing (the database is unchanged)",
             LoadState::Committing => {
                 "either the new tables or the old ones: the server's answer to the commit was lost"
             }
@@ -40,7 +49,7 @@ impl LoadState {
         let left_behind = left_behind.to_owned();
         let load = subject.load.clone();
         let remedy = match self {
-            LoadState::Untouched => "load again".into(),
+            LoadState::Untouched | LoadState::Uncommitted => "load again".into(),
             LoadState::Committing => Remedy::Check(load),
             LoadState::Incomplete | LoadState::Loaded => {
                 Remedy::Continue(load, "with the same options")
@@ -48,7 +57,7 @@ impl LoadState {
         };
         if stop.load(Ordering::Relaxed) {
             // Whatever the error is (a cancelled statement, an abandoned connection), the stop caused it.
-            let remedy = Some(remedy).filter(|_| self != LoadState::Untouched);
+            let remedy = Some(remedy).filter(|_| !is_unchanged);
             return Error::Stopped {
                 left_behind,
                 remedy,
@@ -64,7 +73,7 @@ impl LoadState {
             },
             // Errors before the first change, such as invalid options or a foreign table, already say what to
             // do.
-            _ if self == LoadState::Untouched => return error,
+            _ if is_unchanged => return error,
             _ => None,
         };
         Error::LoadFailed {
@@ -135,6 +144,17 @@ mod tests {
         }
         let untouched = LoadState::Untouched.explain(invalid_request(), &subject(), &stop);
         assert_eq!(untouched.to_string(), "x\n  hint: y");
+        let lost = |state: LoadState| {
+            let error = Error::Server {
+                activity: "loading".to_owned(),
+                source: prony_server::control::Error::Closed,
+            };
+            state.explain(error, &subject(), &stop).to_string()
+        };
+        lost(LoadState::Untouched).assert_contains("nothing (the database is unchanged)");
+        let uncommitted = lost(LoadState::Uncommitted);
+        uncommitted.assert_contains("left behind: no tables, but if the server crashed, the files");
+        uncommitted.assert_ends_with("wait until it is back; then load again");
         stop.store(true, Ordering::Relaxed);
         let stopped = LoadState::Committing.explain(invalid_request(), &subject(), &stop);
         let check = "hint: `prony check oltp_read_only` shows which";

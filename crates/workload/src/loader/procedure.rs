@@ -204,6 +204,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let parts = data.parts();
         loader.meter.set_rows_total(data.row_count(&parts));
         sql::execute(control, "beginning", "begin")?;
+        *state = LoadState::Uncommitted;
         for statement in self.create_statements(existing, TableStage::Loaded) {
             loader.execute(control, "creating the tables", &statement)?;
         }

@@ -234,6 +234,12 @@ impl Workload for Oltp {
         }
     }
 
+    fn rows_to_load(&self, plan: &WorkloadPlan, scale: u64) -> u64 {
+        let options = options::read(plan, self);
+        let rows = options.map_or(0, |options| u64::from(self.loaded_rows(&options)));
+        rows.saturating_mul(scale)
+    }
+
     fn bytes_per_scale(&self, dialect: SqlDialect, plan: &WorkloadPlan) -> Option<u64> {
         // The tables start with a hundred rows or none, so their size depends on the run.
         if self.is_bulk() || self.is_hot() {

@@ -154,12 +154,11 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
     if missing.is_empty() {
         return Ok(None);
     }
-    let role = sql::query_row(control, "reading the current user", "select current_user()")?;
-    // `user@host`; the host cannot contain an @.
-    let role = role.text(0).unwrap_or_default();
-    let (user, host) = role.rsplit_once('@').unwrap_or((role, "%"));
-    let quote = |text| control.dialect().quote_literal(text);
-    Ok(Some((format!("{}@{}", quote(user), quote(host)), missing)))
+    let account = control.mysql_account();
+    Ok(Some((
+        account.unwrap_or_else(|| "the account".to_owned()),
+        missing,
+    )))
 }
 
 /// A column that the transactions read and, if they change the table, write.

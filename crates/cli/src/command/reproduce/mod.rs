@@ -435,7 +435,7 @@ fn drop_tables(workload: &dyn Workload, target: &Target, url: Option<&str>) -> R
     let mut control = server::connect(target)?;
     let dropped = workload
         .clean(&mut control)
-        .map_err(|error| server::workload_failure(&error, url, None))?;
+        .map_err(|error| server::load_or_clean_failure(&error, url, None))?;
     if !dropped.is_empty() {
         output::notice(&format!("Dropped {}.", dropped.join(", ")));
     }

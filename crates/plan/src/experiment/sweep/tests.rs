@@ -250,6 +250,14 @@ fn problems_name_the_place_and_the_value() {
             "[sweep]\nclients = [1, 2]\n[variants.a]\n[variants.b]\n",
             "exclude each other",
         ),
+        (
+            "[sweep]\nclients = [1, 2]\n[variants.a.run]\nclinets = 3\n[variants.b]\n",
+            "unknown key clinets",
+        ),
+        (
+            "[sweep]\nclients = [1, 2]\n[variants.a]\n[variants.b.run]\nclients = 0\n",
+            "(variants.b.run.clients): must be from 1",
+        ),
     ] {
         let found = problems(sweep);
         assert!(found.contains(expected), "{sweep}: {found}");

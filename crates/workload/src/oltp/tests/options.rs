@@ -81,6 +81,20 @@ fn values_are_accepted_as_text_and_as_their_own_type() {
 }
 
 #[test]
+fn the_rows_of_a_load_are_those_of_its_options() {
+    for (workload, options, expected) in [
+        (&oltp::OLTP_READ_WRITE, &[][..], 20_000),
+        (&oltp::OLTP_READ_WRITE, &[("table_size", "300")], 600),
+        (&oltp::HOT_ROW, &[], 200),
+        (&oltp::OLTP_INSERT, &[("auto_inc", "off")], 0),
+        (&oltp::BULK_INSERT, &[], 0),
+    ] {
+        let rows = workload.rows_to_load(&plan(None, options), 2);
+        assert_eq!(rows, expected, "{} {options:?}", workload.name);
+    }
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once() {
     let messages = problems(
         &oltp::OLTP_READ_WRITE,
