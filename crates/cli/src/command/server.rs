@@ -21,6 +21,10 @@ pub fn find_workload(name: &str) -> Result<&'static dyn Workload, Failure> {
 
 /// The target that a URL, if any, and the usual environment variables describe.
 pub fn resolve_target(url: Option<&str>) -> Result<Target, Failure> {
+    if url.is_some_and(lacks_scheme) {
+        let hint = "begin it with postgres://, mysql:// or sqlserver://, such as postgres://USER@HOST:PORT/DATABASE";
+        return Err(Failure::usage("--url has no scheme".to_owned(), hint));
+    }
     let mut target = prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
         .map_err(|error| Failure::of(resolve_exit(&error), &error))?;
     target.has_own_statements = true;
@@ -33,6 +37,11 @@ pub fn target_with_timeout(url: Option<&str>, timeout: &TimeoutArgs) -> Result<T
     let mut target = resolve_target(url)?;
     target.wait_options.io_timeout = Some(timeout.io_timeout).filter(|limit| !limit.is_zero());
     Ok(target)
+}
+
+/// Whether a URL lacks its scheme, as `127.0.0.1:5432` does: libpq takes such a text for the name of a database.
+fn lacks_scheme(url: &str) -> bool {
+    url.contains(':') && !url.contains("://") && !url.contains('=')
 }
 
 /// A failed name lookup counts as an unreachable server; other errors are usage errors.
@@ -54,8 +63,8 @@ pub fn connect_failure(error: &ControlError) -> Failure {
     if let ControlError::Connect(attempts) = error
         && attempts.iter().all(is_missing_socket)
     {
-        // Most often, the URL was forgotten.
-        let hint = "Does the server run here, with this socket? --url names another server.";
+        // Most often, the URL was forgotten, or is empty or the name of a host.
+        let hint = "Does the server run here, with this socket? --url postgres://USER@HOST:PORT/DATABASE names another server.";
         failure.problems[0].hint = Some(hint.to_owned());
     }
     failure
@@ -119,6 +128,21 @@ mod tests {
         assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
         let failure = resolve_target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
+    }
+
+    #[test]
+    fn a_url_without_a_scheme_is_no_name_of_a_database() {
+        for url in ["127.0.0.1:55987", "u:geheim@db1:5432/bench", "[::1]:5432"] {
+            let failure = resolve_target(Some(url)).unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage, "{url}");
+            let problem = &failure.problems[0];
+            assert_eq!(problem.problem, "--url has no scheme");
+            let hint = problem.hint.as_deref().unwrap();
+            hint.assert_contains("postgres://").assert_lacks("geheim");
+        }
+        for url in ["bench", "host=/tmp dbname=a:b", "postgres:///d?host=/tmp"] {
+            assert!(resolve_target(Some(url)).is_ok(), "{url}");
+        }
     }
 
     #[test]
