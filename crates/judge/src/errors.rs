@@ -100,10 +100,13 @@ fn most_frequent_error(run: &Run) -> Option<&ErrorCount> {
 
 fn describe_most_frequent(run: &Run) -> String {
     most_frequent_error(run).map_or(String::new(), |error| {
+        let code = &error.code;
+        let error_name = match error.class {
+            ErrorClass::Other if !code.is_empty() => code.clone(),
+            class => format!("{} ({code})", class.name()),
+        };
         format!(
-            "; most often {} ({}) in {}, {}{}",
-            error.class.name(),
-            error.code,
+            "; most often {error_name} in {}, {}{}",
             error.kind_name(),
             count(error.count, "time"),
             message_of(error)
