@@ -411,8 +411,6 @@ fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
         Error::Fleet(error) => fleet::failure(error, signals),
-        // As where the scale cannot be read for lack of it.
-        Error::Refused(error) if error.lacks_privilege() => Failure::of(Exit::Connect, error),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut parts = error.parts();
