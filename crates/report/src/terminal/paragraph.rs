@@ -162,9 +162,15 @@ mod tests {
             fit(&mut paragraphs, max_lines, 9);
             paragraphs.map(|paragraph| paragraph.lines.join("/"))
         };
+        let [one, five] = lines(6);
         assert_eq!(
-            lines(5),
-            ["one two/three/four", "five six/seven/eight"].map(str::to_owned)
+            (&*one, &*five),
+            ("one two/three/four", "five six/seven/eight")
         );
+        let [one, five] = lines(5);
+        assert_eq!((&*one, &*five), ("one two/three/four", "five six/seven …"));
+        // The other one is above its own limit.
+        let [one, five] = lines(4);
+        assert_eq!((&*one, &*five), ("one two/three …", "five six/seven …"));
     }
 }
