@@ -140,7 +140,18 @@ mod tests {
 
     #[test]
     fn what_somebody_edited_is_named() {
-        let edits: [(Edit, &str); 15] = [
+        let edits: [(Edit, &str); 17] = [
+            (
+                |run| run.id = "../../etc/x".to_owned(),
+                "its id is not one of a run",
+            ),
+            (
+                |run| {
+                    run.series[0].connections = 64;
+                    run.drive.clients = 0;
+                },
+                "clients is 0, but 64 connections were open",
+            ),
             (
                 |run| run.checks.clear(),
                 "not those of its figures: steal (doubt)",

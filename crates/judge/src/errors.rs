@@ -5,7 +5,8 @@
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
-use crate::formatting::{count, percent, share, thousands};
+use crate::formatting::{count, percent, share, thousands, time};
+use crate::outage::joined_losses;
 use crate::pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
 use prony_store::{ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
@@ -99,10 +100,13 @@ fn most_frequent_error(run: &Run) -> Option<&ErrorCount> {
 
 fn describe_most_frequent(run: &Run) -> String {
     most_frequent_error(run).map_or(String::new(), |error| {
+        let code = &error.code;
+        let error_name = match error.class {
+            ErrorClass::Other if !code.is_empty() => code.clone(),
+            class => format!("{} ({code})", class.name()),
+        };
         format!(
-            "; most often {} ({}) in {}, {}{}",
-            error.class.name(),
-            error.code,
+            "; most often {error_name} in {}, {}{}",
             error.kind_name(),
             count(error.count, "time"),
             message_of(error)
@@ -120,13 +124,16 @@ fn message_of(error: &ErrorCount) -> String {
 
 /// Events of this kind that overlap the measured window.
 pub(crate) fn events_in_window(run: &Run, kind: EventKind) -> impl Iterator<Item = &Event> {
+    let events = run.events.iter();
+    events.filter(move |event| event.kind == kind && overlaps_window(run, event))
+}
+
+fn overlaps_window(run: &Run, event: &Event) -> bool {
     let begin_s = run.window.warmup_s;
     let end_s = begin_s + run.measured.length_s;
-    run.events.iter().filter(move |event| {
-        // An event without an end lasts until the end of the run.
-        let ended_before = event.until_s.is_some_and(|until_s| until_s < begin_s);
-        event.kind == kind && event.at_s <= end_s && !ended_before
-    })
+    // An event without an end lasts until the end of the run.
+    let ended_before = event.until_s.is_some_and(|until_s| until_s < begin_s);
+    event.at_s <= end_s && !ended_before
 }
 
 pub(crate) fn expects_outage(run: &Run) -> bool {
@@ -180,16 +187,18 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
     let (begin_s, window_s) = (run.window.warmup_s, run.measured.length_s);
     let end_s = begin_s + window_s;
     let until_s = |event: &Event| event.until_s.unwrap_or(end_s);
-    let most_down = events.iter().map(|event| event.count).max().unwrap_or(0);
-    let longest_s = events
-        .iter()
-        .map(|event| until_s(event) - event.at_s)
-        .fold(0.0, f64::max);
-    let summary = format!(
-        "Connections were lost: {}, the longest {longest_s:.1} s, with up to {} down.",
-        count(events.len() as u64, "outage"),
-        count(most_down, "connection"),
-    );
+    let mut losses = joined_losses(run);
+    losses.retain(|loss| overlaps_window(run, loss));
+    let most_down = losses.iter().map(|loss| loss.count).max().unwrap_or(0);
+    let most_down = count(most_down, "connection");
+    let longest_s = losses.iter().map(|loss| until_s(loss) - loss.at_s);
+    let longest = time(longest_s.fold(0.0, f64::max) * 1e9);
+    let summary = match losses.len() {
+        1 => format!("Connections were lost once: {most_down}, for {longest}."),
+        times => format!(
+            "Connections were lost {times} times: up to {most_down}, for at most {longest}."
+        ),
+    };
     // Averaged over all clients: if one of many has no connection, a small part of the load is missing.
     let clients = f64::from(run.drive.clients.max(1));
     let disconnected_share = events.iter().map(|event| {

@@ -30,15 +30,51 @@ const NOT_MEASURED: &str = "it is measured with --expect-outage, --at, --ledger 
 /// It was not measured how long nobody committed, and no connection was lost: a server that hangs loses none.
 pub fn longest_outage_s(run: &Run) -> Result<f64, &'static str> {
     let end_s = load_end_s(run);
-    let outages = run.events.iter();
-    let outages = outages.filter(|event| event.kind == EventKind::Outage);
-    let lost_s = outages.map(|event: &Event| event.until_s.unwrap_or(end_s) - event.at_s);
+    let losses = joined_losses(run).into_iter();
+    let lost_s = losses.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
     let lost_s = lost_s.reduce(f64::max);
     if run.commit_gap.is_none() {
         return lost_s.ok_or(NOT_MEASURED);
     }
     let gap_s = commit_gap(run).map(|gap| gap_length_s(run, gap));
     Ok(lost_s.into_iter().chain(gap_s).fold(0.0, f64::max))
+}
+
+/// The times in which connections were lost, in order. Each worker has counted its own: what overlaps, or is not as
+/// far apart as an outage is long, is one loss, however many threads drove the clients.
+pub fn joined_losses(run: &Run) -> Vec<Event> {
+    let events = run.events.iter();
+    let mut losses: Vec<&Event> = events
+        .filter(|event| event.kind == EventKind::Outage)
+        .collect();
+    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let mut joined: Vec<Event> = Vec::new();
+    for loss in losses {
+        let is_near = |last: &&mut Event| {
+            let until_s = last.until_s.unwrap_or(f64::INFINITY);
+            loss.at_s < until_s + MIN_OUTAGE_S
+        };
+        match joined.last_mut().filter(is_near) {
+            Some(last) => {
+                last.until_s = last.until_s.zip(loss.until_s).map(|(a, b)| a.max(b));
+                // A connection may be lost twice.
+                let clients = u64::from(run.drive.clients);
+                let largest = last.count.max(loss.count);
+                last.count = (last.count + loss.count).min(clients).max(largest);
+            }
+            None => joined.push(loss.clone()),
+        }
+    }
+    joined
+}
+
+/// The events of the client, with the losses of all workers [joined](joined_losses), in order.
+pub fn events_with_joined_losses(run: &Run) -> Vec<Event> {
+    let others = run.events.iter();
+    let others = others.filter(|event| event.kind != EventKind::Outage);
+    let mut events: Vec<Event> = others.cloned().chain(joined_losses(run)).collect();
+    events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    events
 }
 
 /// The longest time without a commit, if it is an outage.
@@ -214,6 +250,33 @@ mod tests {
         assert_eq!(longest_outage_s(&short), Ok(4.0));
         short.events.clear();
         assert!(longest_outage_s(&short).is_err(), "it may have hung");
+    }
+
+    #[test]
+    fn losses_of_several_threads_at_one_time_are_one() {
+        let mut lost = run(|_| 1000);
+        lost.drive.clients = 4;
+        let loss = |at_s, until_s, count| Event {
+            at_s,
+            until_s,
+            count,
+            kind: EventKind::Outage,
+            ..Event::default()
+        };
+        lost.events = vec![
+            loss(9.0, Some(9.5), 1),
+            loss(5.004, Some(7.0), 2),
+            loss(5.0, Some(5.003), 2),
+            loss(5.5, Some(6.0), 1),
+            loss(20.0, None, 1),
+            loss(21.0, Some(22.0), 2),
+        ];
+        let joined = [
+            loss(5.0, Some(7.0), 4),
+            loss(9.0, Some(9.5), 1),
+            loss(20.0, None, 3),
+        ];
+        assert_eq!(joined_losses(&lost), joined);
     }
 
     #[test]

@@ -291,7 +291,7 @@ fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> Option<Stri
             formatting::time(least_ns),
             formatting::thousands(times.samples),
         );
-        format!("at least {least} at 95 %, which {count} transactions suffice to tell")
+        format!("but {count} transactions show with 95 % confidence that it is at least {least}")
     })
 }
 

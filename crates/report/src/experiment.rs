@@ -331,6 +331,15 @@ pub fn write_sweep(
     }
     write_curves(out, style, sweep)?;
     let out = &mut Printer::new(out, style);
+    let planned = runs.iter().find_map(|run| run.experiment.as_ref());
+    let planned = planned.map_or(0, |experiment| u64::from(experiment.runs));
+    let run_count = runs.len() as u64;
+    if run_count < planned {
+        out.paragraph(&format!(
+            "The sweep is incomplete: {} of {planned} runs.",
+            count(run_count)
+        ))?;
+    }
     for note in notes {
         out.paragraph(&plain(note))?;
     }
@@ -487,25 +496,30 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_over_names_says_whether_they_differ() {
-        let shown = |values: [&str; 2]| {
+    fn a_sweep_over_names_says_whether_they_differ_and_whether_runs_are_missing() {
+        let shown = |values: [&str; 2], planned: u32| {
             let run = |(position, value): (u32, &str)| {
                 let mut run = in_experiment(value, position, closed());
                 let experiment = run.experiment.get_or_insert_default();
                 experiment.point = vec![prony_store::Setting::new("settings.fsync", value)];
                 run
             };
-            let runs: Vec<Run> = (1..).zip(values).map(run).collect();
+            let mut runs: Vec<Run> = (1..).zip(values).map(run).collect();
+            let experiments = runs.iter_mut().filter_map(|run| run.experiment.as_mut());
+            experiments.for_each(|experiment| experiment.runs = planned);
             let sweep = Sweep::of(&runs).unwrap();
             let comparison = compared(&runs, values.into_iter());
             let style = Style::plain();
             written(|out| write_sweep(out, &style, &runs, (&sweep, &[]), comparison.as_ref()))
         };
-        let text = shown(["on", "off"]);
+        let text = shown(["on", "off"], 2);
+        text.assert_lacks("incomplete");
         let (answer, curve) = text.split_once("Sweep of settings.fsync").expect("a table");
         answer.assert_contains("Not known whether off differs from on, because ");
         curve.assert_lacks("Not known");
-        shown(["1", "2"]).assert_lacks("Not known");
+        let text = shown(["1", "2"], 8);
+        text.assert_lacks("Not known");
+        text.assert_contains("The sweep is incomplete: 2 of 8 runs.");
     }
 
     #[test]

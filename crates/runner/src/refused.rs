@@ -15,7 +15,7 @@ pub struct Refused {
     pub kind: String,
     /// Whether the server refuses; otherwise Prony's loop cannot execute a statement.
     pub by_server: bool,
-    /// Number of transactions that failed in the last second.
+    /// Number of transactions that failed until then.
     pub count: u64,
     /// SQLSTATE or error number.
     pub code: String,
@@ -98,6 +98,7 @@ fn hint(code: &str, message: &str) -> String {
 pub struct RefusalDetector {
     rows: u32,
     succeeded: Vec<bool>,
+    failed: Vec<u64>,
     /// What may still be created; it has ended a run that ends before.
     pending: Option<Refused>,
 }
@@ -114,8 +115,10 @@ impl RefusalDetector {
         self.rows += 1;
         self.pending = None;
         self.succeeded.resize(tallies.len(), false);
+        self.failed.resize(tallies.len(), 0);
         for (index, tally) in tallies.iter().enumerate() {
             self.succeeded[index] |= tally.committed + tally.rolled_back > 0;
+            self.failed[index] += tally.failed;
             let Some((code, error)) = self.lasting_error(row, index) else {
                 continue;
             };
@@ -125,13 +128,15 @@ impl RefusalDetector {
                     error.class,
                     ErrorClass::LostConnection | ErrorClass::AmbiguousCommit
                 ),
-                count: tally.failed,
+                count: self.failed[index],
                 message: error.example.clone(),
                 code,
             };
             if self.rows < MISSING_MIN_ROWS && MISSING_CODES.contains(&&*refused.code) {
                 self.pending = Some(refused);
             } else {
+                // The rest of the second in which the run ends adds nothing.
+                self.rows = MISSING_MIN_ROWS;
                 return Some(refused);
             }
         }
@@ -207,6 +212,22 @@ mod tests {
             worker_cpu_ns: Vec::new(),
             process: ProcessHealth::default(),
         }
+    }
+
+    #[test]
+    fn a_run_is_ended_once_with_all_that_failed_until_then() {
+        const MISSING: [Counts<'_>; 2] = [(0, &[(b"42P01", 9)]), (0, &[])];
+        let mut detector = RefusalDetector::default();
+        let kinds = ["one", "two"];
+        assert_eq!(detector.look_at(&row(MISSING), &kinds), None);
+        assert_eq!(detector.look_at(&row(MISSING), &kinds), None);
+        let refused = detector.look_at(&row(MISSING), &kinds).unwrap();
+        assert_eq!(refused.count, 27);
+        let mut detector = RefusalDetector::default();
+        let denied = row([(0, &[(b"42501", 9)]), (0, &[])]);
+        let refused = detector.look_at(&denied, &kinds).unwrap();
+        assert_eq!(refused.count, 9);
+        assert_eq!(detector.look_at(&denied, &kinds), None, "it ends already");
     }
 
     /// After how many of these seconds a run ends, and why.

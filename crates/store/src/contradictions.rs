@@ -9,6 +9,7 @@
 mod counts;
 mod series;
 
+use crate::id::is_id;
 use crate::run::{Figures, KindFigures, Latency, PartLatencies, Run, Second};
 use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
 use serde_json::Value;
@@ -36,6 +37,7 @@ const SHARE_MAX: f64 = 1.5;
 /// Names what contradicts itself in a document; empty for every document that Prony writes.
 pub fn contradictions(run: &Run) -> Vec<String> {
     let mut found = Contradictions::default();
+    check_identity(&mut found, run);
     check_ranges(&mut found, run);
     for (phase, name, figures) in [
         (SecondPhase::Warmup, "the warm-up", run.warmup.as_ref()),
@@ -100,6 +102,18 @@ impl Contradictions {
         }
         self.sentences
     }
+}
+
+/// A run that is not stored has no id; readers make a path of it.
+fn check_identity(found: &mut Contradictions, run: &Run) {
+    found.require(run.id.is_empty() || is_id(&run.id), || {
+        "its id is not one of a run".to_owned()
+    });
+    let connections = run.series.iter().map(|row| row.connections).max();
+    let connections = connections.unwrap_or(0);
+    found.require(run.drive.clients > 0 || connections == 0, || {
+        format!("clients is 0, but {connections} connections were open")
+    });
 }
 
 /// Numbers that no run can have. JSON has no infinite ones.

@@ -3,7 +3,7 @@
 
 use crate::{Error, registry};
 use prony_document::{Service, SqlDialect};
-use prony_server::Control;
+use prony_server::{Control, Target};
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
 pub fn require_postgres(control: &Control) -> Result<(), Error> {
@@ -25,6 +25,24 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
             "this workload runs only on PostgreSQL, but the server is {name} {version}"
         ),
         hint: workloads_hint(product.dialect),
+    })
+}
+
+/// Checks that a workload that runs on these engines runs on one of the URL's protocol, before a connection: a server of
+/// another protocol may not answer at all.
+pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<(), Error> {
+    let dialect = target.protocol.dialect();
+    if dialects.contains(&dialect) {
+        return Ok(());
+    }
+    let engines = match dialect {
+        SqlDialect::PostgreSql => "PostgreSQL",
+        SqlDialect::MySql => "MySQL and MariaDB",
+        SqlDialect::TransactSql => "SQL Server",
+    };
+    Err(Error::InvalidRequest {
+        problem: format!("this workload does not run on {engines}, whose URL this is"),
+        hint: workloads_hint(dialect),
     })
 }
 
@@ -85,6 +103,24 @@ fn workloads_on(dialect: SqlDialect) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_server::Environment;
+
+    #[test]
+    fn the_protocol_of_the_url_suffices_to_refuse_a_workload() {
+        let environment = Environment::without_home("u");
+        let target = |url: &str| prony_server::resolve(url, &environment).unwrap();
+        let postgres_only = [SqlDialect::PostgreSql];
+        let mysql = target("mysql://u@127.0.0.1:5432/d");
+        let Err(Error::InvalidRequest { problem, hint }) = require_protocol(&mysql, &postgres_only)
+        else {
+            panic!("it is refused");
+        };
+        assert!(problem.contains("MySQL and MariaDB"), "{problem}");
+        assert!(hint.contains("run there"), "{hint}");
+        assert!(require_protocol(&mysql, &SqlDialect::ALL).is_ok());
+        let postgres = target("postgres://u@127.0.0.1:5432/d");
+        assert!(require_protocol(&postgres, &postgres_only).is_ok());
+    }
 
     #[test]
     fn only_workloads_that_run_on_the_engine_are_listed() {

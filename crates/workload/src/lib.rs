@@ -43,7 +43,7 @@ mod zipf;
 #[cfg(test)]
 mod tests;
 
-pub use engines::{require_engine, require_service};
+pub use engines::{require_engine, require_protocol, require_service};
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};

@@ -62,6 +62,7 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             invalid_value(error, &invalid, &path)
         }
+        ErrorKind::InvalidUtf8 => (no_utf8(arguments), see_help(&path)),
         ErrorKind::MissingRequiredArgument => (
             format!("missing: {}", invalid.replace('\n', ", ")),
             usage(&command, &path),
@@ -69,6 +70,15 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         _ => (first_lines(error), see_help(&path)),
     };
     Failure::usage(message, hint)
+}
+
+/// Names the argument that is not UTF-8.
+fn no_utf8(arguments: &[OsString]) -> String {
+    let argument = arguments
+        .iter()
+        .find(|argument| argument.to_str().is_none());
+    let argument = argument.map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+    format!("argument '{}' is not UTF-8", shorten(&argument))
 }
 
 /// A part of an error as text; the parts of a list on lines of their own.
@@ -199,11 +209,21 @@ fn invalid_value(error: &clap::Error, option: &str, path: &str) -> (String, Stri
         Some(cause) if cause.is::<ParseIntError>() => "give a whole number from 0".to_owned(),
         Some(cause) => match cause.downcast_ref::<DurationError>() {
             Some(error) => error.parts().hint.unwrap_or_default(),
-            None => cause.to_string(),
+            None => range_in_words(&cause.to_string()),
         },
         None => see_help(path),
     };
     (message, hint)
+}
+
+/// clap's text for a number out of its range, `0 is not in 1..=100`, in words; any other text as it is.
+fn range_in_words(text: &str) -> String {
+    let range = text.split_once(" is not in ");
+    match range.and_then(|(_, range)| range.split_once("..=")) {
+        Some((first, "")) => format!("give a number from {first} on"),
+        Some((first, last)) => format!("give a number from {first} to {last}"),
+        None => text.to_owned(),
+    }
 }
 
 /// The first paragraph of clap's text in one line.
@@ -232,6 +252,7 @@ fn shorten(value: &str) -> String {
 mod tests {
     use crate::args::parse;
     use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
 
     /// Message and hint.
     fn error_of(line: &str) -> (String, String) {
@@ -245,6 +266,17 @@ mod tests {
             problem.problem.clone(),
             problem.hint.clone().unwrap_or_default(),
         )
+    }
+
+    #[test]
+    fn a_range_is_in_words_and_what_is_not_utf8_is_named() {
+        let (_, hint) = error_of("prony find tpcb --max-steps 0");
+        assert_eq!(hint, "give a number from 1 to 100");
+        let mut arguments: Vec<OsString> = ["prony", "show"].map(OsString::from).into();
+        arguments.push(OsString::from_vec(b"a\xff".to_vec()));
+        let failure = parse(&arguments).unwrap_err();
+        let message = &failure.problems[0].problem;
+        assert_eq!(message, "argument 'a\u{fffd}' is not UTF-8");
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     let url = plan_input.url.as_ref().map(|url| url.value.clone());
     let url = url.as_deref();
     let target = server::target_with_timeout(url, &input.timeout)?;
+    server::require_protocol(&target, workload)?;
     let signals = Signals::listen()?;
     // A server that cannot be reached is not a failed load, because nothing was started.
     let mut control = server::connect(&target)?;

@@ -14,6 +14,7 @@ use prony_plan::{
 };
 use prony_report::{json, units};
 use prony_workload::Error;
+use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
@@ -46,10 +47,17 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
 pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = read_hint(
-            &error,
-            "a plan is a TOML file; `prony plan schema` describes it",
-        );
+        let hint = match error.kind() {
+            ErrorKind::NotFound => concat!(
+                "`prony init` writes a plan; others are in ",
+                env!("CARGO_PKG_REPOSITORY"),
+                "/tree/HEAD/plans"
+            ),
+            _ => read_hint(
+                &error,
+                "a plan is a TOML file; `prony plan schema` describes it",
+            ),
+        };
         let message = format!("cannot read the plan: {}", system_error(&error));
         Failure::usage(message, hint).at(&name)
     })?;

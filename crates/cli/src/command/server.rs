@@ -68,6 +68,12 @@ fn is_missing_socket(attempt: &ConnectFailure) -> bool {
         && matches!(&attempt.cause, FailureCause::Io(error) if error.kind() == ErrorKind::NotFound)
 }
 
+/// Checks that a workload runs on an engine of the URL's protocol, before a connection.
+pub fn require_protocol(target: &Target, workload: &dyn Workload) -> Result<(), Failure> {
+    prony_workload::require_protocol(target, workload.dialects())
+        .map_err(|error| workload_failure(&error, None, None))
+}
+
 /// Checks that a workload runs on the engine of the server, before anything is said to begin.
 pub fn require_engine(control: &Control, workload: &dyn Workload) -> Result<(), Failure> {
     prony_workload::require_engine(control, workload.dialects())

@@ -49,6 +49,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
     let target = server::target_with_timeout(url, &args.timeout)?;
+    server::require_protocol(&target, workload)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     if *repair_sequences {
@@ -108,6 +109,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
     let target = server::target_with_timeout(url, &args.timeout)?;
+    server::require_protocol(&target, workload)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     let beside = clients_of_runs(&mut control, workload);

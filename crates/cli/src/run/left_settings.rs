@@ -117,11 +117,11 @@ pub fn put_back(target: &Target) {
                 ""
             };
             output::notice(&format!(
-                "prony: an earlier run was killed before it put the server's settings back; they are put back now: {values}{restart}"
+                "prony: an earlier run has left settings on the server; they are put back now: {values}{restart}"
             ));
         }
         Err(error) => output::notice(&format!(
-            "prony: warning: an earlier run was killed and has left settings on the server, which could not be put back: {}; \
+            "prony: warning: an earlier run has left settings on the server, which could not be put back: {}; \
              before, they were {values}",
             prony_plan::UserError::parts(&error).sentence()
         )),

@@ -18,6 +18,7 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
         ServerPlan::Embedded => start_embedded(plan, may_download, with_tcp_sample),
         ServerPlan::Url(url) => {
             let mut target = server::resolve_target(Some(url))?;
+            server::require_protocol(&target, server::find_workload(&plan.workload.name)?)?;
             target.spread = plan.drive.spread.unwrap_or(target.spread);
             target.read_target = read_target(plan, &target)?.map(Box::new);
             let tcp_target = if with_tcp_sample {

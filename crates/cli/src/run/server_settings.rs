@@ -256,6 +256,16 @@ impl ChangedHost {
         names.collect::<Vec<_>>().join(", ")
     }
 
+    /// The statements that put everything back.
+    fn undo(&self) -> String {
+        let latest_first = self.changes.iter().rev();
+        let statements: Vec<&str> = latest_first
+            .flat_map(|change| change.undo())
+            .map(String::as_str)
+            .collect();
+        statements.join("; ")
+    }
+
     fn put_back(&self) -> Result<(), ControlError> {
         let mut control = Control::connect(&self.target)?;
         self.changes
@@ -277,8 +287,10 @@ impl Drop for ChangedServer {
                     put_back.push(format!("prony: put back on {name}: {names}"));
                 }
                 Err(error) => output::notice(&format!(
-                    "prony: the settings of {name} could not be put back: {}; set them yourself: {names}",
-                    error.parts().sentence()
+                    "prony: the settings of {name} could not be put back: {}; before, they were {names}: the next run on \
+                     this server puts them back, or do it with {}",
+                    error.parts().problem,
+                    host.undo()
                 )),
             }
         }

@@ -44,9 +44,12 @@ impl RunWarnings {
                 ErrorClass::LostConnection | ErrorClass::AmbiguousCommit => "; reconnecting",
                 _ => "",
             };
+            let class = match error.class {
+                ErrorClass::Other => String::new(),
+                class => format!(", {}", class.name()),
+            };
             lines.push(format!(
-                "first failed transaction, {} ({code}){message}{suffix}",
-                error.class.name()
+                "first failed transaction{class} ({code}){message}{suffix}"
             ));
         }
         if has_persistent_connections {
@@ -116,6 +119,11 @@ mod tests {
         assert_eq!(
             warnings.lines_for_second(&row(8, 0, &disk_full), true),
             [""; 0]
+        );
+        let other = [(ErrorClass::Other, "permission denied")];
+        assert_eq!(
+            RunWarnings::default().lines_for_second(&row(8, 0, &other), true),
+            ["first failed transaction (53100): permission denied"]
         );
         assert_eq!(
             warnings.lines_for_second(&row(0, 8, &[]), true),

@@ -231,6 +231,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     let errors = words(String::from_utf8_lossy(&output.stderr).into_owned());
     assert_eq!(output.status.code(), Some(7), "{errors}");
     errors.assert_contains(contradiction);
+    String::from_utf8_lossy(&output.stdout).assert_lacks("unchanged");
     // Without its findings a run is not valid, but judged.
     let unjudged = document.replace(
         &format!("\"rules_version\":{RULES_VERSION}"),

@@ -170,7 +170,7 @@ fn errors_of_mariadb_are_reported() {
         let output = bench.prony(arguments);
         let stderr = assert_code(&output, 2);
         assert!(
-            stderr.contains("this workload runs only on PostgreSQL, but the server is MariaDB"),
+            stderr.contains("this workload does not run on MySQL and MariaDB, whose URL this is"),
             "{arguments}: {stderr}"
         );
     }

@@ -304,17 +304,23 @@ fn what_a_killed_run_has_left_on_the_server_is_put_back_by_the_next_run() {
     wait_until(&bench.home, |run| run.state == RunState::Running);
     // The run goes on: nothing of it is put back.
     let beside = bench.prony("run tpcb --clients 2 --transactions 5");
-    assert!(!stderr_text(&beside).contains("was killed"), "{beside:?}");
+    assert!(
+        !stderr_text(&beside).contains("has left settings"),
+        "{beside:?}"
+    );
     assert_eq!(shown().as_deref(), Some("off"));
     send_signal(&child, "-KILL");
     child.wait_with_output().expect("it ends");
     assert_eq!(shown().as_deref(), Some("off"));
     let next = bench.prony("run tpcb --clients 2 --transactions 5");
-    let told = "an earlier run was killed before it put the server's settings back; they are put back now: full_page_writes = on";
+    let told = "an earlier run has left settings on the server; they are put back now: full_page_writes = on";
     assert!(stderr_text(&next).contains(told), "{next:?}");
     assert_eq!(shown().as_deref(), Some("on"));
     let again = bench.prony("run tpcb --clients 2 --transactions 5");
-    assert!(!stderr_text(&again).contains("was killed"), "{again:?}");
+    assert!(
+        !stderr_text(&again).contains("has left settings"),
+        "{again:?}"
+    );
 }
 
 #[test]

@@ -94,11 +94,12 @@ fn outages_in_the_window_are_reported() {
     );
     let check = check_outage(&with_event(EventKind::Outage, 20.0, Some(22.5))).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    check.finding.assert_contains("1 outage, the longest 2.5 s");
-    check.finding.assert_contains("up to 3 connections down");
+    check
+        .finding
+        .assert_contains("lost once: 3 connections, for 2.50 s.");
     check.finding.assert_contains("for 0.20 % of the window");
     let check = check_outage(&with_event(EventKind::Outage, 60.0, None)).unwrap();
-    check.finding.assert_contains("longest 10.0 s");
+    check.finding.assert_contains("for 10.0 s");
     assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
     check.finding.assert_contains("From 60.0 s on");
     let check = check_outage(&with_event(EventKind::Outage, 69.5, None)).unwrap();
@@ -131,7 +132,10 @@ fn a_long_outage_makes_the_run_invalid() {
         run.events
             .extend(with_event(EventKind::Outage, at_s, Some(at_s + 0.5)).events);
     }
-    assert_eq!(check_outage(&run).unwrap().severity, Severity::Caveat);
+    let check = check_outage(&run).unwrap();
+    assert_eq!(check.severity, Severity::Caveat);
+    let told = "lost 3 times: up to 3 connections, for at most 500 ms.";
+    check.finding.assert_contains(told);
     run.events.iter_mut().for_each(|event| event.count = 32);
     assert_eq!(
         check_outage(&run).unwrap().severity,

@@ -340,7 +340,8 @@ fn a_percentile_that_is_surely_above_its_limit_fails_without_an_interval() {
     let result = answered(short(8, 0, 300), "p99<1us").1;
     assert_eq!(result.value, None);
     let reason = result.reason.unwrap();
-    reason.assert_contains("at least 5.00 ms at 95 %, which 300 transactions suffice to tell");
+    let shown = "but 300 transactions show with 95 % confidence that it is at least 5.00 ms";
+    reason.assert_contains(shown);
     // What must not be used, or ended early, shows nothing.
     let mut cut = short(8, 0, 300);
     cut.state = RunState::Partial;

@@ -8,7 +8,7 @@ use super::figure::Plot;
 use super::scale::Scale;
 use crate::html::markup::{Html, Raw, write_markup};
 use prony_judge::observations;
-use prony_judge::outage::commit_gap;
+use prony_judge::outage::{commit_gap, events_with_joined_losses};
 use prony_store::{Event, EventKind, Run};
 use std::fmt;
 
@@ -78,11 +78,12 @@ pub struct EventMark {
 }
 
 /// The events of the client and of the server, in time order.
-pub fn events_by_time(run: &Run) -> Vec<&Event> {
+pub fn events_by_time(run: &Run) -> Vec<Event> {
     let observed = observations::observed(run)
         .into_iter()
-        .flat_map(|observed| &observed.events);
-    let mut events: Vec<&Event> = run.events.iter().chain(observed).collect();
+        .flat_map(|observed| observed.events.clone());
+    let mut events = events_with_joined_losses(run);
+    events.extend(observed);
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     events
 }
@@ -91,13 +92,13 @@ pub fn events_by_time(run: &Run) -> Vec<&Event> {
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
     let event_marks = events_by_time(run).into_iter().map(|event| {
         let is_routine = matches!(
-            MarkKind::of(event),
+            MarkKind::of(&event),
             MarkKind::Checkpoint | MarkKind::Housekeeping
         );
         let lasts_to_end = event.kind == EventKind::Outage || is_routine;
         let default_end_s = if lasts_to_end { end_s } else { event.at_s };
         EventMark {
-            kind: MarkKind::of(event),
+            kind: MarkKind::of(&event),
             start_s: event.at_s.max(0.0),
             end_s: event.until_s.unwrap_or(default_end_s),
         }

@@ -8,6 +8,7 @@ use crate::table::Table;
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::{cut, plain};
 use crate::units::count;
+use prony_judge::outage::events_with_joined_losses;
 use prony_store::{Check, Run, Severity};
 use std::io;
 
@@ -56,11 +57,12 @@ pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return Ok(());
     }
     out.heading("Events")?;
-    for event in run.events.iter().take(MAX_EVENTS) {
+    let events = events_with_joined_losses(run);
+    for event in events.iter().take(MAX_EVENTS) {
         let (time, description) = describe_event(event);
         out.paragraph(&format!("{time}: {description}"))?;
     }
-    match run.events.len().saturating_sub(MAX_EVENTS) as u64 {
+    match events.len().saturating_sub(MAX_EVENTS) as u64 {
         0 => Ok(()),
         omitted => out.line(format!(
             "  and {} more in the stored document",

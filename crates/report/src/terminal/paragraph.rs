@@ -16,7 +16,7 @@ const CONTINUED: &str = " …";
 pub(super) struct Paragraph {
     /// Wrapped lines without escape codes.
     pub lines: Vec<String>,
-    /// The number of lines that a terminal shows; elsewhere nothing is cut.
+    /// The number of lines that stay at first if the screen has too many; elsewhere nothing is cut.
     pub max_lines: usize,
     /// The number of lines that stay if the screen has too many.
     pub min_lines: usize,
@@ -46,7 +46,7 @@ impl Paragraph {
         }
     }
 
-    /// Text in lines of `width` characters, on a terminal at most `max_lines`.
+    /// Text in lines of `width` characters, on a full screen at most `max_lines`.
     pub fn text(text: &str, width: usize, max_lines: usize) -> Paragraph {
         Paragraph {
             lines: wrap(text, width),
@@ -125,11 +125,9 @@ pub(super) fn write_fitted(
     Ok(())
 }
 
-/// Shortens each paragraph to its own limit, and then all until they have `max_lines` lines together.
+/// Shortens paragraphs until they have `max_lines` lines together, first those that are above their own limit: a fact
+/// is cut only for want of space.
 pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
-    for paragraph in paragraphs.iter_mut() {
-        paragraph.lines = first_lines(&paragraph.lines, paragraph.max_lines, width);
-    }
     loop {
         let lines: usize = paragraphs
             .iter()
@@ -139,10 +137,40 @@ pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) 
         let shortest = paragraphs
             .iter_mut()
             .filter(can_shorten)
-            .min_by_key(|paragraph| paragraph.rank);
+            .min_by_key(|paragraph| {
+                let is_within_limit = paragraph.lines.len() <= paragraph.max_lines;
+                (is_within_limit, paragraph.rank)
+            });
         match shortest {
             Some(paragraph) if lines > max_lines => paragraph.shorten(width),
             _ => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_is_cut_only_for_want_of_space() {
+        let lines = |max_lines| {
+            let mut paragraphs = [
+                Paragraph::text("one two three four", 9, 1),
+                Paragraph::text("five six seven eight", 9, 2).with_rank(0),
+            ];
+            fit(&mut paragraphs, max_lines, 9);
+            paragraphs.map(|paragraph| paragraph.lines.join("/"))
+        };
+        let [one, five] = lines(6);
+        assert_eq!(
+            (&*one, &*five),
+            ("one two/three/four", "five six/seven/eight")
+        );
+        let [one, five] = lines(5);
+        assert_eq!((&*one, &*five), ("one two/three/four", "five six/seven …"));
+        // The other one is above its own limit.
+        let [one, five] = lines(4);
+        assert_eq!((&*one, &*five), ("one two/three …", "five six/seven …"));
     }
 }

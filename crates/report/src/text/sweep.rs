@@ -10,9 +10,11 @@ use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
 use std::collections::BTreeSet;
 
-/// What the table's marks mean.
-const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %, for which two runs of a \
-    point have the scatter of its neighbours too; times are of committed transactions. A check behind a point made runs of it invalid.";
+/// What the table's columns mean.
+const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; with two runs of a point, \
+    their neighbours' runs help to tell how much runs differ. Times are of committed transactions.";
+/// What a check behind a point means.
+const INVALID_LEGEND: &str = "A check behind a point made runs of it invalid.";
 /// What the mark of the knee means.
 pub(crate) const KNEE_LEGEND: &str =
     "The knee is the last point before more load brings little more.";
@@ -29,11 +31,13 @@ fn at(axis: &str, value: &str) -> String {
 /// What the table says of machines.
 const EFFICIENCY_LEGEND: &str = "Efficiency: throughput for a CPU, against the smallest machine.";
 
-/// What the table's columns mean.
+/// What the table shows means.
 pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
+    let has_invalid = sweep.points().any(|point| !point.invalid_by.is_empty());
+    let of_invalid = has_invalid.then_some(INVALID_LEGEND);
     let of_machines = (sweep.axis == CPUS_AXIS).then_some(EFFICIENCY_LEGEND);
-    let parts = [SWEEP_LEGEND].into_iter().chain(of_machines);
-    parts.collect::<Vec<_>>().join(" ")
+    let parts = [Some(SWEEP_LEGEND), of_invalid, of_machines];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
@@ -370,6 +374,9 @@ mod tests {
         text.assert_ends_with("The points after it must not be used (client-limit).");
         let table = sweep_table(&rising);
         assert_eq!(table.rows()[2].last().unwrap(), "client-limit");
+        sweep_legend(&rising).assert_contains(INVALID_LEGEND);
+        let all_valid = sweep(KneeState::NotReached, None, Limiter::Unknown);
+        sweep_legend(&all_valid).assert_lacks(INVALID_LEGEND);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Must never: show a password.
 
 use super::AddressRace;
+use prony_document::SqlDialect;
 pub use prony_wire::postgres::ChannelBinding;
 use rustls::pki_types::ServerName;
 use std::fmt;
@@ -17,6 +18,16 @@ pub enum ProtocolOptions {
     /// The protocol of MySQL and MariaDB.
     MySql(MysqlOptions),
     SqlServer(SqlServerOptions),
+}
+
+impl ProtocolOptions {
+    pub fn dialect(&self) -> SqlDialect {
+        match self {
+            ProtocolOptions::PostgreSql(_) => SqlDialect::PostgreSql,
+            ProtocolOptions::MySql(_) => SqlDialect::MySql,
+            ProtocolOptions::SqlServer(_) => SqlDialect::TransactSql,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

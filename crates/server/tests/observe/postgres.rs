@@ -56,6 +56,16 @@ fn settings_tables_and_durability_are_read() {
     let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
     assert_eq!(durability.because, ["tables without a log: lost"]);
+    let analyses = |name: &str, control: &mut Control| {
+        let (state, _) = read_server_state(control, &facts).unwrap();
+        let mut tables = state.tables.into_iter();
+        tables.find(|table| table.name == name).unwrap().analyses
+    };
+    assert_eq!(analyses("kept", &mut control), Some(1));
+    // As a crash does it.
+    control.run("select pg_stat_reset()");
+    assert_eq!(analyses("kept", &mut control), None, "it has statistics");
+    assert_eq!(analyses("lost", &mut control), Some(0));
     control.run("drop table lost");
     let durability = read_server_state(&mut control, &facts)
         .unwrap()

@@ -54,7 +54,8 @@ fn table_ids_query() -> String {
 const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'; ";
 
 /// Query for the largest tables. Rows are the live tuples of the statistics or, if there are none
-/// yet, the estimate of the last ANALYZE.
+/// yet, the estimate of the last ANALYZE. A crash of the server resets the counts of analyses, but not what they
+/// found: their number is not known then.
 fn tables_query() -> String {
     format!(
         "select {DISPLAY_NAME}, \
@@ -65,7 +66,9 @@ fn tables_query() -> String {
             extract(epoch from now() - greatest(s.last_analyze, s.last_autoanalyze)), \
             c.relpersistence = 'u', \
             s.vacuum_count + s.autovacuum_count, \
-            s.analyze_count + s.autoanalyze_count \
+            case when s.analyze_count + s.autoanalyze_count > 0 or not exists (select 1 from pg_stats p \
+                where p.schemaname = n.nspname and p.tablename = c.relname) \
+                then s.analyze_count + s.autoanalyze_count end \
          from pg_class c join pg_namespace n on n.oid = c.relnamespace \
             left join pg_stat_user_tables s on s.relid = c.oid \
          where {USER_TABLES} \
