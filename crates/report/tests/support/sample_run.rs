@@ -245,7 +245,7 @@ pub fn formerly_judged() -> Run {
     }
 }
 
-/// A run of this throughput, with the counts and seconds that follow from it.
+/// A run of this throughput, with the counts, seconds and CPU time per transaction that follow from it.
 pub fn with_tps(mut run: Run, tps: u64) -> Run {
     let committed = (tps as f64 * run.measured.length_s) as u64;
     for figures in &mut run.measured.kinds {
@@ -255,6 +255,10 @@ pub fn with_tps(mut run: Run, tps: u64) -> Run {
     for second in &mut run.series {
         second.committed = tps;
     }
+    let health = &mut run.machine_mut().health;
+    let cpu_s = health.cpu_user_s.zip(health.cpu_system_s);
+    health.cpu_per_transaction_us =
+        cpu_s.map(|(user_s, system_s)| (user_s + system_s) * 1e6 / committed as f64);
     run
 }
 
