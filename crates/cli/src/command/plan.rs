@@ -49,7 +49,7 @@ pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => concat!(
-                "`prony init` writes a plan; others are in ",
+                "`prony init` writes one; others: ",
                 env!("CARGO_PKG_REPOSITORY"),
                 "/tree/HEAD/plans"
             ),

@@ -55,8 +55,8 @@ pub fn connect_failure(error: &ControlError) -> Failure {
         && attempts.iter().all(is_missing_socket)
     {
         // Most often, the URL was forgotten.
-        let hint = "Does the server run here, with this socket? Another is named by --url \
-                    postgres://USER@HOST:PORT/DATABASE.";
+        let hint =
+            "Does it run here, with this socket? If not: --url postgres://USER@HOST:PORT/DATABASE.";
         failure.problems[0].hint = Some(hint.to_owned());
     }
     failure
