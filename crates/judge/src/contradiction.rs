@@ -355,7 +355,7 @@ mod tests {
                     let twin = run.measured.kinds[0].clone();
                     run.measured.kinds.push(twin);
                 },
-                "all is twice in the window",
+                "the figures of all kinds are twice in the window",
             ),
             (
                 |run| run.measured.queries.as_mut().unwrap().reads = 500,
@@ -368,15 +368,15 @@ mod tests {
     fn times_that_somebody_edited_are_named() {
         assert_named(&[
             (
-                |run| all(run).response.p99_ns = Some(5_000_000),
-                "p99_ns of the window is 5000000, outside of what",
+                |run| all(run).response.p99_ns = Some(2_500_000),
+                "p99_ns of the window is 2500000, outside of what",
             ),
             (
-                |run| all(run).parts.as_mut().unwrap().server.mean_ns = 2e6,
-                "mean of the server time of the window is 2000000, outside",
+                |run| all(run).parts.as_mut().unwrap().server.mean_ns = 2e7,
+                "mean of the server time of the window is 20000000, outside",
             ),
             (
-                |run| all(run).response.max_ns *= 2,
+                |run| all(run).response.max_ns *= 4,
                 "the longest response time of the window is in none of its seconds",
             ),
             (

@@ -133,6 +133,6 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
         assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
         let text = ok_stdout(&bench.prony_without_server("show last --full"));
         let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").assert_contains("(replaced by others");
+        words.join(" ").assert_contains("(replaced");
     }
 }

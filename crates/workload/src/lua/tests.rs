@@ -343,7 +343,7 @@ fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
         output.assert_contains(reason);
     }
     let compiled = output_when_confined("require('lib')", ("lib", "\u{1b}LJ"));
-    compiled.assert_contains("attempt to load chunk with wrong mode");
+    compiled.assert_contains("attempt to load a binary chunk");
     output_when_confined("\u{1b}LJ", ("lib", module))
         .assert_contains("agents load no compiled scripts");
 }
@@ -362,8 +362,8 @@ fn a_value_with_a_length_of_its_own_is_no_text() {
     let opened = LuaScript::open(settings(script, &[], &recorder));
     assert!(opened.is_ok());
     let output = recorder.0.lock().expect("one thread").clone();
-    let refused = "false\tbad format of a random string (string expected, got userdata)\n";
-    assert_eq!(output, refused.repeat(2));
+    let refused = "bad format of a random string (string expected, got userdata)\n";
+    assert_eq!(output.matches(refused).count(), 2, "{output}");
 }
 
 /// Through a value of `ffi` that can be indexed, a script would read and write all memory.

@@ -36,7 +36,11 @@ local function loader(name)
    end
    local bundled = host.load_bundled(name)
    if host.load_sent then
-      return host.load_sent(name) or bundled
+      local is_good, sent = pcall(host.load_sent, name)
+      if not is_good then
+         error("error loading module '" .. name .. "':\n\t" .. tostring(sent), 3)
+      end
+      return sent or bundled
          or error("module '" .. name .. "' not found: agents have the files that the script loads before its threads begin", 3)
    end
    local path, tried = search(name, package.path)
