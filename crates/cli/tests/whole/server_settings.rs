@@ -163,9 +163,10 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     let text = ok_stdout(&bench.prony(&vary));
     text.assert_contains("synchronous_commit-off ");
     text.assert_lacks("Knee");
-    let varied = &stored_runs(&bench.home)[2..];
-    assert_eq!(varied.len(), 4);
-    assert!(varied.iter().all(|run| run.point().is_empty()));
+    // Runs of one second are in no order.
+    let stored = stored_runs(&bench.home);
+    let varied = stored.iter().filter(|run| run.point().is_empty());
+    assert_eq!(varied.count(), 4);
     let run = bench.run("run select-only --clients 1 --transactions 20 --setting jit=off");
     assert_eq!(run.plan["settings"], serde_json::json!({"jit": "off"}));
     let value = serde_json::to_value(&run.server.settings["jit"]).unwrap();
