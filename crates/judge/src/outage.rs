@@ -60,7 +60,8 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
                 // A connection may be lost twice.
                 let clients = u64::from(run.drive.clients);
                 let largest = last.count.max(loss.count);
-                last.count = (last.count + loss.count).min(clients).max(largest);
+                let sum = last.count.saturating_add(loss.count);
+                last.count = sum.min(clients).max(largest);
             }
             None => joined.push(loss.clone()),
         }
@@ -277,6 +278,9 @@ mod tests {
             loss(20.0, None, 3),
         ];
         assert_eq!(joined_losses(&lost), joined);
+        lost.events = vec![loss(5.0, None, u64::MAX), loss(5.0, None, 2)];
+        let joined = [loss(5.0, None, u64::MAX)];
+        assert_eq!(joined_losses(&lost), joined, "an edited document");
     }
 
     #[test]
