@@ -30,8 +30,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
     if !account.has_entries() {
-        let advice = "Nothing was committed with an entry, so that nothing is accounted for: see the failed transactions, and \
-                      which transactions have an entry.";
+        let advice = "No transaction with an entry committed, so that there is nothing to account for: see the failed \
+                      transactions, and which transactions have an entry.";
         return new_finding(Severity::Caveat, text, advice);
     }
     if account.unrecorded > 0 {
@@ -42,8 +42,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     new_finding(Severity::Note, text, "")
 }
 
-/// The lost commits of a complete account, or at least so many of another one; `None` if it is not known that any is
-/// lost: also if nothing was acknowledged.
+/// The number of lost commits; if the account is not complete, at least that many. `None` if it is not known whether any
+/// is lost, such as when nothing was acknowledged.
 pub fn lost_by_ledger(run: &Run) -> Option<u64> {
     let account = run
         .ledger

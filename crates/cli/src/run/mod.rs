@@ -296,7 +296,8 @@ fn warn_of_ledger_functions(plan: &Plan, run_server: &RunServer, prepared: &RunP
     }
 }
 
-/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server gives.
+/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server
+/// gives.
 fn set_up_for(
     workload: &dyn Workload,
     plan: &Plan,

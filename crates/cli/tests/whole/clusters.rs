@@ -1,4 +1,5 @@
-//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a proxy.
+//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a
+//! proxy.
 
 use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, parse_run, prony_command,

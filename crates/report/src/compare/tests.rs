@@ -153,7 +153,7 @@ fn repeats_are_reported_with_their_interval() {
         .assert_starts_with("**B is 10.0 % faster than A (TPS");
     views
         .xml
-        .assert_contains("TPS: B is faster by 10.0 % (95 % interval 7.");
+        .assert_contains("TPS: B is 10.0 % faster than A (95 % interval 7.");
     views.xml.assert_contains("3 runs each, assuming");
     views.text.assert_lacks("One run");
     let one_against_three = compare_runs(&[runs("a", &STEADY), runs("b", &[9_950.0])]).text;

@@ -113,7 +113,7 @@ impl LedgerMark {
 }
 
 impl LedgerAccount {
-    /// Whether something became of the commits that the clients do not know of.
+    /// Whether commits were lost, duplicated, reordered, or are there that no client knows of.
     pub fn has_faults(&self) -> bool {
         let reordered = self.reordered.unwrap_or(0);
         [self.lost, self.duplicated, self.phantom, reordered] != [0; 4]
