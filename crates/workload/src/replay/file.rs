@@ -358,7 +358,7 @@ impl SessionRecording {
         let has_start = file.read_exact_at(&mut start, 0).is_ok();
         if !has_start || start != *MAGIC {
             let (name, _) = MAGIC.split_at(MAGIC.len() - 1);
-            return Err(if start.starts_with(name) {
+            return Err(if has_start && start.starts_with(name) {
                 SessionRecordingError::OtherVersion(path.to_owned())
             } else {
                 SessionRecordingError::NotARecording(path.to_owned())

@@ -116,7 +116,7 @@ fn tokens_that_matter(text: &str, dialect: SqlDialect) -> Vec<Token<'_>> {
     kept
 }
 
-fn is_end(token: &Token<'_>) -> bool {
+pub(super) fn is_end(token: &Token<'_>) -> bool {
     token.kind == TokenKind::Symbol && token.text == ";"
 }
 

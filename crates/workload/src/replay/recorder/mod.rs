@@ -276,6 +276,9 @@ impl<W: Write> SessionRecorder<W> {
         let (text, known) = self
             .known
             .as_executed(text, values.is_some(), has_failed, state);
+        if known.effect.drops_prepared && !has_failed {
+            state.prepared.clear();
+        }
         if keeps_literals && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());

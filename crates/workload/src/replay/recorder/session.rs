@@ -1,7 +1,8 @@
 //! A session while its log is read.
 
 use super::super::file::RecordedSession;
-use super::super::statements::{StatementEffect, effect, is_alone};
+use super::super::statements::{StatementEffect, effect, is_alone, is_end};
+use crate::capture::{Token, tokens};
 use prony_document::SqlDialect;
 use std::collections::HashSet;
 
@@ -101,39 +102,27 @@ impl OpenSession {
     /// Whether a statement of PostgreSQL drops a prepared statement that the session has not prepared by a text: a driver
     /// prepared it by the protocol, under a name that a replay does not give it. Notes what is prepared by texts.
     pub fn drops_statement_of_driver(&mut self, text: &str) -> bool {
-        let mut words = text.split_whitespace();
-        let verb = words.next().unwrap_or_default();
-        if verb.eq_ignore_ascii_case("prepare") {
-            if let Some(name) = words.next() {
-                self.prepared.insert(statement_name(name));
+        let is_word = |token: &Token<'_>, word: &str| !token.is_quoted && token.text == word;
+        let mut words = tokens(text, SqlDialect::PostgreSql)
+            .filter(|token| !is_end(token))
+            .peekable();
+        let verb = words.next().map(|verb| verb.text);
+        match verb.as_deref() {
+            Some("prepare") => {
+                let name = words.next().filter(|name| !is_word(name, "transaction"));
+                self.prepared.extend(name.map(|name| name.text.into()));
+                false
             }
-            return false;
-        }
-        if !verb.eq_ignore_ascii_case("deallocate") {
-            if verb.eq_ignore_ascii_case("discard") {
-                self.prepared.clear();
+            Some("deallocate") => {
+                words.next_if(|word| is_word(word, "prepare"));
+                let name = words.next().filter(|name| !is_word(name, "all"));
+                // More after it is another statement.
+                name.is_some_and(|name| {
+                    words.next().is_none() && !self.prepared.remove(&*name.text)
+                })
             }
-            return false;
+            _ => false,
         }
-        let is_noise = |word: &&str| word.eq_ignore_ascii_case("prepare");
-        let Some(name) = words.find(|word| !is_noise(word)) else {
-            return false;
-        };
-        if name.trim_end_matches(';').eq_ignore_ascii_case("all") {
-            self.prepared.clear();
-            return false;
-        }
-        // More after it is another statement.
-        words.next().is_none() && !self.prepared.remove(&statement_name(name))
-    }
-}
-
-/// The name of a prepared statement as the server keeps it.
-fn statement_name(word: &str) -> Box<str> {
-    let word = word.split(['(', ';']).next().unwrap_or_default();
-    match word.strip_prefix('"') {
-        Some(quoted) => quoted.trim_end_matches('"').into(),
-        None => word.to_lowercase().into(),
     }
 }
 
@@ -152,9 +141,16 @@ mod tests {
             // Dropped already: the server refused it.
             ("DEALLOCATE q", true),
             ("PREPARE \"Q r\" AS SELECT 1", false),
+            ("DEALLOCATE PREPARE \"Q r\";", false),
             ("DEALLOCATE ALL", false),
+            ("DEALLOCATE \"all\"", true),
+            ("PREPARE TRANSACTION 'x'", false),
+            ("DISCARD PLANS", false),
             ("SELECT 'deallocate a'", false),
             ("DEALLOCATE a; DELETE FROM t", false),
+            ("/* a */ PREPARE q AS SELECT 1", false),
+            ("-- a\nDEALLOCATE/* b */q", false),
+            ("/* a */ DEALLOCATE q", true),
         ] {
             assert_eq!(
                 session.drops_statement_of_driver(text),
