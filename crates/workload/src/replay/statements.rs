@@ -1,6 +1,6 @@
 //! The statements of a recording: what is known of each from its text.
 
-use super::encoding::{Cursor, put_bytes, put_number};
+use super::encoding::{Cursor, flags_of_number, number_of_flags, put_bytes, put_number};
 use super::times::LoggedTimes;
 use crate::capture::{Token, TokenKind, tokens, without_literals};
 use prony_document::SqlDialect;
@@ -389,22 +389,28 @@ impl RecordedStatement {
             self.ends_read_only,
             self.drops_prepared,
         ];
-        let flags = flags.iter().enumerate();
-        put_number(flags.map(|(bit, flag)| u64::from(*flag) << bit).sum(), out);
+        put_number(number_of_flags(flags), out);
         put_number(self.calls, out);
         self.times.write(out);
     }
 
     pub fn read(cursor: &mut Cursor<'_>) -> Option<RecordedStatement> {
-        let (name, text, flags) = (cursor.text()?, cursor.text()?, cursor.number()?);
+        let (name, text) = (cursor.text()?, cursor.text()?);
+        let [
+            has_placeholders,
+            writes,
+            rolls_back,
+            ends_read_only,
+            drops_prepared,
+        ] = flags_of_number(cursor.number()?);
         Some(RecordedStatement {
             name,
             text,
-            has_placeholders: flags & 1 != 0,
-            writes: flags & 2 != 0,
-            rolls_back: flags & 4 != 0,
-            ends_read_only: flags & 8 != 0,
-            drops_prepared: flags & 16 != 0,
+            has_placeholders,
+            writes,
+            rolls_back,
+            ends_read_only,
+            drops_prepared,
             calls: cursor.number()?,
             times: LoggedTimes::read(cursor)?,
         })

@@ -253,7 +253,10 @@ fn settings(request: &Request) -> Vec<(&'static str, String)> {
             "writes",
             if options.allows_writes { "on" } else { "off" }.to_owned(),
         ),
-        ("recorded sessions", index.sessions.len().to_string()),
+        (
+            "recorded sessions",
+            request.recording.sessions.len().to_string(),
+        ),
         ("recorded statements", sum(|statement| statement.calls)),
         ("recorded errors", index.errors.to_string()),
         (

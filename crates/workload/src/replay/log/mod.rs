@@ -154,7 +154,6 @@ pub fn record_logs(
     logs.sort_by_key(|(_, log)| log.first_us);
     let mut recorder =
         SessionRecorder::new(out, format.dialect(), keeps_literals).map_err(LogError::Write)?;
-    let mut unreadable_records = 0;
     for (path, log) in logs {
         let mut write_error = None;
         let mut take = |session: &str, event: LogEvent<'_>| {
@@ -179,12 +178,11 @@ pub fn record_logs(
                     source,
                 });
             }
-            (Ok(unreadable), None) => unreadable_records += unreadable,
+            (Ok(()), None) => {}
         }
-        unreadable_records += records.cut_off;
+        recorder.left_out().unreadable_records += records.unreadable;
         recorder.left_out().too_long += records.too_long;
     }
-    recorder.left_out().unreadable_records = unreadable_records;
     let recorded = recorder.finish().map_err(LogError::Write)?;
     if recorded.statements == 0 {
         return Err(LogError::NoStatements(format));

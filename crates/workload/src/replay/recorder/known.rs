@@ -62,12 +62,10 @@ impl KnownStatements {
         text: &'t str,
         has_values: bool,
         has_failed: bool,
-        session: &mut OpenSession,
+        session: &OpenSession,
     ) -> (&'t str, Known) {
         let known = self.know(text, has_values);
         if has_failed {
-            // Also of a statement that is left out: the server refused what followed in its block.
-            session.note_failure(self.dialect);
             return (text, known);
         }
         let ends_failed = known
@@ -182,7 +180,6 @@ impl KnownStatements {
             is_masked: !self.keeps_literals,
             statements: self.statements,
             kinds: self.kinds,
-            sessions: Vec::new(),
             errors: 0,
             unnamed: 0,
             named: 0,

@@ -47,7 +47,7 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     /// Whether nothing is lost if its next statements are recorded as another part of it.
-    pub fn can_be_parted(&self) -> bool {
+    pub fn can_be_split(&self) -> bool {
         let is_between = self.executions == 0 && !self.is_in_block && !self.is_reset;
         let waits = self.waiting.is_some() || self.steps.is_some();
         is_between && !waits && !self.is_manual && self.prepared.is_empty()
@@ -67,12 +67,12 @@ impl OpenSession {
         *sum_us = sum_us.saturating_add(duration_us);
     }
 
-    /// Notes that a statement failed, which ends what a block of PostgreSQL can commit.
+    /// Notes that a statement failed, after which PostgreSQL commits nothing of its block.
     pub fn note_failure(&mut self, dialect: SqlDialect) {
         self.has_failed_block |= self.is_in_block && dialect == SqlDialect::PostgreSql;
     }
 
-    /// Notes what a statement makes of the session's transaction block.
+    /// Notes what a statement does to the session's transaction block. Its failure is noted already.
     pub fn follow_block(
         &mut self,
         known: StatementEffect,
@@ -84,7 +84,6 @@ impl OpenSession {
             // A COMMIT that fails rolls back.
             let has_ended = known.leaves_block == Some(false) && is_alone(text, dialect);
             self.is_in_block &= !has_ended;
-            self.note_failure(dialect);
         } else if let Some(is_in_block) = known.leaves_block {
             self.is_in_block = is_in_block;
         } else if known.sets_autocommit.is_some() {

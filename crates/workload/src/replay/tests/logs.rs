@@ -4,6 +4,7 @@ use super::{csv, played, record, texts};
 use crate::replay::file::SessionRecording;
 use crate::replay::log::record_logs;
 use crate::replay::recorder::{LogEvent, Recorded, SessionRecorder};
+use crate::replay::transactions::SessionReader;
 use prony_allocations::allocated_bytes;
 use prony_assertions::TestFolder;
 use prony_document::SqlDialect;
@@ -48,7 +49,7 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
     ];
     assert_eq!(texts(&log, &out), expected);
     let recording = std::sync::Arc::new(SessionRecording::open(&out).expect("a recording"));
-    let mut reader = crate::replay::file::SessionReader::new(recording, 0);
+    let mut reader = SessionReader::new(recording, 0);
     let mut resets = Vec::new();
     while reader.next().expect("readable") {
         resets.push((reader.is_reset, reader.continues));

@@ -2,9 +2,10 @@
 
 mod logs;
 
-use super::file::{Execution, Index, SessionReader, SessionRecording, SessionWriter};
+use super::file::{Index, SessionRecording, SessionWriter};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
+use super::transactions::{Execution, SessionReader};
 use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
@@ -90,7 +91,7 @@ fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
 /// The texts, values and times of each session's transactions.
 fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
     let recording = Arc::new(recording);
-    let sessions = (0..recording.index.sessions.len()).map(|session| {
+    let sessions = (0..recording.sessions.len()).map(|session| {
         let mut reader = SessionReader::new(Arc::clone(&recording), session);
         let mut transactions = Vec::new();
         while reader.next().expect("readable") {
@@ -227,6 +228,11 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         line("COPY t FROM STDIN", "no such column"),
         line("BEGIN", "the transaction is aborted"),
         line("COMMIT;\t", ""),
+        // So is what a driver drops.
+        line("BEGIN", ""),
+        line("SELECT 2", ""),
+        line("DEALLOCATE \"S_1\"", "it does not exist"),
+        line("COMMIT", ""),
     ]
     .concat();
     let log = folder.write("log.csv", log);
@@ -242,6 +248,7 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         vec!["BEGIN", "COMMIT"],
         vec!["SELECT 1"],
         vec!["BEGIN", "BEGIN", "ROLLBACK"],
+        vec!["BEGIN", "SELECT 2", "ROLLBACK"],
     ];
     assert_eq!(texts(&log, &folder.join("out")), expected);
 }
@@ -412,7 +419,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
             continue;
         };
         let recording = Arc::new(recording);
-        for session in 0..recording.index.sessions.len() {
+        for session in 0..recording.sessions.len() {
             let mut reader = SessionReader::new(Arc::clone(&recording), session);
             while reader.next().is_ok_and(|has_next| has_next) {}
         }
@@ -458,11 +465,8 @@ fn memory_does_not_grow_with_the_log() {
     // Eight times the statements: only the positions of the chunks are more.
     assert!(long < short + (1 << 20), "{short} and {long} bytes");
     let recording = Arc::new(SessionRecording::open(&out).expect("a recording"));
-    let count = recording
-        .index
-        .sessions
-        .iter()
-        .map(|session| session.transactions);
+    let sessions = recording.sessions.iter();
+    let count = sessions.map(|session| session.transactions);
     assert_eq!(count.sum::<u64>(), 400_000);
 }
 
