@@ -7,6 +7,7 @@ pub mod file;
 pub mod log;
 pub mod recorder;
 
+mod effect;
 mod encoding;
 mod program;
 mod raw_bytes;

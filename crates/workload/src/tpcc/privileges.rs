@@ -37,13 +37,13 @@ pub fn check(control: &mut Control) -> Result<(), Error> {
 }
 
 /// The privileges that a role lacks on a table.
-type OfTable = (String, &'static str);
+type MissingOnTable = (String, &'static str);
 
 /// A role, if its name is known, and the privileges that it lacks; `None` if it has all.
-type MissingPrivileges = Option<(Option<String>, Vec<OfTable>)>;
+type MissingPrivileges = Option<(Option<String>, Vec<MissingOnTable>)>;
 
-fn missing_error(role: Option<&str>, missing: &[OfTable]) -> Error {
-    let describe = |(privileges, table): &OfTable| format!("{privileges} on {table}");
+fn missing_error(role: Option<&str>, missing: &[MissingOnTable]) -> Error {
+    let describe = |(privileges, table): &MissingOnTable| format!("{privileges} on {table}");
     let descriptions: Vec<String> = missing.iter().map(describe).collect();
     let descriptions = descriptions.join("; ");
     let Some(role) = role else {
@@ -52,7 +52,8 @@ fn missing_error(role: Option<&str>, missing: &[OfTable]) -> Error {
             remedy: "run as the owner of the tables, or let their owner grant these".into(),
         };
     };
-    let grant = |(privileges, table): &OfTable| format!("grant {privileges} on {table} to {role};");
+    let grant =
+        |(privileges, table): &MissingOnTable| format!("grant {privileges} on {table} to {role};");
     let grants: Vec<String> = missing.iter().map(grant).collect();
     Error::Data {
         problem: format!("the role {role} lacks privileges: {descriptions}"),

@@ -1,10 +1,8 @@
 //! What is known of the statements of a log by their texts, and the kinds of its transactions.
 
+use super::super::effect::{StatementEffect, effect, executes_comment, is_alone};
 use super::super::file::Index;
-use super::super::statements::{
-    RecordedStatement, StatementEffect, effect, executes_comment, is_alone, key_of, placeholders,
-    short_name,
-};
+use super::super::statements::{RecordedStatement, key_of, placeholders, short_name};
 use super::session::OpenSession;
 use prony_document::SqlDialect;
 use std::collections::HashMap;

@@ -11,13 +11,14 @@ mod session;
 
 pub use event::{LeftOut, LogEvent, Recorded};
 
+use super::effect::StatementEffect;
 use super::encoding::put_number;
 use super::file::{Index, SessionWriter};
 use super::raw_bytes::{has_raw_bytes, with_hex_literals};
-use super::statements::{StatementEffect, placeholders, with_values};
+use super::statements::{placeholders, with_values};
 use super::transactions::{put_execution, put_header};
 use known::{Known, KnownStatements};
-use parts::key_of;
+use parts::session_key;
 use prony_document::SqlDialect;
 use session::{OpenSession, Waiting};
 use std::borrow::Cow;
@@ -114,7 +115,7 @@ impl<W: Write> SessionRecorder<W> {
         let mut state = match self.open.get_mut(session) {
             Some(state) => std::mem::take(state),
             None => {
-                let is_known = self.split.remove(&key_of(session));
+                let is_known = self.split.remove(&session_key(session));
                 self.open.insert(session.into(), OpenSession::default());
                 OpenSession {
                     is_later_part: is_known && !is_new,

@@ -78,7 +78,7 @@ impl<W: Write> SessionRecorder<W> {
     ) -> io::Result<()> {
         self.end_transaction(&mut state)?;
         self.write_chunk(&mut state)?;
-        let key = key_of(session);
+        let key = session_key(session);
         if state.recorded.transactions > 0 {
             let part = SessionPart {
                 key: (may_continue || state.is_later_part).then_some(key),
@@ -98,7 +98,7 @@ impl<W: Write> SessionRecorder<W> {
 }
 
 /// A number for the name of a session.
-pub(super) fn key_of(session: &str) -> u64 {
+pub(super) fn session_key(session: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     session.hash(&mut hasher);
     hasher.finish()

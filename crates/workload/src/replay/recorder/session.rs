@@ -1,7 +1,7 @@
 //! A session while its log is read.
 
+use super::super::effect::{StatementEffect, effect, is_alone, is_end};
 use super::super::file::RecordedSession;
-use super::super::statements::{StatementEffect, effect, is_alone, is_end};
 use crate::capture::{Token, tokens};
 use prony_document::SqlDialect;
 use std::collections::HashSet;
