@@ -16,7 +16,7 @@ pub(super) struct RecordedStatement {
     pub has_placeholders: bool,
     pub writes: bool,
     pub rolls_back: bool,
-    /// Whether a read-only session has to be made so again after it.
+    /// Whether a read-only session has to be made read-only again after it.
     pub ends_read_only: bool,
     /// Whether the session has no prepared statements after it.
     pub drops_prepared: bool,

@@ -190,10 +190,10 @@ pub fn record_logs(
     Ok(recorded)
 }
 
-/// What takes the events of a log.
+/// Receives the events of a log.
 type TakeEvent<'a> = dyn FnMut(&str, LogEvent<'_>) -> io::Result<()> + 'a;
 
-/// How much of a log its format is told from. The header of MySQL's logs may have the path of a long configuration.
+/// How much of a log is read to recognise its format. The header of MySQL's logs may have the path of a long configuration.
 const START_BYTES: u64 = 16 << 10;
 
 struct OpenLog {
@@ -203,7 +203,7 @@ struct OpenLog {
     input: BufReader<Box<dyn Read>>,
 }
 
-/// Opens a log; `-` is the standard input. `None` if it is empty, as one is that was just rotated.
+/// Opens a log; `-` is the standard input. `None` if it is empty, such as one that was just rotated.
 fn open(path: &Path) -> Result<Option<OpenLog>, LogError> {
     let failure = |source| LogError::Read {
         path: path.to_owned(),

@@ -232,7 +232,7 @@ fn take_statement(
     )
 }
 
-/// The values in `parameters: $1 = '5', $2 = NULL`; PostgreSQL 16 and newer write the first letter large.
+/// The values in `parameters: $1 = '5', $2 = NULL`; PostgreSQL 16 and newer begin it with a capital.
 fn parameters(detail: &str) -> Vec<Option<String>> {
     let mut values = Vec::new();
     let lower = detail.get(..12).map(str::to_ascii_lowercase);

@@ -2,7 +2,8 @@
 //!
 //! In: events in the order of the log. Out: the file. Memory: [`BUFFERED_MAX`] bytes of statements that are not written
 //! yet, the texts of 5,000 different statements, up to [`OPEN_SESSIONS_MAX`] sessions and those that have set autocommit off or
-//! prepared statements, and some 20 bytes for each other whose end the log does not have. Must never: hold more of the log, or write a literal unless told to.
+//! prepared statements, and some 20 bytes for each other session without an end in the log. Must never: hold more of the
+//! log, or write a literal unless told to.
 
 mod event;
 mod known;

@@ -41,7 +41,7 @@ pub(super) struct OpenSession {
     pub has_failed_block: bool,
     /// Whether statements begin transactions by themselves: MySQL's autocommit is off.
     pub is_manual: bool,
-    /// What it has prepared by texts.
+    /// Names of the statements that it has prepared with PREPARE, not through the protocol.
     pub prepared: HashSet<Box<str>>,
 }
 
@@ -53,7 +53,7 @@ impl OpenSession {
         is_between && !waits && !self.is_manual && self.prepared.is_empty()
     }
 
-    /// Makes it as a new session is.
+    /// Resets the state to that of a new session.
     pub fn reset(&mut self) {
         self.is_reset = self.recorded.transactions > 0;
         self.steps = None;
@@ -98,8 +98,8 @@ impl OpenSession {
         self.has_failed_block &= self.is_in_block && (has_failed || known.leaves_block.is_none());
     }
 
-    /// Whether a statement of PostgreSQL drops a prepared statement that the session has not prepared by a text: a driver
-    /// prepared it by the protocol, under a name that a replay does not give it. Notes what is prepared by texts.
+    /// Whether a statement of PostgreSQL drops a statement that a driver prepared through the protocol, under a name that a
+    /// replay does not use. Records the names that PREPARE creates.
     pub fn drops_statement_of_driver(&mut self, text: &str) -> bool {
         let is_word = |token: &Token<'_>, word: &str| !token.is_quoted && token.text == word;
         let mut words = tokens(text, SqlDialect::PostgreSql)
