@@ -10,6 +10,7 @@ use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, LoadStart, Observer, run_simulated};
 use prony_measure::{Collector, IntervalRow, PartTotals, RunSchedule, SerializedRow};
 use prony_plan::{DrivePlan, SplitMix, Stop};
+use prony_server::observe::machine::thread_cpu_s;
 use prony_server::{Environment, resolve};
 use prony_session::{Db, Outcome, Program, User, UserId};
 use prony_wire::StatementIds;
@@ -171,13 +172,7 @@ fn main() {
 
 /// CPU time of this thread, which other processes disturb less than the clock.
 fn cpu_ms() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the time is valid for the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+    thread_cpu_s() * 1e3
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

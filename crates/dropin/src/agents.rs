@@ -11,11 +11,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::atomic::AtomicBool;
 
-/// Whether the environment names agents.
-pub fn are_named() -> bool {
-    !agents_of_environment().is_empty()
-}
-
 /// The CPUs that drive a load, and its least number of threads, one for each agent. `cpus_here`: without a fleet.
 pub fn cpus_and_threads(fleet: Option<&Fleet>, cpus_here: usize) -> (usize, u32) {
     fleet.map_or((cpus_here, 0), |fleet| {
@@ -56,7 +51,7 @@ pub fn too_few(count: u32, of: &str, remedy: &str) -> Option<String> {
 /// Why a tool does not do something with the agents of the environment; `None` if there are none, or it does not
 /// do that.
 pub fn refusal(does: bool, what: &str) -> Option<String> {
-    (does && are_named())
+    (does && !agents_of_environment().is_empty())
         .then(|| format!("{what}: unset PRONY_AGENTS to drive from this machine alone"))
 }
 

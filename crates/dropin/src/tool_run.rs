@@ -173,7 +173,7 @@ impl ToolRun<'_> {
             awaited: waits_for_all.then(|| {
                 let server = self.server.server.target.describe();
                 if self.ready_workload.program.opens_connections() {
-                    // A script of its own may also loop or sleep.
+                    // A user's script may also loop or sleep.
                     format!("calls of event() to return: a statement at {server}, or a loop of the script")
                 } else {
                     format!("transactions that the server at {server} has not ended yet")

@@ -47,7 +47,8 @@ pub(crate) struct Carrier {
     input: Arc<Input>,
     /// The end of the command's standard error output.
     stderr: Arc<Mutex<Vec<u8>>>,
-    /// When the last frame of the agent arrived, on this machine's clock: those of others may keep the coordinator busy.
+    /// When the last frame of the agent arrived, on this machine's clock. Set by the reader thread, because the coordinator
+    /// may be busy with other agents' frames.
     heard_ns: Arc<AtomicU64>,
     run: u64,
 }
@@ -116,9 +117,9 @@ impl Carrier {
     }
 
     /// Whether nothing has arrived from the agent for too long.
-    pub fn is_silent(&self) -> bool {
+    pub fn is_silent(&self, now_ns: u64) -> bool {
         let heard_ns = self.heard_ns.load(Ordering::Relaxed);
-        let silent_ns = Clock::System.now_ns().saturating_sub(heard_ns);
+        let silent_ns = now_ns.saturating_sub(heard_ns);
         Duration::from_nanos(silent_ns) > SILENCE_MAX
     }
 

@@ -2,6 +2,7 @@
 //!
 //! In: the text of a command or an address. Out: what to start, and names for messages. Must never: show a password.
 
+use crate::error::Error;
 use prony_plan::shell_word;
 use prony_server::secrets;
 use std::path::Path;
@@ -17,7 +18,7 @@ pub fn agents_of_environment() -> Vec<String> {
 }
 
 /// Whether an agent is reached over NATS rather than by a command.
-pub(crate) fn is_nats(agent: &str) -> bool {
+pub fn is_nats(agent: &str) -> bool {
     let agent = agent.trim_start();
     agent.starts_with("nats://") || agent.starts_with("tls://")
 }
@@ -32,13 +33,23 @@ pub(crate) fn agent_name(index: usize, command: &str) -> String {
 }
 
 /// `weight=3 ssh vm1`: the machine counts as 3 CPUs.
-pub(crate) fn split_weight(command: &str) -> (Option<u32>, &str) {
-    let split = || {
-        let (number, rest) = command.trim().strip_prefix("weight=")?.split_once(' ')?;
-        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
-        Some((Some(weight), rest.trim_start()))
+///
+/// # Errors
+/// The weight is not a number above 0 before a command.
+pub(crate) fn split_weight(command: &str) -> Result<(Option<u32>, &str), Error> {
+    let command = command.trim();
+    let Some(weighted) = command.strip_prefix("weight=") else {
+        return Ok((None, command));
     };
-    split().unwrap_or((None, command))
+    let split = || {
+        let (number, rest) = weighted.split_once(' ')?;
+        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
+        let rest = rest.trim_start();
+        (!rest.starts_with("weight=")).then_some((Some(weight), rest))
+    };
+    split().ok_or_else(|| Error::WrongWeight {
+        agent: command.to_owned(),
+    })
 }
 
 /// The command with the program appended: this one for an agent on this machine, which `env` starts.
@@ -74,14 +85,17 @@ mod tests {
 
     #[test]
     fn a_weight_stands_before_the_command() {
-        assert_eq!(split_weight("weight=3 ssh vm1"), (Some(3), "ssh vm1"));
-        for other in [
-            "ssh vm1",
+        let split = |command| split_weight(command).ok();
+        assert_eq!(split("weight=3 ssh vm1"), Some((Some(3), "ssh vm1")));
+        assert_eq!(split(" ssh vm1 "), Some((None, "ssh vm1")));
+        for wrong in [
             "weight=0 ssh vm1",
             "weight=x ssh vm1",
             "weight=3",
+            "weight=3 weight=2 ssh vm1",
         ] {
-            assert_eq!(split_weight(other), (None, other));
+            let error = split_weight(wrong);
+            assert!(matches!(error, Err(Error::WrongWeight { agent }) if agent == wrong));
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::install::install;
 use crate::message::{AgentDescription, FromAgent, ToAgent};
 #[cfg(feature = "nats")]
 use crate::nats::{Bus, NatsAddress, open_server_warning};
+use prony_drive::clock::Clock;
 use prony_store::{Build, Host};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 /// How long an agent may take to answer first: its command logs in at another machine.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// More than a machine has.
+/// No machine has more CPUs than this.
 const CPUS_MAX: u32 = 1 << 16;
 
 pub struct FleetCommands<'a> {
@@ -70,17 +71,10 @@ pub struct AgentInfo {
 impl Fleet {
     /// Starts all agents at once, and waits until each has said who it is.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
+        let commands = input.commands.iter().map(|command| split_weight(command));
+        let commands: Vec<(Option<u32>, &str)> = commands.collect::<Result<_, Error>>()?;
         let mut known = HashSet::new();
-        let mut names = input
-            .commands
-            .iter()
-            .map(|command| split_weight(command).1.trim());
-        if let Some(command) = names.clone().find(|name| name.starts_with("weight=")) {
-            return Err(Error::WrongWeight {
-                agent: command.to_owned(),
-            });
-        }
-        if !names.all(|name| known.insert(name)) {
+        if !commands.iter().all(|(_, command)| known.insert(*command)) {
             return Err(Error::Unsupported {
                 problem: "an agent is named twice",
                 hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",
@@ -95,8 +89,7 @@ impl Fleet {
             buses: Vec::new(),
             notices: Vec::new(),
         };
-        for (index, command) in input.commands.iter().enumerate() {
-            let (weight, command) = split_weight(command);
+        for (index, (weight, command)) in commands.into_iter().enumerate() {
             let name = agent_name(index, command);
             let (pong_sender, pongs) = channel();
             let carrier = if is_nats(command) {
@@ -290,9 +283,10 @@ impl Fleet {
     /// # Errors
     /// An agent has failed, is lost, or has been silent for too long.
     pub(crate) fn next_message(&mut self) -> Result<Option<(usize, FromAgent)>, Error> {
-        // Also while the others say much.
+        // Checked even while other agents send a lot.
+        let now_ns = Clock::System.now_ns();
         let mut agents = self.agents.iter();
-        let silent = agents.position(|agent| !agent.is_lost && agent.carrier.is_silent());
+        let silent = agents.position(|agent| !agent.is_lost && agent.carrier.is_silent(now_ns));
         if let Some(silent) = silent {
             return Err(self.lost_error(silent, no_answer()));
         }

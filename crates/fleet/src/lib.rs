@@ -30,7 +30,7 @@ mod tool;
 
 pub use agent::{AgentError, AgentSetup, serve, serve_nats};
 pub use clock::ClockReading;
-pub use command::{AGENTS_VARIABLE, agents_of_environment};
+pub use command::{AGENTS_VARIABLE, agents_of_environment, is_nats};
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};
 pub use error::{Error, FailureKind};

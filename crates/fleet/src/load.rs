@@ -118,7 +118,7 @@ impl<'a> Load<'a> {
                 drain_report_ns = u64::MAX;
                 self.observer.draining();
             }
-            self.lose_silent(now_ns > hard_end_ns);
+            self.lose_silent(now_ns, now_ns > hard_end_ns);
             while let Some(row) = self.collector.next_row() {
                 self.observer.interval_ended(&row, &self.start.schedule);
                 self.collector.recycle(row);
@@ -167,14 +167,14 @@ impl<'a> Load<'a> {
     }
 
     /// Loses agents that say nothing, and those that do not end.
-    fn lose_silent(&mut self, must_have_ended: bool) {
+    fn lose_silent(&mut self, now_ns: u64, must_have_ended: bool) {
         let is_overdue = self
             .stopped
             .is_some_and(|since| since.elapsed() > STOP_TIMEOUT);
         for index in 0..self.parts.len() {
             if self.parts[index].has_ended {
                 // Its silence no longer matters.
-            } else if self.fleet.agents[index].carrier.is_silent() {
+            } else if self.fleet.agents[index].carrier.is_silent(now_ns) {
                 self.lose(index, no_answer());
             } else if is_overdue || must_have_ended {
                 self.lose(index, "it did not end in time".to_owned());
@@ -217,7 +217,8 @@ impl<'a> Load<'a> {
         }
         let part = &mut self.parts[index];
         part.measured.add(&row);
-        let (second, span) = (row.interval.span().index as usize, row.interval.span());
+        let span = row.interval.span();
+        let second = span.index as usize;
         if span.phase != RunPhase::Drain {
             let seconds = part.committed_by_second.len().max(second + 1);
             part.committed_by_second.resize(seconds, 0);

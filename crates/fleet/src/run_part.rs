@@ -208,7 +208,7 @@ fn prepare(
     };
     if part.first_worker >= part.end_worker || part.end_worker > plan.drive.workers() {
         return Err(usage(
-            "it is to drive threads that the run has not".to_owned(),
+            "it was asked to drive threads that the run does not have".to_owned(),
         ));
     }
     let mut target = resolve_target(link, &part.login)?;

@@ -46,7 +46,7 @@ pub(crate) fn read_at_primary<T: Send + 'static>(
         read(control)
     };
     read_from_any(target, timeout, move |control| {
-        let is_primary = |control: &mut Control| !is_replica(control) && !only_reads(control);
+        let is_primary = |control: &mut Control| !only_reads(control) && !is_replica(control);
         if is_primary(control) {
             return read(control);
         }

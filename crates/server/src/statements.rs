@@ -28,8 +28,8 @@ pub struct StatementStatistics {
     pub totals: HashMap<String, StatementTotals>,
     /// How often the server had no space for a statement: it forgot others, or did not tell this one from others.
     pub overflows: u64,
-    /// Executions of prepared statements that the server counts apart from others, and those of statements that were closed, of
-    /// which it has forgotten the texts.
+    /// Executions of prepared statements that the server counts apart from others, and those of statements that were
+    /// closed, of which it has forgotten the texts.
     pub prepared: [u64; 2],
     /// What the rights of this user or the server's settings hide, as a sentence.
     pub hidden: Option<&'static str>,
@@ -165,19 +165,17 @@ impl StatementStatistics {
             let number = |text: Option<String>| text?.parse::<f64>().ok();
             let totals = StatementTotals {
                 text: without_declarations(&text).to_owned(),
-                has_literals: false,
                 calls: number(calls)? as u64,
                 time_us: number(time_us)?,
                 rows: number(rows)? as u64,
+                ..StatementTotals::default()
             };
             Some((key?, totals))
         });
         StatementStatistics {
             totals: totals.collect(),
-            overflows: 0,
-            prepared: [0, 0],
-            hidden: None,
             view,
+            ..StatementStatistics::default()
         }
     }
 }
@@ -294,18 +292,10 @@ fn read_prepared(
         rows => rows?,
     };
     let prepared = StatementStatistics::of_rows(rows, MYSQL_VIEW).totals;
-    statistics
-        .totals
-        .extend(prepared.into_iter().map(|(key, totals)| {
-            let has_literals = true;
-            (
-                key,
-                StatementTotals {
-                    has_literals,
-                    ..totals
-                },
-            )
-        }));
+    for (key, mut totals) in prepared {
+        totals.has_literals = true;
+        statistics.totals.insert(key, totals);
+    }
     let executed = control.query_value(
         "SELECT count_star FROM performance_schema.events_statements_summary_global_by_event_name \
          WHERE event_name = 'statement/com/Execute'",
@@ -344,8 +334,8 @@ pub fn read_sequences(control: &mut Control) -> Result<Sequences, ControlError> 
 }
 
 /// The transactions of which both ends are there, of statements in the order of each session: its name and the statement's
-/// number, whether it is within a transaction that began before it, and its text. A statement that is a transaction by itself
-/// is one too.
+/// number, whether it is within a transaction that began before it, and its text. A statement that is a transaction by
+/// itself is one too.
 fn whole_transactions(rows: impl Iterator<Item = ([String; 2], bool, String)>) -> Sequences {
     /// Its first statement, its statements, and whether it began with BEGIN.
     struct Open {

@@ -419,11 +419,12 @@ impl ClientLedger {
     /// The text that executes a statement, which is sent as text outside a block, as a transaction with an entry, and the
     /// results that the reply has before and after its own; `None` if the transaction has an entry.
     pub(crate) fn text_with_entry(&mut self, sql: &str) -> Option<(&str, LedgerResults)> {
+        self.has_changed = true;
         let (before, between, after, results) = match self.ledger.placement {
             EntryPlacement::InRequest => ("", ";", "", [1, 0]),
-            EntryPlacement::InText | EntryPlacement::InTexts => {
-                ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS)
-            }
+            EntryPlacement::InText => ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS),
+            // Its blocks are those of `block_of_texts`.
+            EntryPlacement::InTexts => return None,
             EntryPlacement::WithWrite => (
                 "BEGIN TRANSACTION;SET NOCOUNT ON;",
                 ";SET NOCOUNT OFF;",
@@ -431,7 +432,6 @@ impl ClientLedger {
                 [0, 0],
             ),
         };
-        self.has_changed = true;
         self.entry_text()?;
         self.text.insert_str(0, before);
         for part in [between, sql, after] {

@@ -114,14 +114,14 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
     Failure::of_parts(exit, error.parts_with(&commands(url)))
 }
 
-/// Like [`workload_failure`], of a load or a clean on a server to which it has connected: whatever refused it, it failed.
+/// Like [`workload_failure`], of a load or a clean on a server to which it has connected.
 pub fn load_or_clean_failure(
     error: &Error,
     url: Option<&str>,
     signals: Option<&Signals>,
 ) -> Failure {
     let mut failure = workload_failure(error, url, signals);
-    if matches!(error, Error::Data { .. } | Error::Server { .. }) {
+    if matches!(error, Error::Server { .. }) {
         failure.exit = Exit::LoadOrClean;
     }
     failure

@@ -142,8 +142,8 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
         let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
         let mut failure = failure_with_interrupt_hint(&error, url, &hint);
-        // The connection was established, so the server refused a statement or went away, or the tables are another's.
-        if matches!(failure.exit, Exit::Connect | Exit::Data) {
+        // The connection was established, so the server refused a statement, or went away.
+        if failure.exit == Exit::Connect {
             failure.exit = Exit::LoadOrClean;
         }
         failure

@@ -46,6 +46,17 @@ fn start_relays(bench: &TestBench, name: &str) -> [(Relay, String, &'static str)
     ]
 }
 
+/// The load of [`start_relays`] and the other commands on a server, of the same workload.
+fn commands(load: &str) -> [String; 4] {
+    let workload = load.split(' ').nth(1).expect("a workload");
+    [
+        format!("check {workload}"),
+        format!("run {workload} --duration 1s"),
+        format!("clean {workload}"),
+        load.to_owned(),
+    ]
+}
+
 /// A command in progress, killed at the end of its test.
 struct RunningCommand(Option<Child>);
 
@@ -187,8 +198,7 @@ fn commands_end_if_the_login_is_never_answered() {
     let bench = TestBench::new("never_answers");
     for (relay, url, load) in start_relays(&bench, "never_answers") {
         relay.freeze();
-        let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
-        let children = arguments.map(|arguments| start_command(&bench, arguments, &url));
+        let children = commands(load).map(|arguments| start_command(&bench, &arguments, &url));
         for child in children {
             let stderr = assert_code(&wait_without_password(&bench, child), 3);
             stderr.assert_contains("timeout expired");
@@ -235,8 +245,8 @@ fn the_first_signal_ends_a_wait_for_a_login() {
         } else {
             format!("{url}?connect_timeout=600")
         };
-        for arguments in ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load] {
-            let mut child = start_command(&bench, arguments, &url);
+        for arguments in commands(load) {
+            let mut child = start_command(&bench, &arguments, &url);
             let started = Instant::now();
             // The signal handlers are installed before the command connects.
             while !connects_to(child.child().id(), relay.port) {

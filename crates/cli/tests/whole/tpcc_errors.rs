@@ -88,7 +88,7 @@ fn wrong_schemas_and_roles_are_reported() {
             "connect as postgres, or as a superuser ALTER TABLE t OWNER TO stranger; for each t of item",
             "order_line",
         ];
-        assert_failed(&run_as(&bench, command, &restricted_url), 6, &expected);
+        assert_failed(&run_as(&bench, command, &restricted_url), 4, &expected);
     }
     ok_stdout(&bench.prony("check tpcc"));
 

@@ -1,8 +1,8 @@
 //! Connections that had to move to another host because their own did not answer: looks whether it answers again, and
 //! then lets each of them return between two transactions.
 //!
-//! In: connections that are up elsewhere, the time. Out: a mark on their records. Must never: give up a connection that works
-//! before its own host has accepted another one, and does not say that it refuses to work.
+//! In: connections that are up elsewhere, the time. Out: a mark on their records. Must never: give up a connection that
+//! works before its own host has accepted another one, and does not say that it refuses to work.
 
 use super::{ConnectionSlot, Connections, LinkTimer};
 use crate::hosts::ConnectionUse;
@@ -19,9 +19,9 @@ const PROBE_PAUSE_NS: u64 = 1_000_000_000;
 /// Whether an answer refuses to work.
 type IsRefusal = fn(&str) -> bool;
 
-/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to work.
-/// A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica; the second
-/// question is only for hosts that refused something, because the load may only read.
+/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to
+/// work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica;
+/// the second question is only for hosts that refused something, because the load may only read.
 const QUESTIONS: [(&str, IsRefusal); 2] = [
     (GALERA_STATE, is_galera_cut_off),
     ("SHOW GLOBAL VARIABLES LIKE 'read_only'", is_read_only),

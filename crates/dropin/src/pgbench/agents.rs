@@ -4,7 +4,7 @@
 //! shell command.
 
 use super::bench::ScriptMessages;
-use super::bench::logs::{Logs, SampleLogger};
+use super::bench::logs::{Logs, SampleLogger, uses_default_seed};
 use super::call::PgbenchCall;
 use super::connection::libpq_options;
 use super::host::ScriptFiles;
@@ -48,27 +48,9 @@ struct SentProgram {
     report_per_command: bool,
     verbose_errors: bool,
     debug: bool,
-    log: Option<SentLog>,
-}
-
-/// How to log transactions.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct SentLog {
-    log: LogOptions,
-    uses_default_seed: bool,
     rate_tps: Option<f64>,
     failures_detailed: bool,
-}
-
-impl SentLog {
-    pub fn of(options: &RunOptions, uses_default_seed: bool) -> Option<SentLog> {
-        Some(SentLog {
-            log: options.log.clone()?,
-            uses_default_seed,
-            rate_tps: options.rate_tps,
-            failures_detailed: options.failures_detailed,
-        })
-    }
+    log: Option<LogOptions>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,7 +80,7 @@ type Commands = Vec<Vec<CommandStats>>;
 /// pgbench's side at the coordinator.
 pub struct Coordinator<'a> {
     load: ToolLoad,
-    logs: Option<&'a Logs>,
+    logs: &'a Logs,
     script_messages: Arc<ScriptMessages>,
     /// What each agent has said of its commands.
     commands: Mutex<Vec<Commands>>,
@@ -133,7 +115,7 @@ fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
 }
 
 impl<'a> Coordinator<'a> {
-    /// `log`: how agents log transactions, and where their lines are written.
+    /// `logs`: where the lines of agents are written.
     pub fn new(
         call: &PgbenchCall,
         options: &RunOptions,
@@ -141,9 +123,8 @@ impl<'a> Coordinator<'a> {
         scale: u32,
         target: &Target,
         script_messages: Arc<ScriptMessages>,
-        log: Option<(SentLog, &'a Logs)>,
+        logs: &'a Logs,
     ) -> Coordinator<'a> {
-        let (log, logs) = log.unzip();
         let mut texts = texts.into_iter();
         let scripts = options.scripts.iter().map(|choice| {
             let (name, text) = match &choice.source {
@@ -168,7 +149,9 @@ impl<'a> Coordinator<'a> {
             report_per_command: options.report_per_command,
             verbose_errors: options.verbose_errors,
             debug: options.debug,
-            log,
+            rate_tps: options.rate_tps,
+            failures_detailed: options.failures_detailed,
+            log: options.log.clone(),
         };
         let connection = &options.connection;
         let named = libpq_options(connection, &call.messages);
@@ -211,10 +194,7 @@ impl ToolCoordinator for Coordinator<'_> {
         match read(text)? {
             Said::Stderr(lines) => eprint(&lines),
             Said::Aborted(client) => self.script_messages.client_aborted(client),
-            Said::Log(thread, lines) => match self.logs {
-                Some(logs) => logs.add_lines(thread, &lines)?,
-                None => return Err("it sent a log".to_owned()),
-            },
+            Said::Log(thread, lines) => self.logs.add_lines(thread, &lines)?,
             Said::Commands(said) => {
                 let of_command = |&(count, sum_ns, failures, retries)| CommandStats {
                     count,
@@ -289,8 +269,14 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         report_per_command: sent.report_per_command,
         verbose_errors: sent.verbose_errors,
         debug: sent.debug,
+        rate_tps: sent.rate_tps,
+        failures_detailed: sent.failures_detailed,
         ..RunOptions::default()
     };
+    let log = sent.log.map(|log| {
+        let has_default_seed = uses_default_seed(&sent.defines);
+        new_logs(log, &level, &options, has_default_seed, &request)
+    });
     let mut names = VariableNames::new();
     // In the coordinator's order: files were read when their options were parsed, builtin scripts later.
     let mut parsed: Vec<Option<Script>> = sent.scripts.iter().map(|_| None).collect();
@@ -314,9 +300,6 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         names,
         defines: sent.defines,
     };
-    let log = sent
-        .log
-        .map(|log| new_logs(log, &level, &options, &request));
     let listener = Arc::new(AgentMessages {
         messages: Messages::new(&sent.argv0, &level),
         output: request.output,
@@ -348,18 +331,15 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
 
 /// What logs the transactions of each worker of an agent, as the threads of one machine would.
 fn new_logs(
-    sent: SentLog,
+    log: LogOptions,
     level: &Level,
     options: &RunOptions,
+    has_default_seed: bool,
     request: &ToolRequest<'_>,
 ) -> NewSampleListener {
-    let options = RunOptions {
-        rate_tps: sent.rate_tps,
-        failures_detailed: sent.failures_detailed,
-        ..options.clone()
-    };
     let (clients, threads) = (request.drive.clients, request.drive.workers());
-    let seeds = RunSeeds::derive(request.seed, clients, sent.uses_default_seed, threads);
+    let seeds = RunSeeds::derive(request.seed, clients, has_default_seed, threads);
+    let options = options.clone();
     let (level, output, first) = (level.clone(), request.output.clone(), request.first_worker);
     Box::new(move |worker| {
         let thread = first + worker as u32;
@@ -371,7 +351,7 @@ fn new_logs(
         let logger = random.map(|random| {
             let clients = clients_of_thread(thread, clients, threads);
             let sampling = random.sampling.clone();
-            Logger::new(lines, &level, &options, &sent.log, clients, sampling)
+            Logger::new(lines, &level, &options, &log, clients, sampling)
         });
         Box::new(SampleLogger {
             logger,

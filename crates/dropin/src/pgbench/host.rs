@@ -1,7 +1,6 @@
 //! Gives the parser of pgbench's arguments access to this process and its files, and stores the scripts that
 //! the parser reads.
 
-use crate::agents;
 use crate::output::eprint;
 use prony_dialect::pgbench::{Host, Level, Messages};
 use prony_plan::system_error;
@@ -24,7 +23,7 @@ pub struct ProcessHost<'a> {
 pub struct ScriptFiles {
     /// The scripts in the order of the options; builtin scripts are not included.
     pub scripts: Vec<Script>,
-    /// Their texts, if agents are to have them.
+    /// Their texts.
     pub texts: Vec<String>,
     /// The variables of these scripts, which builtin scripts share.
     pub variable_names: VariableNames,
@@ -80,9 +79,7 @@ impl Host for ProcessHost<'_> {
         let script = Script::parse(names, &name, &text, level)
             .map_err(|error| error.pgbench_stderr(self.messages.progname(), level))?;
         self.script_files.scripts.push(script);
-        if agents::are_named() {
-            self.script_files.texts.push(text);
-        }
+        self.script_files.texts.push(text);
         Ok(())
     }
 

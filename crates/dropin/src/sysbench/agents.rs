@@ -17,7 +17,7 @@ use prony_workload::ReadyWorkload;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, OltpPolicy, StatementFailure};
 use prony_workload::oltp::{self, OltpProgram};
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub const TOOL: &str = "sysbench";
 
@@ -52,25 +52,18 @@ impl SaidEvents {
         SaidEvents(threads.collect())
     }
 
-    pub fn set_in(&self, counts: Option<&Arc<EventCounts>>) {
-        let Some(counts) = counts else { return };
+    pub fn set_in(&self, counts: &EventCounts) {
         for (thread, events, busy_ns) in &self.0 {
             counts.set(*thread, *events, *busy_ns);
         }
     }
 }
 
-/// The tool's side of a run at the coordinator.
-pub trait BenchCoordinator: ToolCoordinator {
-    /// Sets where the threads' events are counted.
-    fn count_in(&self, event_counts: &Arc<EventCounts>);
-}
-
 /// sysbench's side at the coordinator.
 pub struct Coordinator {
     load: ToolLoad,
     errors: Arc<SysbenchErrorPolicy>,
-    event_counts: OnceLock<Arc<EventCounts>>,
+    event_counts: Arc<EventCounts>,
 }
 
 impl Coordinator {
@@ -79,6 +72,7 @@ impl Coordinator {
         ignored: &IgnoredErrors,
         server: ToolServer,
         errors: Arc<SysbenchErrorPolicy>,
+        event_counts: Arc<EventCounts>,
     ) -> Coordinator {
         let program = SentProgram {
             driver,
@@ -91,14 +85,8 @@ impl Coordinator {
                 server,
             },
             errors,
-            event_counts: OnceLock::new(),
+            event_counts,
         }
-    }
-}
-
-impl BenchCoordinator for Coordinator {
-    fn count_in(&self, event_counts: &Arc<EventCounts>) {
-        let _ = self.event_counts.set(Arc::clone(event_counts));
     }
 }
 
@@ -114,7 +102,7 @@ impl ToolCoordinator for Coordinator {
                 number,
                 code,
             } => self.errors.end_run(&lines, number, &code),
-            Said::Events(events) => events.set_in(self.event_counts.get()),
+            Said::Events(events) => events.set_in(&self.event_counts),
         }
         Ok(())
     }

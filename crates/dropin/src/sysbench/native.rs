@@ -3,13 +3,13 @@
 //! Must never: measure a test or options that differ from the command line.
 
 use super::agents::Coordinator;
-use super::bench::{Bench, DefaultTexts, print_late_start};
+use super::bench::{Bench, DefaultTexts, EventCounts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::errors::SysbenchErrorPolicy;
 use super::{connection, tables};
 use crate::agents::{start, too_few};
 use crate::cleartext::connect;
-use crate::tool_run::{ConnectedServer, facts_or_reason};
+use crate::tool_run::{ConnectedServer, ToolFleet, facts_or_reason};
 use prony_dialect::sysbench::{
     Command, Driver, LogLevel, NOT_CONNECTED, NOT_PREPARED, NativeCommand, ProgramCost,
     SysbenchCommands, advice_of_test, command_header, failing_function, function_failed,
@@ -178,10 +178,17 @@ fn run(
         command.workload.name == BULK_INSERT,
         signals.flag(),
     ));
+    let event_counts = Arc::new(EventCounts::new(native.settings.threads));
     let coordinator = fleet.is_some().then(|| {
         let tool_server = connection::tool_server(database, &server.server.target);
         let ignored = &database.mysql.ignored_errors;
-        Coordinator::new(driver, ignored, tool_server, errors.clone())
+        Coordinator::new(
+            driver,
+            ignored,
+            tool_server,
+            errors.clone(),
+            event_counts.clone(),
+        )
     });
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
@@ -202,9 +209,9 @@ fn run(
         on_connect_refused: None,
         signals: &signals,
         error_printed: &|| errors.has_ended_run(),
+        event_counts,
     };
-    let fleet = fleet.zip(coordinator.as_ref());
-    bench.run(fleet.map(|(fleet, coordinator)| (fleet, coordinator as _)))
+    bench.run(ToolFleet::of(fleet, coordinator.as_ref()))
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

@@ -316,7 +316,7 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   off: plot.querySelectorAll("path.point").length,
   frontier: plot.querySelector(".line").getTotalLength(),
   names: [...plot.querySelectorAll(".name")].map((name) => name.textContent),
-  inside: [...plot.querySelectorAll("text, circle, .point, .line")].every(inside),
+  outside: [...plot.querySelectorAll("text, circle, .point, .line")].filter((element) => !inside(element)).map((element) => element.outerHTML),
   verdict: document.querySelector("#overview td.line-text").getBoundingClientRect().height <= 40,
   distinct: fill(plot.querySelector("circle.point.on")) !== fill(plot.querySelector("path.point")),
   width: document.documentElement.scrollWidth <= window.innerWidth,
@@ -383,7 +383,8 @@ fn points_and_frontier_render_without_console_messages() {
         assert!(report["frontier"].as_f64().unwrap() > 100.0, "{report}");
         assert_eq!(report["names"].as_array().unwrap().len(), 4, "{report}");
         report["names"].to_string().assert_contains("2 </text><b>");
-        for key in ["inside", "distinct", "width", "verdict"] {
+        assert_eq!(report["outside"], Value::Array(vec![]), "{size}");
+        for key in ["distinct", "width", "verdict"] {
             assert_eq!(report[key], true, "{key}: {report}");
         }
     }

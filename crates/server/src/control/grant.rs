@@ -27,8 +27,11 @@ const OBJECT_KINDS: [&str; 12] = [
     "view",
 ];
 
+/// How PostgreSQL's message begins if only the owner may do something.
+const NOT_OWNER: &str = "must be owner of ";
+
 /// Whether the error is that of a missing privilege on PostgreSQL, MySQL or MariaDB.
-pub(super) fn is_about_privileges(error: &ServerError) -> bool {
+pub fn is_about_privileges(error: &ServerError) -> bool {
     match error.protocol {
         Protocol::PostgreSql => &error.code == b"42501",
         Protocol::MySql => PRIVILEGE_ERRORS.contains(&error.number),
@@ -38,10 +41,14 @@ pub(super) fn is_about_privileges(error: &ServerError) -> bool {
 
 /// The hint on how to grant a missing privilege; `None` for other errors.
 pub(super) fn hint(error: &ServerError) -> Option<String> {
-    is_about_privileges(error).then(|| match error.protocol {
-        Protocol::MySql => mysql_hint(error),
-        Protocol::PostgreSql | Protocol::Tds => postgres_hint(error),
-    })
+    if !is_about_privileges(error) {
+        return None;
+    }
+    match error.protocol {
+        Protocol::PostgreSql => Some(postgres_hint(error)),
+        Protocol::MySql => Some(mysql_hint(error)),
+        Protocol::Tds => None,
+    }
 }
 
 fn mysql_hint(error: &ServerError) -> String {
@@ -56,8 +63,8 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
-        // The owner may not give an object to a role of which it is no member.
-        Some(alter) if alter.starts_with("ALTER ") => {
+        // The owner may not give an object to a role it is not a member of.
+        Some(alter) if error.message.starts_with(NOT_OWNER) => {
             format!("Connect as the owner, or as a superuser execute {alter};")
         }
         Some(grant) if is_on_table(error) => {
@@ -79,7 +86,7 @@ fn is_on_table(error: &ServerError) -> bool {
 /// The statement that grants a missing privilege, from `permission denied for table t` or `must be
 /// owner of table t`.
 fn postgres_grant(message: &str, role: &str) -> Option<String> {
-    if let Some(rest) = message.strip_prefix("must be owner of ") {
+    if let Some(rest) = message.strip_prefix(NOT_OWNER) {
         let (kind, name) = rest.rsplit_once(' ')?;
         if !OBJECT_KINDS.contains(&kind) {
             return None;

@@ -35,6 +35,7 @@ pub use connect_failure::{ConnectFailure, FailureCause, connect_parts};
 pub use connection::BlockingConnection;
 pub use copy::CopyIn;
 pub use error::Error;
+pub use grant::is_about_privileges;
 pub use probe::LossReason;
 use prony_document::{Product, SqlDialect};
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
@@ -69,6 +70,8 @@ pub struct Control {
     route: Route,
     session: Session,
     tls: Option<String>,
+    /// The account on MySQL and MariaDB, once it was asked for.
+    account: Option<Option<String>>,
 }
 
 impl Control {
@@ -89,6 +92,7 @@ impl Control {
             connection: opened.connection,
             route: opened.route,
             session: opened.session,
+            account: None,
         })
     }
 
@@ -109,6 +113,7 @@ impl Control {
             connection: opened.connection,
             route: opened.route,
             session: opened.session,
+            account: None,
         })
     }
 
@@ -356,8 +361,19 @@ impl Control {
     }
 
     /// The account whose privileges a session of MySQL or MariaDB has, quoted for a GRANT: errors name the client's host
-    /// in place of the account's.
+    /// in place of the account's. Asked once: a session keeps its account.
     pub fn mysql_account(&mut self) -> Option<String> {
+        if let Some(known) = &self.account {
+            return known.clone();
+        }
+        // A server that refuses this too is not asked why.
+        self.account = Some(None);
+        let account = self.read_mysql_account();
+        self.account = Some(account.clone());
+        account
+    }
+
+    fn read_mysql_account(&mut self) -> Option<String> {
         let account = self.query_value("SELECT CURRENT_USER()").ok().flatten()?;
         // The host cannot contain an @.
         let (user, host) = account.rsplit_once('@')?;

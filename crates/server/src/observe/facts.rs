@@ -164,8 +164,8 @@ fn mysql_variables(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     Ok(variables)
 }
 
-/// Custom settings of this session (`x.d`), which PostgreSQL does not list: those of the connection's options, as in a URL or
-/// PGOPTIONS, and those of the role and the database.
+/// Custom settings of this session (`x.d`), which PostgreSQL does not list: those of the connection's options, as in a URL
+/// or PGOPTIONS, and those of the role and the database.
 fn custom_settings(control: &mut Control) -> Result<Vec<TextRow>, Error> {
     let Account::Postgres(login) = &control.route().account else {
         return Ok(Vec::new());

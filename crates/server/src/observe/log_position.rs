@@ -38,7 +38,9 @@ const SQL_SERVER: [&str; 2] = [
 /// acknowledged; not if it does not say so.
 pub fn is_replica(control: &mut Control) -> bool {
     match control.dialect() {
-        SqlDialect::PostgreSql => is_any_of(control, SessionProperty::Standby.query(), &["t"]),
+        SqlDialect::PostgreSql => has_value(control, SessionProperty::Standby.query(), |value| {
+            value == "t"
+        }),
         SqlDialect::MySql => {
             let has_channel = [
                 "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
@@ -80,21 +82,16 @@ pub fn is_read_only(value: &str) -> bool {
     ["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"].contains(&value)
 }
 
-/// Whether a server of MySQL's protocol says that it only reads: beside one that writes, it is the one that was replaced, also
-/// before it is a replica.
+/// Whether a server of MySQL's protocol is read-only: next to a writable one, it is the one that was replaced, even before
+/// it becomes a replica.
 pub fn only_reads(control: &mut Control) -> bool {
-    control.dialect() == SqlDialect::MySql && {
-        let found = control.query_value("SELECT @@global.read_only");
-        found
-            .ok()
-            .flatten()
-            .is_some_and(|value| is_read_only(&value))
-    }
+    control.dialect() == SqlDialect::MySql
+        && has_value(control, "SELECT @@global.read_only", is_read_only)
 }
 
-fn is_any_of(control: &mut Control, sql: &str, values: &[&str]) -> bool {
+fn has_value(control: &mut Control, sql: &str, is_it: impl Fn(&str) -> bool) -> bool {
     let found = control.query_value(sql).ok().flatten();
-    found.is_some_and(|found| values.contains(&found.as_str()))
+    found.is_some_and(|found| is_it(&found))
 }
 
 /// The values by name; what the server refuses or does not have is absent.

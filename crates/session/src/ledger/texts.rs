@@ -5,8 +5,8 @@
 use prony_wire::{ParameterType, Statement, StatementIds};
 
 /// The statement and the insert in one text, as a block unless it is in one. The session's XACT_ABORT ends the text at an
-/// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes last.
-/// The first word must not be one for which the text is sent as such (SET, BEGIN).
+/// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes
+/// last. The first word must not be one for which the text is sent as such (SET, BEGIN).
 pub(super) fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Statement {
     let insert_text = text_after(statement, insert);
     let (before, after) = if is_in_block {

@@ -26,7 +26,7 @@ pub struct Reply {
     parses_accepted: u32,
     /// Number of results so far, including those without rows.
     result_count: u32,
-    /// Number of results without which the reply is none, if it has no error.
+    /// The fewest results of a valid reply without an error.
     min_results: u32,
     /// The last RowDescription: the number of its result, and its number of columns.
     described: Option<(u32, u16)>,
@@ -67,8 +67,8 @@ impl Reply {
         self.allows_copy = true;
     }
 
-    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages, and with an error or at least so
-    /// many results.
+    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages, and with an error or at least
+    /// `min_results` results.
     pub fn expect(&mut self, ready: u32, min_results: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();

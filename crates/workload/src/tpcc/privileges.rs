@@ -5,6 +5,7 @@ use crate::catalog::Tables;
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
+use prony_server::control::is_about_privileges;
 
 /// The privileges on a table that the transactions of all profiles and modes need.
 fn required_privileges(table: Table) -> &'static [&'static str] {
@@ -107,7 +108,6 @@ fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Err
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
 /// database, columns or the whole server, and each of these is stored in a different table.
 fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
-    const DENIED_NUMBERS: [u32; 3] = [1142, 1143, 1044];
     let mut missing = Vec::new();
     for table in Table::ALL {
         let (name, column) = (table.name(), probe_column(table));
@@ -132,11 +132,7 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
             };
             match control.query(&format!("explain {statement}")) {
                 Ok(_) => {}
-                Err(error)
-                    if error
-                        .server_error()
-                        .is_some_and(|error| DENIED_NUMBERS.contains(&error.number)) =>
-                {
+                Err(error) if error.server_error().is_some_and(is_about_privileges) => {
                     privileges.push(*privilege);
                 }
                 Err(source) => {

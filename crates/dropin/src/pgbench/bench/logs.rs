@@ -13,6 +13,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+/// Whether a run's random numbers begin with the default seed: no option defines another.
+pub fn uses_default_seed(defines: &[(String, String)]) -> bool {
+    defines.iter().all(|(name, _)| name != "default_seed")
+}
+
 /// The log files of a run.
 pub struct Logs {
     messages: Messages,
@@ -26,32 +31,31 @@ pub struct Logs {
 ///
 /// # Errors
 /// The text for stderr.
-pub fn open(
-    call: &PgbenchCall,
-    options: &RunOptions,
-    uses_default_seed: bool,
-    has_agents: bool,
-) -> Result<Logs, String> {
+pub fn open(call: &PgbenchCall, options: &RunOptions, has_agents: bool) -> Result<Logs, String> {
     let (mut loggers, mut files_of_agents) = (Vec::new(), Vec::new());
     if let Some(log) = &options.log {
-        let threads = options.threads;
-        let seed = options.random_seed;
-        let seeds = RunSeeds::derive(seed, options.clients, uses_default_seed, threads);
-        for (thread, random) in (0..threads).zip(seeds.threads) {
+        let (clients, threads) = (options.clients, options.threads);
+        let create = |thread| {
             let path = log_path(&log.prefix, std::process::id(), thread);
-            let file = File::create(&path).map_err(|error| {
+            File::create(&path).map_err(|error| {
                 let reason = prony_plan::system_error(&error);
                 call.messages
                     .fatal(&format!("could not open logfile \"{path}\": {reason}"))
-            })?;
-            if has_agents {
-                files_of_agents.push(Mutex::new(file));
-                continue;
+            })
+        };
+        if has_agents {
+            let files = (0..threads).map(|thread| create(thread).map(Mutex::new));
+            files_of_agents = files.collect::<Result<_, _>>()?;
+        } else {
+            let has_default_seed = uses_default_seed(&options.defines);
+            let seeds = RunSeeds::derive(options.random_seed, clients, has_default_seed, threads);
+            for (thread, random) in (0..threads).zip(seeds.threads) {
+                let file = create(thread)?;
+                let clients = prony_drive::clients_of_thread(thread, clients, threads);
+                let sampling = random.sampling;
+                let logger = Logger::new(file, &call.level, options, log, clients, sampling);
+                loggers.push(Mutex::new(Some(logger)));
             }
-            let clients = prony_drive::clients_of_thread(thread, options.clients, threads);
-            let sampling = random.sampling;
-            let logger = Logger::new(file, &call.level, options, log, clients, sampling);
-            loggers.push(Mutex::new(Some(logger)));
         }
     }
     Ok(Logs {

@@ -9,7 +9,7 @@ mod script_messages;
 mod setup;
 mod store;
 
-use super::agents::{self, Coordinator, SentLog};
+use super::agents::{self, Coordinator};
 use super::call::PgbenchCall;
 use super::connection;
 use super::host::ScriptFiles;
@@ -44,15 +44,10 @@ pub fn run(
     // From here on, Ctrl-C ends the run; before, it ends the process.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
-    let uses_default_seed = script_set
-        .defines
-        .iter()
-        .all(|(name, _)| name != "default_seed");
-    let logs = logs::open(call, options, uses_default_seed, fleet.is_some())?;
+    let logs = logs::open(call, options, fleet.is_some())?;
     let coordinator = fleet.is_some().then(|| {
         let messages = script_messages.clone();
-        let log = SentLog::of(options, uses_default_seed).zip(Some(&logs));
-        Coordinator::new(call, options, script_texts, scale, &target, messages, log)
+        Coordinator::new(call, options, script_texts, scale, &target, messages, &logs)
     });
     let fleet = ToolFleet::of(fleet, coordinator.as_ref());
     let program = Arc::new(ScriptProgram::new(

@@ -6,7 +6,6 @@
 mod fairness;
 mod observer;
 
-use super::agents::BenchCoordinator;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
 use crate::agents;
@@ -21,7 +20,6 @@ use prony_dialect::sysbench::{
     threads_not_ready,
 };
 use prony_drive::{DriveResult, OnConnectRefused, RunEventKind};
-use prony_fleet::Fleet;
 use prony_measure::QueryCounts;
 use prony_plan::{Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals, random_seed};
@@ -59,6 +57,8 @@ pub struct Bench<'a> {
     pub signals: &'a Signals,
     /// Whether an error has ended the run and its FATAL lines are printed.
     pub error_printed: &'a dyn Fn() -> bool,
+    /// Where the threads' events are counted.
+    pub event_counts: Arc<EventCounts>,
 }
 
 /// The texts of reports, which a script may replace.
@@ -104,9 +104,9 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// The exit status of a run that did not complete; the error is already printed.
-    pub fn run(&self, fleet: Option<(Fleet, &dyn BenchCoordinator)>) -> Result<(), CommandError> {
+    pub fn run(&self, fleet: Option<ToolFleet<'_>>) -> Result<(), CommandError> {
         let (call, settings) = (self.call, self.settings);
-        let machines = fleet.as_ref().map(|(fleet, _)| fleet);
+        let machines = fleet.as_ref().map(|tool| &tool.fleet);
         let (processors, threads_min) = agents::cpus_and_threads(machines, cpu_count());
         let drive = drive_plan(settings, processors, self.cost);
         let mut drive = drive.map_err(|lines| call.fail(&lines))?;
@@ -114,7 +114,7 @@ impl Bench<'_> {
         if self.thread_per_user {
             drive.threads = drive.clients;
         }
-        let event_counts = Arc::new(EventCounts::new(settings.threads));
+        let event_counts = Arc::clone(&self.event_counts);
         let new_listener = |_| event_counts.new_listener();
         let seed = drive.seed.unwrap_or_else(random_seed);
         let mut plan = Plan::for_replaced_tool(self.plan.clone(), drive);
@@ -135,13 +135,6 @@ impl Bench<'_> {
             new_sample_listener: Some(&new_listener),
             on_connect_refused: self.on_connect_refused,
         };
-        let fleet = fleet.map(|(fleet, coordinator)| {
-            coordinator.count_in(&event_counts);
-            ToolFleet {
-                fleet,
-                tool: coordinator,
-            }
-        });
         let finished = run.execute(fleet, &mut observer);
         if let Ok(finished) = &finished {
             run.warn_unless_stored(finished);

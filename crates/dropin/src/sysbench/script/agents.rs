@@ -6,7 +6,7 @@
 
 use super::logger::ScriptLogger;
 use crate::agents::{read, write};
-use crate::sysbench::agents::{BenchCoordinator, SaidEvents};
+use crate::sysbench::agents::SaidEvents;
 use crate::sysbench::bench::EventCounts;
 use prony_fleet::{
     ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
@@ -20,7 +20,7 @@ use prony_workload::lua::{
 };
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub const TOOL: &str = "sysbench script";
 
@@ -52,7 +52,7 @@ pub struct ScriptCoordinator<'a> {
     load: ToolLoad,
     script: &'a LuaScript,
     logger: &'a ScriptLogger,
-    event_counts: OnceLock<Arc<EventCounts>>,
+    event_counts: Arc<EventCounts>,
 }
 
 impl<'a> ScriptCoordinator<'a> {
@@ -62,6 +62,7 @@ impl<'a> ScriptCoordinator<'a> {
         script: &'a LuaScript,
         server: ToolServer,
         logger: &'a ScriptLogger,
+        event_counts: Arc<EventCounts>,
     ) -> io::Result<ScriptCoordinator<'a>> {
         Ok(ScriptCoordinator {
             load: ToolLoad {
@@ -71,14 +72,8 @@ impl<'a> ScriptCoordinator<'a> {
             },
             script,
             logger,
-            event_counts: OnceLock::new(),
+            event_counts,
         })
-    }
-}
-
-impl BenchCoordinator for ScriptCoordinator<'_> {
-    fn count_in(&self, event_counts: &Arc<EventCounts>) {
-        let _ = self.event_counts.set(Arc::clone(event_counts));
     }
 }
 
@@ -90,7 +85,7 @@ impl ToolCoordinator for ScriptCoordinator<'_> {
     fn heard(&self, _: usize, text: &str) -> Result<(), String> {
         match read(text)? {
             Said::Events(events, has_connected) => {
-                events.set_in(self.event_counts.get());
+                events.set_in(&self.event_counts);
                 if has_connected {
                     self.script.mark_connected();
                 }
@@ -126,15 +121,15 @@ impl ToolCoordinator for ScriptCoordinator<'_> {
 }
 
 /// Says to the coordinator what the threads of an agent say.
-struct Teller(ToolOutput);
+struct RemoteListener(ToolOutput);
 
-impl Teller {
+impl RemoteListener {
     fn say(&self, said: &Said) {
         self.0.say(write(said));
     }
 }
 
-impl Listener for Teller {
+impl Listener for RemoteListener {
     fn output(&self, text: &[u8]) {
         self.say(&Said::Output(text.to_vec()));
     }
@@ -203,9 +198,9 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     }
     let settings: ScriptSettings = read(request.program).map_err(ErrorParts::new)?;
     let settings = ScriptSettings {
-        // Never one that has the whole machine.
+        // Never give the script access to the whole machine.
         files: Some(settings.files.unwrap_or_default()),
-        listener: Arc::new(Teller(request.output.clone())),
+        listener: Arc::new(RemoteListener(request.output.clone())),
         ..settings
     };
     let script = LuaScript::open(settings).map_err(|error| ErrorParts::new(error.to_string()))?;
@@ -219,10 +214,10 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
             running.has_connected(),
         ))
     };
-    let teller = Teller(request.output);
+    let remote = RemoteListener(request.output);
     let on_refused = move |failures: &[ConnectFailure]| {
         if let Some(last) = failures.last() {
-            teller.fatal(&last.to_string());
+            remote.fatal(&last.to_string());
         }
     };
     Ok(ToolProgram {

@@ -9,12 +9,12 @@ mod hooks;
 mod logger;
 mod settings;
 
-use super::bench::Bench;
+use super::bench::{Bench, EventCounts};
 use super::call::{CommandError, SysbenchCall, print_usage_error};
 use super::connection::{self, ResolvedServer};
 use crate::agents::{start, too_few};
 use crate::cleartext::connect;
-use crate::tool_run::{ConnectedServer, facts_or_reason};
+use crate::tool_run::{ConnectedServer, ToolFleet, facts_or_reason};
 use agents::ScriptCoordinator;
 use hooks::ReportHooks;
 use logger::ScriptLogger;
@@ -187,11 +187,13 @@ impl ScriptRun<'_> {
         );
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
+        let event_counts = Arc::new(EventCounts::new(settings.threads));
         let coordinator = match fleet {
             None => None,
             Some(_) => {
                 let server = connection::tool_server(&settings.database, &target);
-                let coordinator = ScriptCoordinator::new(script, server, logger);
+                let coordinator =
+                    ScriptCoordinator::new(script, server, logger, event_counts.clone());
                 let unread = |error: io::Error| call.fail_with_text(&system_error(&error));
                 Some(coordinator.map_err(unread)?)
             }
@@ -218,9 +220,9 @@ impl ScriptRun<'_> {
             }),
             signals: self.signals,
             error_printed: &|| logger.has_failed(),
+            event_counts,
         };
-        let fleet = fleet.zip(coordinator.as_ref());
-        let outcome = bench.run(fleet.map(|(fleet, coordinator)| (fleet, coordinator as _)));
+        let outcome = bench.run(ToolFleet::of(fleet, coordinator.as_ref()));
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {

@@ -16,7 +16,7 @@ use std::fmt;
 const PLOT: Plot = Plot {
     left: 70.0,
     right: 730.0,
-    top: 24.0,
+    top: 34.0,
     bottom: 280.0,
 };
 /// Height of the drawing, in units of the drawing.
@@ -53,7 +53,7 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
     for cost in &x.ticks {
         PLOT.draw_tick(&mut drawing, x.position(*cost), &units::rate(*cost))?;
     }
-    drawing.text("small", PLOT.left - 56.0, 12.0, "transactions/s")?;
+    drawing.text("small", PLOT.left - 56.0, 16.0, "transactions/s")?;
     let cost_label = format!("{currency} per month");
     drawing.text("small y", PLOT.right, PLOT.bottom + 38.0, &cost_label)?;
     if let Some(ranking) = &prices.ranking {
