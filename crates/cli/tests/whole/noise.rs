@@ -58,7 +58,7 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     words.assert_contains("RUNS INVALID (neighbours");
     words.assert_contains("by pairs that took turns");
     for part in [
-        "server CPU",
+        "(server CPU: ",
         "3 pairs of runs",
         "Others used, or the hypervisor withheld, ",
     ] {
