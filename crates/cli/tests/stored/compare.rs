@@ -140,7 +140,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
     }
     let text = home.run(&["compare", "20261121-2001"], 0);
     text.assert_starts_with("No difference found between ");
-    text.assert_contains(" (TPS: -");
+    text.assert_contains("simple and prepared (TPS: ");
     text.assert_contains("\nCOMPARABLE\n");
     text.assert_contains("Because this is what the experiment varied");
     // Other differences still make runs not comparable.
