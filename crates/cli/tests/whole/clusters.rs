@@ -209,7 +209,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let bench = TestBench::on_maria(killed, "drill");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let password = killed.password().reveal();
-    let run_on = |nodes: &[&MariaDb], workload: &str, disturb: &dyn Fn()| {
+    let run_on = |nodes: &[&MariaDb], read_timeout_s: u32, workload: &str, disturb: &dyn Fn()| {
         let hosts: Vec<String> = nodes
             .iter()
             .map(|node| format!("127.0.0.1:{}", node.port()))
@@ -220,7 +220,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         );
         let mut command = prony_command(&arguments, &bench.home);
         command.arg(format!(
-            "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout=3"
+            "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout={read_timeout_s}"
         ));
         let run = disturbed(command, &bench.home, password, disturb);
         let account = account(&run);
@@ -243,6 +243,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     // Its group notices only after seconds that it hangs, and goes on without it.
     let (sizes, run) = run_on(
         &[stopped, killed, last],
+        3,
         "oltp_write_only --duration 20s",
         &|| {
             let pid = stopped.pid().expect("it runs");
@@ -266,6 +267,8 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let was_replica = Cell::new(false);
     let (sizes, run) = run_on(
         &[stopped, killed, last],
+        // Nobody leaves for silence while the nodes find out who is left: only the refusal moves a client.
+        30,
         "oltp_insert --spread round-robin --rate 200 --duration 40s",
         &|| {
             let mut control = connect(&stopped.url_for("root", ""));
@@ -293,6 +296,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     assert!(run.endpoints[0].returned > 0, "{:?}", run.endpoints);
     let (sizes, _) = run_on(
         &[killed, stopped, last],
+        3,
         "oltp_write_only --duration 20s",
         &|| killed.kill(),
     );
