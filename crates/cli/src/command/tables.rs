@@ -143,7 +143,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
         let mut failure = failure_with_interrupt_hint(&error, url, &hint);
         // The connection was established, so the server refused a statement, or went away.
-        if failure.exit == Exit::Connect {
+        if matches!(error, Error::Server { .. }) {
             failure.exit = Exit::LoadOrClean;
         }
         failure
