@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
 
 fn prony(arguments: &[&str]) -> Output {
-    let output = Command::new(PRONY)
-        .args(arguments)
-        .env("PRONY_HOME", TestFolder::create())
-        .output();
-    output.expect("it starts")
+    let home = TestFolder::create();
+    let mut command = Command::new(PRONY);
+    command.args(arguments).env("PRONY_HOME", &home);
+    command.output().expect("it starts")
 }
 
 fn parse(output: &Output) -> DoctorReport {

@@ -9,6 +9,7 @@ mod metrics;
 #[macro_use]
 mod names;
 mod declared;
+mod hex;
 mod leb128;
 mod observed;
 mod pooler;
@@ -23,6 +24,7 @@ mod workload;
 pub use counts::*;
 pub use data::*;
 pub use declared::*;
+pub use hex::hex;
 pub use leb128::{append_leb128, take_leb128};
 pub use metrics::*;
 pub use names::*;

@@ -3,7 +3,7 @@
 //! SQL texts and decisions that depend on the dialect are exhaustive `match`es on [`SqlDialect`] without
 //! a `_` arm, so that the compiler finds each place that a new dialect must handle.
 
-use crate::Product;
+use crate::{Product, hex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,10 +61,7 @@ impl SqlDialect {
         let quoted = text.replace('\'', "''");
         match (self, text.contains('\\')) {
             (SqlDialect::PostgreSql, true) => format!(" E'{}'", quoted.replace('\\', "\\\\")),
-            (SqlDialect::MySql, true) => {
-                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-                format!("_utf8mb4 x'{hex}'")
-            }
+            (SqlDialect::MySql, true) => format!("_utf8mb4 x'{}'", hex(text.as_bytes())),
             (SqlDialect::PostgreSql | SqlDialect::MySql, false) => format!("'{quoted}'"),
             (SqlDialect::TransactSql, _) => {
                 // A literal without N loses characters that the database's encoding does not have. The server

@@ -4,6 +4,7 @@
 //! through a shell and `kubectl exec` does not. Must never: start a file whose checksum is another one.
 
 use crate::error::Error;
+use prony_document::hex;
 use prony_plan::{ErrorParts, system_error};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -24,8 +25,7 @@ pub(crate) fn install(
         parts: Box::new(ErrorParts::new(problem)),
     };
     let bytes = std::fs::read(program).map_err(|error| failed(system_error(&error)))?;
-    let hash = Sha256::digest(&bytes);
-    let checksum: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let checksum = hex(&Sha256::digest(&bytes));
     let file = format!(".prony-{}", &checksum[..12]);
     let remote = |words: &str, input: Option<&Path>| {
         execute(&format!("{command} {words}"), input).map_err(&failed)

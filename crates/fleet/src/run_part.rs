@@ -14,6 +14,7 @@ use crate::message::{
     ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
 use crate::tool::{ToolListening, ToolOutput, ToolRequest};
+use prony_document::hex;
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
@@ -296,10 +297,9 @@ pub(crate) fn describe_work(
     server_version: String,
     target: &Target,
 ) -> WorkDescription {
-    let hash = Sha256::digest(plan.as_bytes());
     let settings = ready.program.settings().into_iter();
     WorkDescription {
-        plan_hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        plan_hash: hex(&Sha256::digest(plan.as_bytes())),
         scale: ready.scale,
         kinds: ready
             .program

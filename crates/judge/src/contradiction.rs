@@ -355,7 +355,7 @@ mod tests {
                     let twin = run.measured.kinds[0].clone();
                     run.measured.kinds.push(twin);
                 },
-                "the figures of all kinds are twice in the window",
+                "the figures of all kinds appear twice in the window",
             ),
             (
                 |run| run.measured.queries.as_mut().unwrap().reads = 500,

@@ -29,9 +29,9 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     if account.has_faults() {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
-    if account.acknowledged + account.ambiguous == 0 {
-        let advice = "Nothing was committed with an entry, so that nothing is accounted for: see the failed transactions, and \
-                      which transactions have an entry.";
+    if !account.has_entries() {
+        let advice = "No transaction with an entry committed, so that there is nothing to account for: see the failed \
+                      transactions, and which transactions have an entry.";
         return new_finding(Severity::Caveat, text, advice);
     }
     if account.unrecorded > 0 {
@@ -42,14 +42,14 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     new_finding(Severity::Note, text, "")
 }
 
-/// The lost commits of a complete account, or at least so many of another one; `None` if it is not known that any is lost: also
-/// if nothing was acknowledged.
+/// The number of lost commits; if the account is not complete, at least that many. `None` if it is not known whether any
+/// is lost, such as when nothing was acknowledged.
 pub fn lost_by_ledger(run: &Run) -> Option<u64> {
     let account = run
         .ledger
         .as_ref()
         .filter(|account| account.not_read.is_none())?;
-    let is_complete = account.unrecorded == 0 && account.acknowledged + account.ambiguous > 0;
+    let is_complete = account.unrecorded == 0 && account.has_entries();
     (account.lost > 0 || is_complete).then_some(account.lost)
 }
 
@@ -196,6 +196,11 @@ mod tests {
             ..Run::default()
         };
         assert_eq!(lost_by_ledger(&of_empty), None);
+        let edited = LedgerAccount {
+            acknowledged: u64::MAX,
+            ..complete.clone()
+        };
+        assert_eq!(severity_and_text(edited).0, Severity::Note);
         let unrecorded = LedgerAccount {
             unrecorded: 1,
             ..complete

@@ -117,7 +117,7 @@ fn check_apart(run: &Run) -> Option<Finding> {
     new_finding(
         Severity::Note,
         apart,
-        "Is it slower, further from the server, or busy with something else? Its table is in the full result.",
+        "Is it slower than the others, further from the server, or busy with something else? Its table is in the full result.",
     )
 }
 

@@ -29,7 +29,7 @@ const NOT_MEASURED: &str = "it is measured with --expect-outage, --at, --ledger 
 /// # Errors
 /// It was not measured how long nobody committed, and no connection was lost: a server that hangs loses none.
 pub fn longest_outage_s(run: &Run) -> Result<f64, &'static str> {
-    let end_s = load_end_s(run);
+    let end_s = run.window.load_end_s();
     let losses = joined_losses(run).into_iter();
     let lost_s = losses.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
     let lost_s = lost_s.reduce(f64::max);
@@ -60,7 +60,8 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
                 // A connection may be lost twice.
                 let clients = u64::from(run.drive.clients);
                 let largest = last.count.max(loss.count);
-                last.count = (last.count + loss.count).min(clients).max(largest);
+                let sum = last.count.saturating_add(loss.count);
+                last.count = sum.min(clients).max(largest);
             }
             None => joined.push(loss.clone()),
         }
@@ -88,7 +89,7 @@ pub(crate) fn outages(run: &Run) -> Vec<(f64, Option<f64>)> {
     let Some(gap) = commit_gap(run) else {
         return Vec::new();
     };
-    let (shortest_s, end_s) = (shortest_outage_s(run), load_end_s(run));
+    let (shortest_s, end_s) = (shortest_outage_s(run), run.window.load_end_s());
     let is_outage =
         |(from_s, until_s): &(f64, Option<f64>)| until_s.unwrap_or(end_s) - from_s >= shortest_s;
     match gap.all.as_slice() {
@@ -106,7 +107,7 @@ pub fn shortest_outage_s(run: &Run) -> f64 {
 
 /// How long nobody committed, seconds.
 pub fn gap_length_s(run: &Run, gap: &CommitGap) -> f64 {
-    gap.until_s.unwrap_or(load_end_s(run)) - gap.from_s
+    gap.until_s.unwrap_or(run.window.load_end_s()) - gap.from_s
 }
 
 /// Why it is not known how long it took ([`Recovery::NotWithin`]).
@@ -133,13 +134,13 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
     let Some(gap) = commit_gap(run) else {
         return Ok(Recovery::After(0.0));
     };
-    let not_back = Recovery::NotWithin(load_end_s(run) - gap.from_s);
+    let not_back = Recovery::NotWithin(run.window.load_end_s() - gap.from_s);
     let Some(until_s) = gap.until_s else {
         return Ok(not_back);
     };
     let is_before = |second: &&Second| {
         second.phase == SecondPhase::Measured
-            && second.length_s > 0.5
+            && second.is_whole()
             && second.at_s + second.length_s <= gap.from_s
     };
     let before = run.series.iter().filter(is_before);
@@ -148,7 +149,7 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
         return Err("fewer than five seconds were measured before the outage");
     }
     let before = mean(&before[before.len().saturating_sub(SECONDS_BEFORE)..]);
-    let is_after = |second: &&Second| second.length_s > 0.5 && second.at_s >= until_s.floor();
+    let is_after = |second: &&Second| second.is_whole() && second.at_s >= until_s.floor();
     let after: Vec<&Second> = run.series.iter().filter(is_after).collect();
     let rates: Vec<f64> = after
         .iter()
@@ -166,11 +167,6 @@ pub(crate) fn recovery_s(run: &Run) -> Option<f64> {
         Ok(Recovery::After(s)) => Some(s),
         Ok(Recovery::NotWithin(_)) | Err(_) => None,
     }
-}
-
-/// The end of the load, seconds from its start.
-pub fn load_end_s(run: &Run) -> f64 {
-    run.window.warmup_s + run.window.measured_s + run.window.drain_s
 }
 
 #[cfg(test)]
@@ -277,6 +273,9 @@ mod tests {
             loss(20.0, None, 3),
         ];
         assert_eq!(joined_losses(&lost), joined);
+        lost.events = vec![loss(5.0, None, u64::MAX), loss(5.0, None, 2)];
+        let joined = [loss(5.0, None, u64::MAX)];
+        assert_eq!(joined_losses(&lost), joined, "an edited document");
     }
 
     #[test]

@@ -93,8 +93,8 @@ pub(crate) fn interval_of(run: &Run, times: &Latency, share: f64) -> Option<[u64
     distribution_of(run, times)?.interval(share, &effect)
 }
 
-/// The response or server time above which a percentile of one kind lies, nanoseconds, also if there are too few transactions
-/// for the percentile itself, or too few seconds for an interval. `None` if not even the shortest time is.
+/// The response or server time above which a percentile of one kind lies, nanoseconds, also if there are too few
+/// transactions for the percentile itself, or too few seconds for an interval. `None` if not even the shortest time is.
 pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u64> {
     let factor = match effect_of(run, share) {
         // An estimate from few seconds may be too low.

@@ -6,22 +6,18 @@
 //! What a run counts (errors, outages, lost commits, its longest time) is a fact of that run. Any other figure of one
 //! run has the interval of its own conditions, from its seconds; that of three or more repeats comes from their values.
 
-use crate::all_kinds;
-use crate::compare::sides::{
-    CompareOptions, FigureComparison, Side, SideComparison, SidesComparison, compare_sides,
-};
-use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
+mod beside;
+mod figure;
+
+use crate::compare::sides::{SideComparison, SidesComparison};
 use crate::experiment::is_counted;
-use crate::formatting;
-use crate::growth::lost_commits;
 use crate::noise::is_invalid_by_others_only;
-use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
-use crate::percentile_intervals::{interval_of, lower_bound_of};
-use crate::statistics::{self, ALPHA, series_mean, student};
-use crate::steady::{judged_rows, per_second_rates};
+use crate::statistics;
+use beside::{NOTHING_TO_COMPARE, beside, compared};
+use figure::{figure, no_interval_reason, surely_above};
 use prony_store::{
-    Answer, AnswerVerdict, Comparator, Latency, RequiredFigure, RequiredLimit, Requirement,
-    RequirementResult, Run, RunState, Second, Severity, Statistic, samples_needed,
+    Answer, AnswerVerdict, Comparator, RequiredFigure, Requirement, RequirementResult, Run,
+    RunState, Severity, Statistic,
 };
 use std::collections::BTreeSet;
 
@@ -271,30 +267,6 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     }
 }
 
-/// How far a percentile is above its limit for certain, although it has no interval; `None` if that is not certain.
-fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> Option<String> {
-    let RequiredFigure::Time {
-        kind,
-        is_server,
-        statistic,
-    } = &requirement.figure
-    else {
-        return None;
-    };
-    if run.state != RunState::Complete || !is_usable(run, [requirement]) {
-        return None;
-    }
-    let times = times_of(run, kind.as_deref(), *is_server).ok()?;
-    let least_ns = lower_bound_of(run, times, statistic.quantile()?)? as f64;
-    (least_ns > limit).then(|| {
-        let (least, count) = (
-            formatting::time(least_ns),
-            formatting::thousands(times.samples),
-        );
-        format!("but {count} transactions show with 95 % confidence that it is at least {least}")
-    })
-}
-
 /// Whether a figure is counted in each run, so that it has no interval.
 fn is_fact(figure: &RequiredFigure) -> bool {
     match figure {
@@ -320,124 +292,6 @@ pub(crate) fn is_met_by_value(result: &RequirementResult, factor: f64) -> Option
     let comparator = result.requirement.comparator;
     let [low, high] = [value / factor, value * factor].map(|end| comparator.holds(end, limit));
     (low == high).then_some(low)
-}
-
-fn no_interval_reason(run: &Run) -> &'static str {
-    if judged_rows(run).is_none() {
-        "an interval needs 20 whole seconds without lost connections"
-    } else {
-        "the seconds of the run depend too much on each other for an interval: measure longer"
-    }
-}
-
-/// A value, and the interval in which it lies.
-type Figure = (f64, Option<[f64; 2]>);
-
-/// A run's figure; the error says why there is none.
-fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
-    let all = all_kinds(run).ok_or("nothing was measured")?;
-    match &requirement.figure {
-        RequiredFigure::Primary => Err(NOTHING_TO_COMPARE.to_owned()),
-        RequiredFigure::Throughput => Ok((all.tps, throughput_interval(run, all.tps))),
-        RequiredFigure::Metric(name) => {
-            let mut rates = run.rates.iter();
-            let rate = rates.find(|rate| rate.name.as_str() == name);
-            let rate = rate.ok_or_else(|| format!("the workload has no {name}"))?;
-            Ok((rate.value, throughput_interval(run, rate.value)))
-        }
-        RequiredFigure::Errors => match requirement.limit {
-            RequiredLimit::Share(_) if all.ended() == 0 => Err("no transaction ended".to_owned()),
-            RequiredLimit::Share(_) => Ok((all.failed as f64 / all.ended() as f64, None)),
-            _ => Ok((all.failed as f64, None)),
-        },
-        RequiredFigure::Outage => Ok((longest_outage_s(run)? * 1e9, None)),
-        RequiredFigure::Recovery => match recovery(run)? {
-            Recovery::After(seconds) => Ok((seconds * 1e9, None)),
-            // Beyond the limit already: what would follow decides nothing.
-            Recovery::NotWithin(seconds) if requirement.limit.value() < Some(seconds * 1e9) => {
-                Ok((seconds * 1e9, None))
-            }
-            Recovery::NotWithin(_) => Err(NOT_BACK.to_owned()),
-        },
-        RequiredFigure::Lost => lost_commits(run).map(|lost| (lost as f64, None)),
-        RequiredFigure::Time {
-            kind,
-            is_server,
-            statistic,
-        } => time_figure(run, times_of(run, kind.as_deref(), *is_server)?, *statistic),
-    }
-}
-
-/// The response or server times of a kind, or of all; the error says why there are none.
-fn times_of<'a>(run: &'a Run, kind: Option<&str>, is_server: bool) -> Result<&'a Latency, String> {
-    let figures = match kind {
-        None => all_kinds(run).ok_or("nothing was measured")?,
-        Some(name) => {
-            let mut kinds = run.measured.kinds.iter();
-            let found = kinds.find(|figures| figures.kind.as_deref() == Some(name));
-            found.ok_or_else(|| format!("the workload has no transaction {name}"))?
-        }
-    };
-    if !is_server {
-        return Ok(&figures.response);
-    }
-    let parts = figures.parts.as_ref();
-    let parts = parts.ok_or("the server's part of the time is not known")?;
-    Ok(&parts.server)
-}
-
-/// Per second or per minute; the variation is that of the throughput.
-fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
-    let rates = per_second_rates(run, |second| second.committed)?;
-    scaled_mean_interval(&rates, value)
-}
-
-/// The interval of the mean of a run's seconds, scaled to a value that means the same.
-fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
-    let mean = series_mean(seconds)?;
-    let half = student::quantile(1.0 - ALPHA / 2.0, mean.dof) * mean.variance.sqrt() / mean.mean;
-    half.is_finite()
-        .then_some([value * (1.0 - half).max(0.0), value * (1.0 + half)])
-}
-
-fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figure, String> {
-    if times.samples == 0 {
-        return Err("no transaction committed".to_owned());
-    }
-    let percentile = |ns: Option<u64>| {
-        let quantile = statistic.quantile().unwrap_or_default();
-        let ns = ns.ok_or_else(|| {
-            let needed = samples_needed(quantile);
-            format!(
-                "{} needs {needed} transactions, and there are {}",
-                statistic.name(),
-                times.samples
-            )
-        })?;
-        if ns == 0 {
-            return Err(format!("{} is 0", statistic.name()));
-        }
-        let interval = interval_of(run, times, quantile);
-        // The value is of the same histogram; rounding must not put it outside.
-        let interval = interval.map(|[low, high]| [low.min(ns) as f64, high.max(ns) as f64]);
-        Ok((ns as f64, interval))
-    };
-    match statistic {
-        Statistic::Mean => {
-            let rows = judged_rows(run).unwrap_or_default();
-            let means: Vec<f64> = rows
-                .into_iter()
-                .map(|second: &Second| second.mean_ns)
-                .collect();
-            Ok((times.mean_ns, scaled_mean_interval(&means, times.mean_ns)))
-        }
-        Statistic::Max => Ok((times.max_ns as f64, None)),
-        Statistic::P50 => percentile(times.p50_ns),
-        Statistic::P90 => percentile(times.p90_ns),
-        Statistic::P95 => percentile(times.p95_ns),
-        Statistic::P99 => percentile(times.p99_ns),
-        Statistic::P999 => percentile(times.p999_ns),
-    }
 }
 
 /// The result of repeats from those of each.
@@ -502,54 +356,6 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
     )
 }
 
-/// The result of runs beside those of a label; `None` if the label is not among the baselines.
-fn beside(
-    requirement: &Requirement,
-    label: &str,
-    runs: &[&Run],
-    baselines: &[Baseline],
-) -> Option<RequirementResult> {
-    let baseline = baselines.iter().find(|baseline| baseline.label == label)?;
-    Some(compare_with(requirement, runs, baseline))
-}
-
-fn compare_with(
-    requirement: &Requirement,
-    runs: &[&Run],
-    baseline: &Baseline,
-) -> RequirementResult {
-    let side = |runs: Vec<_>| Side {
-        name: String::new(),
-        runs,
-    };
-    if !runs.iter().any(|run| is_counted(run)) {
-        return undecided(requirement, None, unusable(runs));
-    }
-    // A label may have runs of other settings and machines.
-    let alike = baseline.runs.iter().filter(|run| {
-        let differences = runs.iter().flat_map(|own| differences(run, own));
-        !differences
-            .into_iter()
-            .any(|difference| difference.severity == Severity::Invalid)
-    });
-    let mut alike: Vec<&Run> = alike.collect();
-    // Ids begin with the time.
-    alike.sort_by(|a, b| b.id.cmp(&a.id));
-    alike.truncate(MAX_BASELINE_RUNS);
-    let sides = [side(alike), side(runs.to_vec())];
-    if sides[0].runs.is_empty() {
-        let label = &baseline.label;
-        let reason =
-            format!("no run of {label} can be compared with it: see prony runs --label {label}");
-        return undecided(requirement, None, reason);
-    }
-    let comparison = compare_sides(&sides, &CompareOptions::default());
-    match &comparison.side_comparisons[..] {
-        [side] => compared(requirement, &comparison, side),
-        _ => undecided(requirement, None, NOTHING_TO_COMPARE),
-    }
-}
-
 /// That the figures of these runs must not be used, and by which checks.
 fn unusable(runs: &[&Run]) -> String {
     let checks = runs.iter().flat_map(|run| &run.checks);
@@ -560,84 +366,6 @@ fn unusable(runs: &[&Run]) -> String {
     match &*ids.join(", ") {
         "" => text.to_owned(),
         ids => format!("{text} ({ids})"),
-    }
-}
-
-const NOTHING_TO_COMPARE: &str = "there is nothing to compare with";
-
-/// The result of a side beside the first.
-fn compared(
-    requirement: &Requirement,
-    comparison: &SidesComparison,
-    side: &SideComparison,
-) -> RequirementResult {
-    let RequiredLimit::Of { share, label } = &requirement.limit else {
-        return undecided(requirement, None, NOTHING_TO_COMPARE);
-    };
-    let found: Option<&FigureComparison> = match &requirement.figure {
-        RequiredFigure::Primary => comparison.primary_figure(side),
-        figure => match name_in_comparisons(figure) {
-            Some(name) => side.figures.iter().find(|compared| compared.name == name),
-            None => return undecided(requirement, None, format!("comparisons have no {figure}")),
-        },
-    };
-    let Some(found) = found else {
-        let reason = if side.figures.is_empty() {
-            format!("it cannot be compared with {label}")
-        } else {
-            "the sides have no such figure".to_owned()
-        };
-        return undecided(requirement, None, reason);
-    };
-    let undecided = |reason| RequirementResult {
-        compared: Some(found.name.clone()),
-        ..undecided(requirement, Some(found.ratio), reason)
-    };
-    let Some(significance) = found.significance else {
-        return undecided("a side has 1 run, which says nothing about other runs: repeat both");
-    };
-    let (comparator, limit) = match (&requirement.figure, found.unit) {
-        // Slower by 3 % is a time longer by 3 %.
-        (RequiredFigure::Primary, Unit::Nanoseconds) => (Comparator::AtMost, 2.0 - share),
-        _ => (requirement.comparator, *share),
-    };
-    let interval = Some([significance.low, significance.high]);
-    let result = within(requirement, comparator, limit, found.ratio, interval);
-    let is_primary = requirement.figure == RequiredFigure::Primary;
-    if result.verdict == AnswerVerdict::Pass
-        && is_primary
-        && found.unit == Unit::Rate
-        && comparison.is_rate_given()
-    {
-        return undecided("at a rate, the throughput is that of the load");
-    }
-    let fewest = found.a.values.len().min(found.b.values.len());
-    if result.verdict == AnswerVerdict::Pass && fewest < MIN_REPEATS {
-        return undecided("a side has 2 runs, and an interval needs 3: repeat both");
-    }
-    RequirementResult {
-        compared: Some(found.name.clone()),
-        ..result
-    }
-}
-
-/// A figure's name in comparisons; `None` if these do not have it.
-fn name_in_comparisons(figure: &RequiredFigure) -> Option<String> {
-    match figure {
-        RequiredFigure::Throughput => Some(TPS_FIGURE.to_owned()),
-        RequiredFigure::Metric(name) => Some(name.clone()),
-        RequiredFigure::Time {
-            kind: None,
-            is_server: false,
-            statistic,
-        } => match statistic {
-            Statistic::Mean => Some(MEAN_FIGURE.to_owned()),
-            Statistic::P90 | Statistic::Max => None,
-            Statistic::P50 | Statistic::P95 | Statistic::P99 | Statistic::P999 => {
-                Some(statistic.name().to_owned())
-            }
-        },
-        _ => None,
     }
 }
 

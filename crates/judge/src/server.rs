@@ -93,10 +93,12 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Finding> {
         thousands(counts.server),
         thousands(counts.client)
     );
-    // A script may have transactions without a statement, and other tools count rows as transactions.
+    // A script may have transactions without a statement, and other tools count rows as transactions. The sessions of a
+    // search stay open after a step, and PostgreSQL's sessions report what touched no table when they end.
     let commits_each = description(run).is_none_or(|description| {
         let has_tables = !description.table_names.is_empty();
-        description.commits_once || (has_tables && observed(run).is_some())
+        (description.commits_once && (has_tables || run.search().is_none()))
+            || (has_tables && observed(run).is_some())
     });
     if commits_each && (counts.server as f64) < minimum {
         return new_finding(

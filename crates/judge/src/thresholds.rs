@@ -145,8 +145,8 @@ thresholds! {
     pub const STEADY_BIN_COUNT: usize = 10;
     /// Share by which the first seconds must be slower than the rest to count as a warm-up.
     pub const WARM_UP_MIN_GAP_SHARE: f64 = 0.05;
-    /// Number of standard errors by which the first seconds must be slower than the rest to count as a warm-up. The cut is the
-    /// best of many, and throughput wanders on virtual machines (`tests/simulated`).
+    /// Number of standard errors by which the first seconds must be slower than the rest to count as a warm-up. The cut is
+    /// the best of many, and throughput wanders on virtual machines (`tests/simulated`).
     pub const WARM_UP_MIN_STD_ERRORS: f64 = 5.0;
     /// Number of standard errors by which a series must change to count as changed. Of simulated runs that only wander,
     /// with a correlation of seconds of up to 0.9 and the best of all cuts, at most 3 of 100 exceed it (`tests/simulated`).

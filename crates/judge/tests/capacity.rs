@@ -1,6 +1,6 @@
 //! The promise of `prony find`: on simulated servers of a thousand transactions per second, whose limit is known, it
-//! answers within 3 % in 95 % of searches, for a percentile of queues and for a hard ceiling, also if that wanders by 5 % from
-//! second to second.
+//! answers within 3 % in 95 % of searches, for a percentile of queues and for a hard ceiling, also if that wanders by 5 %
+//! from second to second.
 //!
 //! A queue is simulated transaction by transaction, and recorded, judged and searched as `prony find` does.
 

@@ -100,7 +100,8 @@ pub struct WorkloadPlan {
 pub struct DrivePlan {
     /// Virtual users, each with its own connection.
     pub clients: u32,
-    /// OS threads that drive the clients. A checked plan that names no number has [`default_threads`](crate::default_threads).
+    /// OS threads that drive the clients. A checked plan that names no number has
+    /// [`default_threads`](crate::default_threads).
     pub threads: u32,
     /// Closed or open loop.
     pub pace: Pace,

@@ -21,7 +21,7 @@ use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::drill::{DrillTimes, mean_and_interval};
-use prony_judge::experiment::{Spread, VariantFigures, is_counted};
+use prony_judge::experiment::{Spread, VariantFigures, all_have_nopm, is_counted};
 use prony_judge::is_too_short_for_steadiness;
 use prony_judge::noise::{RunNoise, is_invalid_by_others_only};
 use prony_judge::sweep::Sweep;
@@ -101,12 +101,12 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     writeln!(out, "{text}; {verdict}{noise}{id}")
 }
 
-/// Writes whether the variants differ, and their table. `by_nopm`: the rate is NOPM instead of TPS.
+/// Writes whether the variants differ, and their table.
 pub fn write_summary(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
-    (variants, by_nopm): (&[VariantFigures], bool),
+    variants: &[VariantFigures],
     comparison: Option<&SidesComparison>,
 ) -> io::Result<()> {
     let Some(experiment) = runs.iter().find_map(|run| run.experiment.as_ref()) else {
@@ -125,7 +125,7 @@ pub fn write_summary(
     out.heading(&format!(
         "{run_count}, {order} order{seed}: medians of the runs that count"
     ))?;
-    let rate = if by_nopm { "NOPM" } else { "TPS" };
+    let rate = if all_have_nopm(runs) { "NOPM" } else { "TPS" };
     let mut table = Table::new(&[
         "variant", "runs", rate, "lowest", "highest", "spread", "p99", "noise",
     ]);
@@ -323,7 +323,8 @@ pub fn write_sweep(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
-    (sweep, notes): (&Sweep, &[String]),
+    sweep: &Sweep,
+    notes: &[String],
     comparison: Option<&SidesComparison>,
 ) -> io::Result<()> {
     if !sweep.has_numbers() {
@@ -389,7 +390,7 @@ mod tests {
     use super::*;
     use crate::sample_run::{closed, open_partial, written};
     use prony_assertions::TextAssertions;
-    use prony_judge::experiment::{all_have_nopm, variants};
+    use prony_judge::experiment::variants;
 
     fn in_experiment(variant: &str, position: u32, mut run: Run) -> Run {
         run.experiment = Some(Experiment {
@@ -417,9 +418,8 @@ mod tests {
             write_run(&mut out, &style, run).unwrap();
         }
         let figures = variants(&names, runs);
-        let figures = (&*figures, all_have_nopm(runs));
         let comparison = compared(runs, names.iter().map(String::as_str));
-        write_summary(&mut out, &style, runs, figures, comparison.as_ref()).unwrap();
+        write_summary(&mut out, &style, runs, &figures, comparison.as_ref()).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -510,7 +510,7 @@ mod tests {
             let sweep = Sweep::of(&runs).unwrap();
             let comparison = compared(&runs, values.into_iter());
             let style = Style::plain();
-            written(|out| write_sweep(out, &style, &runs, (&sweep, &[]), comparison.as_ref()))
+            written(|out| write_sweep(out, &style, &runs, &sweep, &[], comparison.as_ref()))
         };
         let text = shown(["on", "off"], 2);
         text.assert_lacks("incomplete");

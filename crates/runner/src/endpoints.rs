@@ -25,7 +25,8 @@ fn all_hosts(target: &Target) -> Vec<(Target, bool)> {
         .collect()
 }
 
-/// The servers of a target, as they are before the load; empty if there is only one. `observes`: whether to read their state.
+/// The servers of a target, as they are before the load; empty if there is only one. `observes`: whether to read their
+/// state.
 pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointFigures> {
     let hosts = all_hosts(target);
     if hosts.len() < 2 {

@@ -58,15 +58,14 @@ impl UserError for Error {
                 "leave out --read-from, or use a workload that reads, such as tpcc, select-only, oltp_read_only, ycsb, or own SQL with reads = true",
             ),
             Error::NoLedgerOfProcedures(workload) => ErrorParts::new(format!(
-                "no ledger: all transactions of {workload} are procedures, which commit by themselves before they could write their \
-                 numbers"
+                "no ledger: all transactions of {workload} are procedures that commit themselves, before they could write their numbers"
             ))
             .with_hint(
                 "execute the statements themselves (tpcc: -o mode=statements), call the procedures in a block of your own SQL, or \
                  leave out --ledger",
             ),
             Error::NoLedger(workload) => ErrorParts::new(format!(
-                "no ledger: the transactions of {workload} only read, or are text as in a replay and in the simple protocol of scripts, \
+                "no ledger: the transactions of {workload} only read, or are sent as text (a replay, scripts with --protocol simple), \
                  and cannot write their numbers"
             ))
             .with_hint(

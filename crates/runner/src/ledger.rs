@@ -205,14 +205,16 @@ fn has_only_procedures(statements: &StatementTable, dialect: SqlDialect) -> bool
     dialect != SqlDialect::PostgreSql && texts.len() > 0 && texts.all(|one| is_call(&one.text))
 }
 
-/// A function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end of a block or a
-/// single statement.
-pub fn function_of_ledger(statements: &StatementTable) -> Option<&'static str> {
+/// The name of a function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end
+/// of a block or a single statement.
+pub fn function_changed_by_ledger(statements: &StatementTable) -> Option<&'static str> {
+    let texts = statements.statements().iter();
+    let texts: Vec<String> = texts.map(|one| one.text.to_ascii_uppercase()).collect();
     let is_called = |function: &&str| {
-        let mut texts = statements.statements().iter();
-        texts.any(|one| one.text.to_ascii_uppercase().contains(*function))
+        let call = format!("{function}(");
+        texts.iter().any(|text| text.contains(&call))
     };
-    ["LAST_INSERT_ID(", "ROW_COUNT(", "FOUND_ROWS("]
+    ["LAST_INSERT_ID", "ROW_COUNT", "FOUND_ROWS"]
         .into_iter()
         .find(is_called)
 }
@@ -480,9 +482,9 @@ mod tests {
         let block = table(&["BEGIN", "CALL pay(?)", "COMMIT"]);
         assert!(!has_only_procedures(&block, SqlDialect::MySql));
         assert!(!has_only_procedures(&table(&[]), SqlDialect::MySql));
-        assert_eq!(function_of_ledger(&block), None);
+        assert_eq!(function_changed_by_ledger(&block), None);
         let reads = table(&["COMMIT", "SELECT last_insert_id()"]);
-        assert_eq!(function_of_ledger(&reads), Some("LAST_INSERT_ID("));
+        assert_eq!(function_changed_by_ledger(&reads), Some("LAST_INSERT_ID"));
     }
 
     /// Looking for each of its numbers would take all memory.

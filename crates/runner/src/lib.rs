@@ -35,7 +35,7 @@ pub use document::ConnectionInfo;
 pub use error::Error;
 pub use growth::GrowthBefore;
 pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
-pub use ledger::{Dropping, decide as decide_ledger, function_of_ledger};
+pub use ledger::{Dropping, decide as decide_ledger, function_changed_by_ledger};
 pub use observing::{Observation, ServerObserverOptions, WithOrigin, read_others};
 pub use prepare::{RunPreparation, prepare};
 pub use recording::{Recording, RecordingLock};

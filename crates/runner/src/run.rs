@@ -17,7 +17,6 @@ use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
-use prony_judge::outage::load_end_s;
 use prony_measure::{CommitGapTimes, CommitGaps, IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::Target;
@@ -438,7 +437,7 @@ impl RunRecorder<'_> {
             parts.is_none_or(|parts| parts.agents.iter().all(|agent| agent.lost.is_none()));
         run.ledger = self
             .ledger
-            .map(|ledger| ledger.account(job, &drive_result, load_end_s(&run), knows_all));
+            .map(|ledger| ledger.account(job, &drive_result, run.window.load_end_s(), knows_all));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {

@@ -4,8 +4,8 @@
 //! has no information of its own: a row that is lost, broken, edited or of another form is read again from its document.
 //! Processes therefore need not wait for each other; the last one to replace the file wins.
 //!
-//! A line is the digest of a row and the row. The digest shows edits, as a listing believes what a row says of a document that is not
-//! opened. It needs no secret: who computes it could as well write the document.
+//! A line is the digest of a row and the row. The digest shows edits, as a listing believes what a row says of a document
+//! that is not opened. It needs no secret: who computes it could as well write the document.
 
 use crate::MetricName;
 use crate::annotation::Annotation;
@@ -13,7 +13,7 @@ use crate::files;
 use crate::filter::is_judged;
 use crate::id::epoch_ns;
 use crate::run::{Experiment, Run};
-use prony_document::{AnswerVerdict, RunState, Severity};
+use prony_document::{AnswerVerdict, RunState, Severity, hex};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -128,8 +128,7 @@ impl RunSummary {
 /// The longest time without a commit, up to the end of the load.
 fn no_commit_s(run: &Run) -> Option<f64> {
     let gap = run.commit_gap.as_ref()?;
-    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
-    Some(gap.until_s.unwrap_or(end_s) - gap.from_s)
+    Some(gap.until_s.unwrap_or(run.window.load_end_s()) - gap.from_s)
 }
 
 /// New orders committed per minute.
@@ -207,10 +206,7 @@ fn digest(row: &[u8]) -> String {
     let digest = Sha256::new_with_prefix(FIRST_LINE)
         .chain_update(row)
         .finalize();
-    digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&digest[..16])
 }
 
 /// Replaces an index, at once for its readers.

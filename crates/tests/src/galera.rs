@@ -68,10 +68,33 @@ impl Galera {
                 start_timeout: START_TIMEOUT,
                 ..MariaDbOptions::default()
             })?;
-            wait_until_ready(&node)?;
+            Galera::wait_until_ready_is(&node, "ON")?;
             nodes.push(node);
         }
         Ok(Some(Galera { nodes }))
+    }
+
+    /// Waits until a node says `ON` or `OFF` to whether it takes statements.
+    pub fn wait_until_ready_is(node: &MariaDb, expected: &str) -> Result<(), Error> {
+        let target = resolve(
+            &node.url_for("root", ""),
+            &Environment::without_home("root"),
+        );
+        let target = target.map_err(|error| Error::of("its address", error))?;
+        let started = Instant::now();
+        let ready = "select variable_value from information_schema.global_status where variable_name = 'wsrep_ready'";
+        loop {
+            let value =
+                Control::connect(&target).and_then(|mut control| control.query_value(ready));
+            match value {
+                Ok(Some(value)) if value == expected => return Ok(()),
+                other if started.elapsed() > START_TIMEOUT => {
+                    let problem = format!("{other:?}");
+                    return Err(Error::of("wsrep_ready of the node", problem));
+                }
+                _ => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
     }
 }
 
@@ -82,27 +105,6 @@ fn free_ports() -> u16 {
         let mut ports = first..first + PORTS_PER_NODE;
         if ports.all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
             return first;
-        }
-    }
-}
-
-/// Waits until a node takes transactions.
-fn wait_until_ready(node: &MariaDb) -> Result<(), Error> {
-    let target = resolve(
-        &node.url_for("root", ""),
-        &Environment::without_home("root"),
-    );
-    let target = target.map_err(|error| Error::of("its address", error))?;
-    let started = Instant::now();
-    let ready = "select variable_value from information_schema.global_status where variable_name = 'wsrep_ready'";
-    loop {
-        let value = Control::connect(&target).and_then(|mut control| control.query_value(ready));
-        match value {
-            Ok(Some(value)) if value == "ON" => return Ok(()),
-            other if started.elapsed() > START_TIMEOUT => {
-                return Err(Error::of("the node is not ready", format!("{other:?}")));
-            }
-            _ => std::thread::sleep(Duration::from_millis(100)),
         }
     }
 }

@@ -28,33 +28,37 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
     })
 }
 
-/// Checks that a workload that runs on these engines runs on one of the URL's protocol, before a connection: a server of
-/// another protocol may not answer at all.
+/// Checks that a workload that runs on these engines supports the protocol of the URL. Needs no connection, because a server
+/// of another protocol may never answer.
 pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<(), Error> {
     let dialect = target.protocol.dialect();
     if dialects.contains(&dialect) {
         return Ok(());
     }
-    let engines = match dialect {
-        SqlDialect::PostgreSql => "PostgreSQL",
-        SqlDialect::MySql => "MySQL and MariaDB",
-        SqlDialect::TransactSql => "SQL Server",
-    };
     Err(Error::InvalidRequest {
-        problem: format!("this workload does not run on {engines}, whose URL this is"),
+        problem: format!(
+            "the URL is for {}, and this workload does not run there",
+            product_names(dialect)
+        ),
         hint: workloads_hint(dialect),
     })
 }
 
+/// The products that understand a dialect, such as `MySQL or MariaDB`.
+pub(crate) fn product_names(dialect: SqlDialect) -> String {
+    let names: Vec<&str> = dialect.products().map(|product| product.name).collect();
+    names.join(" or ")
+}
+
 pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
     let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
-    let Some((service, why)) = refusal else {
+    let Some((service, reason)) = refusal else {
         return Ok(());
     };
     Err(Error::InvalidRequest {
         problem: format!(
             "{workload} cannot run on {service}. {}",
-            why.trim_end_matches('.')
+            reason.trim_end_matches('.')
         ),
         hint: "use another workload, such as oltp_read_write or ycsb".to_owned(),
     })
@@ -113,9 +117,9 @@ mod tests {
         let mysql = target("mysql://u@127.0.0.1:5432/d");
         let Err(Error::InvalidRequest { problem, hint }) = require_protocol(&mysql, &postgres_only)
         else {
-            panic!("it is refused");
+            panic!("the URL was accepted");
         };
-        assert!(problem.contains("MySQL and MariaDB"), "{problem}");
+        assert!(problem.contains("MySQL or MariaDB"), "{problem}");
         assert!(hint.contains("run there"), "{hint}");
         assert!(require_protocol(&mysql, &SqlDialect::ALL).is_ok());
         let postgres = target("postgres://u@127.0.0.1:5432/d");

@@ -19,8 +19,8 @@ tables it leaves behind; start it again, or remove them with `prony clean`. An i
 tpcc resumes with the missing warehouses, and one of oltp_* with the missing tables.
 
 Before it begins, a load says how many rows and bytes it writes and how long that may take. It is
-refused if the data does not fit into the free space of a server on this machine. Above 100 GB or a
-day, it asks; without a terminal it needs --yes.
+refused if the data, with the server's log and sort files, may not fit into the free space of a
+server on this machine. Above 100 GB or a day, it asks. --yes loads anyway.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100

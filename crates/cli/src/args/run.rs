@@ -48,8 +48,8 @@ pub struct RunArgs {
           conflicts_with = "sweep")]
     pub vary: Vec<SweepAxis>,
 
-    /// Of variants, test this figure instead of throughput, or of p99 at a rate; cpu is CPU time per transaction, which says
-    /// most on a machine that others use
+    /// Compare variants by this figure instead of throughput, or p99 at a rate; cpu is CPU time per transaction, which the
+    /// work of others on the machine changes least
     #[arg(long, value_name = "FIGURE", help_heading = "Repeats",
           value_parser = ["throughput", "cpu", "p50", "p95", "p99", "p99.9"])]
     pub primary: Option<String>,
@@ -88,8 +88,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub doctor: bool,
 
-    /// Print the result as JSON; for several runs, one line each as it ends, and last the comparison of variants or the
-    /// curve of a sweep
+    /// Print the result as JSON; for several runs, one line for each as it ends, then one with the comparison of variants
+    /// or the curve of a sweep
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 

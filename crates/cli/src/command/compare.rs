@@ -283,21 +283,19 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
     let Some(name) = &args.figure else {
         return Ok(());
     };
-    match &comparison.primary {
-        // Sides that cannot be compared have no figures.
-        Some(_) if !comparison.is_primary(name) && comparison.verdict != Verdict::NotComparable => {
-            let figures = comparison
-                .side_comparisons
-                .iter()
-                .flat_map(|side| &side.figures);
-            let mut names: Vec<&str> = figures.map(|figure| figure.name.as_str()).collect();
-            names.sort_unstable();
-            names.dedup();
-            let message = format!("not all sides have the figure {name}");
-            Err(Failure::usage(message, figure_hint(name, &names)).at("--figure"))
-        }
-        _ => Ok(()),
+    // Sides that cannot be compared have no figures.
+    if !comparison.tests_another_than(name) || comparison.verdict == Verdict::NotComparable {
+        return Ok(());
     }
+    let figures = comparison
+        .side_comparisons
+        .iter()
+        .flat_map(|side| &side.figures);
+    let mut names: Vec<&str> = figures.map(|figure| figure.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let message = format!("not all sides have the figure {name}");
+    Err(Failure::usage(message, figure_hint(name, &names)).at("--figure"))
 }
 
 /// Which figures there are, and which was probably meant.
@@ -367,7 +365,8 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
     Ok(sides)
 }
 
-/// How a run is loaded: [`RunStore::load_judged`], or [`RunStore::load`] for a report, which contains the hash of the document.
+/// How a run is loaded: [`RunStore::load_judged`], or [`RunStore::load`] for a report, which contains the hash of the
+/// document.
 pub(crate) type LoadRun = fn(&RunStore, &str) -> Result<Run, StoreError>;
 
 /// The sides of one argument: a run, several runs, or the variants of an experiment.

@@ -12,19 +12,6 @@ pub fn print(args: &FleetKubernetesArgs) -> Result<Exit, Failure> {
     if let Some((problem, hint)) = wrong_input(args) {
         return Err(Failure::usage(problem, hint));
     }
-    if args.nats.contains('@') {
-        let hint = "name a secret with --secret, with the keys NATS_USER and NATS_PASSWORD";
-        return Err(Failure::usage(
-            "the manifest would show the log-in of NATS",
-            hint,
-        ));
-    }
-    let server = args.nats.split_once("://").map_or("", |(_, server)| server);
-    if server.trim_end_matches('/').contains('/') {
-        let hint =
-            "name the server alone, such as nats://nats:4222: each pod is an agent of its own name";
-        return Err(Failure::usage("--nats names an agent", hint));
-    }
     output::show(|out, _| json::write_pretty(out, &manifest(args)))?;
     Ok(Exit::Success)
 }
@@ -45,12 +32,22 @@ fn wrong_input(args: &FleetKubernetesArgs) -> Option<(String, &'static str)> {
             && name.bytes().next_back().is_some_and(is_inner)
             && bytes.all(|byte| is_inner(byte) || byte == b'-')
     };
-    if !["nats://", "tls://"]
-        .iter()
-        .any(|scheme| args.nats.starts_with(scheme))
-    {
+    if !prony_fleet::is_nats(&args.nats) {
         let problem = format!("--nats {} is not the address of a NATS server", args.nats);
         return Some((problem, "such as nats://nats:4222, or tls:// for TLS"));
+    }
+    if args.nats.contains('@') {
+        let hint = "name a secret with --secret, with the keys NATS_USER and NATS_PASSWORD";
+        return Some((
+            "the manifest would show the log-in of NATS".to_owned(),
+            hint,
+        ));
+    }
+    let server = args.nats.split_once("://").map_or("", |(_, server)| server);
+    if server.trim_end_matches('/').contains('/') {
+        let hint =
+            "name the server alone, such as nats://nats:4222: each pod is an agent of its own name";
+        return Some(("--nats names an agent".to_owned(), hint));
     }
     for (flag, quantity) in [("--cpus", &args.cpus), ("--memory", &args.memory)] {
         if !is_quantity(quantity) {
@@ -60,7 +57,7 @@ fn wrong_input(args: &FleetKubernetesArgs) -> Option<(String, &'static str)> {
     }
     if !is_label(&args.name) {
         let problem = format!("--name {} cannot be the name of a job", args.name);
-        return Some((problem, "small letters, digits and -, at most 50"));
+        return Some((problem, "lower-case letters, digits and -, at most 50"));
     }
     None
 }
@@ -138,11 +135,18 @@ mod tests {
             memory: "1.5Gi".to_owned(),
         };
         assert_eq!(wrong_input(&right), None);
-        for wrong in [
-            FleetKubernetesArgs {
-                nats: "http://nats:4222".to_owned(),
+        for nats in [
+            "http://nats:4222",
+            "nats://a:b@nats:4222",
+            "tls://nats:4222/vm1",
+        ] {
+            let wrong = FleetKubernetesArgs {
+                nats: nats.to_owned(),
                 ..right.clone()
-            },
+            };
+            assert!(wrong_input(&wrong).is_some(), "{nats}");
+        }
+        for wrong in [
             FleetKubernetesArgs {
                 cpus: "many".to_owned(),
                 ..right.clone()

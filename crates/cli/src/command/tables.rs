@@ -69,7 +69,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let report = workload
         .check(&mut control)
-        .map_err(|error| failure_with_interrupt_hint(&error, url, "a check changes nothing"))?;
+        .map_err(|error| server::workload_failure(&error, url, None))
+        .map_err(|failure| with_interrupt_hint(failure, "a check changes nothing"))?;
     let findings = report.rendered(&server::commands(url));
     output::show(|out, style| {
         match report.scale {
@@ -141,12 +142,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let dropped_tables = cleaned.map_err(|error| {
         let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
-        let mut failure = failure_with_interrupt_hint(&error, url, &hint);
-        // The connection was established, so the server refused a statement, or went away.
-        if matches!(error, Error::Server { .. }) {
-            failure.exit = Exit::LoadOrClean;
-        }
-        failure
+        with_interrupt_hint(server::load_or_clean_failure(&error, url, None), &hint)
     })?;
     output::show(|out, _| match dropped_tables.as_slice() {
         [] => writeln!(
@@ -208,18 +204,14 @@ fn uses_tables(control: &mut Control, workload: &dyn Workload) -> Result<bool, C
     Ok(false)
 }
 
-/// Converts an error. If a signal interrupted the command, the hint says what was left behind.
-fn failure_with_interrupt_hint(error: &Error, url: Option<&str>, interrupt_hint: &str) -> Failure {
-    let failure = server::workload_failure(error, url, None);
-    // Whatever the error is, such as a connection that is closed now, the signal caused it.
+/// The failure, or if a signal interrupted the command, that; the hint says what was left behind.
+fn with_interrupt_hint(failure: Failure, interrupt_hint: &str) -> Failure {
+    // Whatever the failure is, such as a connection that is closed now, the signal caused it.
     if signals::received().is_none() {
         return failure;
     }
-    Failure::new(
-        failure.exit,
-        "interrupted while waiting for the server",
-        interrupt_hint,
-    )
+    let message = "interrupted while waiting for the server";
+    Failure::new(failure.exit, message, interrupt_hint)
 }
 
 #[cfg(test)]

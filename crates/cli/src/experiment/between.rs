@@ -8,7 +8,8 @@ use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::{Signals, shell};
 use std::io::stderr;
 
-/// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
+/// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause
+/// early.
 pub fn run_between(
     experiment: &Experiment,
     position: &prony_store::Experiment,

@@ -16,7 +16,7 @@ use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult, answ
 pub use driver::{ExperimentDriver, Schedule};
 use prony_judge::compare::sides::CompareOptions;
 use prony_judge::drill::DrillTimes;
-use prony_judge::experiment::{all_have_nopm, variants};
+use prony_judge::experiment::variants;
 use prony_judge::price::PriceSheet;
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
@@ -132,22 +132,17 @@ fn print_summary(
             }
         }
         (_, Some(sweep)) => {
-            experiment::write_sweep(out, style, runs, (sweep, &notes), comparison.as_ref())
+            experiment::write_sweep(out, style, runs, sweep, &notes, comparison.as_ref())
         }
         (_, None) => {
-            let summaries = variants(&names, runs);
-            let figures = (&*summaries, all_have_nopm(runs));
-            experiment::write_summary(out, style, runs, figures, comparison.as_ref())?;
+            let figures = variants(&names, runs);
+            experiment::write_summary(out, style, runs, &figures, comparison.as_ref())?;
             experiment::write_drills(out, style, drills)
         }
     })?;
-    let untested = (request.primary.as_ref()).filter(|primary| {
-        let comparison = comparison.as_ref();
-        comparison.is_some_and(|comparison| {
-            comparison.primary.is_some() && !comparison.is_primary(primary)
-        })
-    });
-    if let Some(primary) = untested {
+    if let (Some(primary), Some(comparison)) = (&request.primary, &comparison)
+        && comparison.tests_another_than(primary)
+    {
         output::notice(&format!(
             "prony: not all variants have the figure {primary} (--primary): another one is tested"
         ));

@@ -26,7 +26,7 @@ use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
 use prony_runner::{
     Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
-    StorePolicy, WithOrigin, function_of_ledger, random_seed,
+    StorePolicy, WithOrigin, function_changed_by_ledger, random_seed,
 };
 use prony_server::ProtocolOptions;
 use prony_server::control::FailureCause;
@@ -226,7 +226,7 @@ pub fn execute(
         ..request.purpose.clone()
     };
     tell_default_warmup(request, part);
-    tell_function_of_ledger(plan, &run_server, &prepared);
+    warn_of_ledger_functions(plan, &run_server, &prepared);
     let view = live_view(request, run_outline(workload, &prepared, plan));
     let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
     let finished = prony_runner::run(
@@ -282,19 +282,22 @@ pub fn execute(
 }
 
 /// Says that functions of MySQL in the user's statements may have values of the ledger's.
-fn tell_function_of_ledger(plan: &Plan, run_server: &RunServer, prepared: &RunPreparation) {
+fn warn_of_ledger_functions(plan: &Plan, run_server: &RunServer, prepared: &RunPreparation) {
     let is_mysql = matches!(run_server.target.protocol, ProtocolOptions::MySql(_));
+    if !plan.ledger || !is_mysql {
+        return;
+    }
     let statements = prepared.ready_workload.program.statement_table();
-    let function = function_of_ledger(&statements).filter(|_| plan.ledger && is_mysql);
-    if let Some(function) = function {
+    if let Some(function) = function_changed_by_ledger(&statements) {
         output::notice(&format!(
-            "prony: with a ledger, {function}) is yours only within a block: after its COMMIT, and after a statement outside a \
+            "prony: with a ledger, {function}() is yours only within a block: after its COMMIT, and after a statement outside a \
              block, it is that of the ledger's statements"
         ));
     }
 }
 
-/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server gives.
+/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server
+/// gives.
 fn set_up_for(
     workload: &dyn Workload,
     plan: &Plan,

@@ -58,7 +58,7 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
     }
     let text = home.run(&["compare", "last", "--fail-if-slower", "3%"], 8);
     text.assert_contains("  base  3 runs");
-    text.assert_contains("% slower than base (TPS: ");
+    text.assert_contains("slow is 50.0 % slower than base (TPS: ");
     // The page has all runs of the experiment, and its variants in the plan's order.
     let page = home.run(&["report", "last", "--output", "-"], 0);
     let variants = page.split("<caption>The variants, by the medians").nth(1);
@@ -81,6 +81,7 @@ fn an_experiment_is_named_by_any_of_its_runs() {
             "\nCOMPARABLE\n  base              3 runs: tpcb, scale 10, 8 clients\n",
         );
         text.assert_contains("big \\x1b[31m<b>|  3 runs");
+        text.assert_contains("with 95 % intervals");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
     // Among several sides, the id of the first run of an experiment names the whole experiment, and the id of
@@ -139,6 +140,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
     }
     let text = home.run(&["compare", "20261121-2001"], 0);
     text.assert_starts_with("No difference found between ");
+    text.assert_contains("simple and prepared (TPS: ");
     text.assert_contains("\nCOMPARABLE\n");
     text.assert_contains("Because this is what the experiment varied");
     // Other differences still make runs not comparable.
@@ -306,6 +308,7 @@ fn markdown_and_junit_are_written() {
     text.assert_starts_with(
         "**big &#92;x1b&#91;31m&#60;b&#62;&#124; is 10.0 % faster than base (TPS",
     );
+    text.assert_contains("\n\nCOMPARABLE\n\n");
     text.assert_contains("| TPS | 10,000 | 11,000 | +10.0 % | +");
     assert!(!text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
 

@@ -26,7 +26,6 @@ fn pgbench(bench: &TestBench, arguments: &str) -> Output {
     bench.assert_no_password(output)
 }
 
-/// A database with pgbench's tables.
 #[test]
 fn a_run_is_reported_and_stored() {
     let bench = TestBench::loaded("pgbench_kept", 1);

@@ -1,4 +1,5 @@
-//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a proxy.
+//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, Patroni, a pooler, a
+//! proxy.
 
 use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, parse_run, prony_command,
@@ -9,7 +10,6 @@ use crate::lost_commits::{
     disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
 };
 use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::Control;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::observe::is_replica;
 use prony_store::Run;
@@ -71,33 +71,6 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
             timelines.map(|position| position["timeline"].as_str()),
             ["1", "2"]
         );
-    }
-}
-
-/// Waits until a node of Galera says whether it takes statements.
-fn wait_until_it_says(node: &MariaDb, ready: &str) {
-    let started = Instant::now();
-    let mut control = connect(&node.url_for("root", ""));
-    let says = |control: &mut Control| {
-        let rows = control.query("show global status like 'wsrep_ready'");
-        rows.is_ok_and(|rows| rows[0][1].as_deref() == Some(ready))
-    };
-    while !says(&mut control) {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "{ready}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Waits until a node of Galera takes statements.
-fn wait_until_ready(node: &MariaDb) {
-    let started = Instant::now();
-    let mut control = connect(&node.url_for("root", ""));
-    while control
-        .query_value("select 1 from mysql.user limit 1")
-        .is_err()
-    {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "the node is not ready");
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -233,10 +206,11 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let [killed, stopped, last] = &cluster.nodes[..] else {
         panic!("three nodes");
     };
+    let ready_is = |node, expected| Galera::wait_until_ready_is(node, expected).expect("its state");
     let bench = TestBench::on_maria(killed, "drill");
     ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
     let password = killed.password().reveal();
-    let run_on = |nodes: &[&MariaDb], workload: &str, disturb: &dyn Fn()| {
+    let run_on = |nodes: &[&MariaDb], read_timeout_s: u32, workload: &str, disturb: &dyn Fn()| {
         let hosts: Vec<String> = nodes
             .iter()
             .map(|node| format!("127.0.0.1:{}", node.port()))
@@ -247,7 +221,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         );
         let mut command = prony_command(&arguments, &bench.home);
         command.arg(format!(
-            "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout=3"
+            "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout={read_timeout_s}"
         ));
         let run = disturbed(command, &bench.home, password, disturb);
         let account = account(&run);
@@ -270,6 +244,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     // Its group notices only after seconds that it hangs, and goes on without it.
     let (sizes, run) = run_on(
         &[stopped, killed, last],
+        3,
         "oltp_write_only --duration 20s",
         &|| {
             let pid = stopped.pid().expect("it runs");
@@ -286,25 +261,27 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     signal(stopped.pid().expect("it runs"), libc::SIGCONT);
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
     wait_for(&last.url_for("root", ""), size, 3);
-    wait_until_ready(stopped);
+    ready_is(stopped, "ON");
     // A node that is cut off accepts log-ins, and refuses statements: its clients go on elsewhere until it is back. They
     // insert, because nodes abort each other's updates of one row, and not more than a node can apply that was away.
     let on_cut_off = RefCell::new(connect(&stopped.url_for("root", "")));
     let was_replica = Cell::new(false);
     let (sizes, run) = run_on(
         &[stopped, killed, last],
+        // Nobody leaves for silence while the nodes find out who is left: only the refusal moves a client.
+        30,
         "oltp_insert --spread round-robin --rate 200 --duration 40s",
         &|| {
             let mut control = connect(&stopped.url_for("root", ""));
             let isolate =
                 |value| format!("set global wsrep_provider_options = 'gmcast.isolate={value}'");
             control.run(isolate(1));
-            wait_until_it_says(stopped, "OFF");
+            ready_is(stopped, "OFF");
             // Its clients look each second whether it is back.
             std::thread::sleep(Duration::from_secs(6));
             was_replica.set(is_replica(&mut on_cut_off.borrow_mut()));
             control.run(isolate(0));
-            wait_until_it_says(stopped, "ON");
+            ready_is(stopped, "ON");
         },
     );
     assert_eq!(sizes, ["3", "3"]);
@@ -320,6 +297,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     assert!(run.endpoints[0].returned > 0, "{:?}", run.endpoints);
     let (sizes, _) = run_on(
         &[killed, stopped, last],
+        3,
         "oltp_write_only --duration 20s",
         &|| killed.kill(),
     );

@@ -57,6 +57,11 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     ] {
         text.assert_contains(part);
     }
+    let mut fours = words.windows(4);
+    assert!(
+        fours.any(|four| (four[0], four[3]) == ("outage", "from")),
+        "{shown}"
+    );
     let run = last_run(&bench);
     let mark = run
         .events

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use prony_assertions::TextAssertions;
 use prony_store::{MachinePart, Run, RunState, Severity};
-use prony_test_servers::{KillOnDrop, TestControl};
+use prony_test_servers::TestControl;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -47,19 +47,6 @@ pub fn processes(name: &str, number: usize) -> Vec<u32> {
         .collect()
 }
 
-/// The processes of `ssh` whose arguments have all of these texts.
-fn processes_with(arguments: &[&str]) -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers
-        .filter(|pid: &u32| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).into_owned();
-            line.starts_with("ssh\0") && arguments.iter().all(|text| line.contains(text))
-        })
-        .collect()
-}
-
 pub fn assert_all_end(name: &str, agents: usize, limit: Duration) {
     let since = Instant::now();
     loop {
@@ -74,7 +61,7 @@ pub fn assert_all_end(name: &str, agents: usize, limit: Duration) {
     }
 }
 
-fn parts(run: &Run) -> Vec<&MachinePart> {
+pub fn parts(run: &Run) -> Vec<&MachinePart> {
     let parts = run.machines.iter().map(|machine| machine.part.as_ref());
     parts.map(|part| part.expect("a part")).collect()
 }
@@ -386,148 +373,6 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
     }
 }
 
-/// A time namespace is a machine with another clock.
-#[test]
-fn the_offset_of_another_clock_is_measured() {
-    let bench = TestBench::loaded("fleet_clock", 1);
-    let unshare = "unshare --time --monotonic 100";
-    let works = Command::new("sh")
-        .args(["-c", &format!("{unshare} true")])
-        .status();
-    if !works.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: time namespaces are not allowed here");
-        return;
-    }
-    let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
-    let command = command_with_path(&bench, &[unshare, "env"], arguments);
-    let run = parse_run(&execute(&bench, command));
-    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
-    let parts = parts(&run);
-    for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
-        let bound_ns = part.round_trip_ns.div_ceil(2);
-        assert!(
-            part.clock_offset_ns.abs_diff(offset_ns) <= bound_ns,
-            "{part:?}"
-        );
-        assert!(part.committed > 0);
-    }
-    let seconds = run.series.iter().filter(|second| second.committed > 0);
-    assert_eq!(seconds.count(), 2);
-}
-
-/// An ssh server of this user on loopback, and a configuration of its clients.
-struct SshServer {
-    process: KillOnDrop,
-    config: std::path::PathBuf,
-}
-
-impl SshServer {
-    /// `None` if there is no sshd on this machine, or it does not start: as root it needs a user `sshd`.
-    fn start(folder: &std::path::Path) -> Option<SshServer> {
-        let program = std::env::var("PRONY_TEST_SSHD").unwrap_or("/usr/sbin/sshd".to_owned());
-        let key = |name: &str| {
-            let file = folder.join(name);
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(&file)
-                .status();
-            made.is_ok_and(|status| status.success()).then_some(file)
-        };
-        let (host_key, user_key) = (key("host_key")?, key("user_key")?);
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .ok()?
-            .local_addr()
-            .ok()?
-            .port();
-        let prony = std::path::Path::new(env!("CARGO_BIN_EXE_prony")).parent()?;
-        let write = |name: &str, text: String| {
-            let file = folder.join(name);
-            std::fs::write(&file, text).expect("a file");
-            file
-        };
-        let server_config = write(
-            "sshd_config",
-            format!(
-                "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}.pub\n\
-                 StrictModes no\nPasswordAuthentication no\nSetEnv PATH={}:/usr/bin:/bin\n",
-                host_key.display(),
-                user_key.display(),
-                prony.display()
-            ),
-        );
-        let config = write(
-            "ssh_config",
-            format!(
-                "Host vm*\nHostName 127.0.0.1\nPort {port}\nIdentityFile {}\nUserKnownHostsFile {}\n\
-                 StrictHostKeyChecking accept-new\nBatchMode yes\n",
-                user_key.display(),
-                folder.join("known_hosts").display()
-            ),
-        );
-        let process = Command::new(program)
-            .args(["-D", "-e", "-f"])
-            .arg(server_config)
-            .spawn();
-        let mut server = SshServer {
-            process: KillOnDrop(process.ok()?),
-            config,
-        };
-        for _ in 0..100 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(server);
-            }
-            if server.process.0.try_wait().ok()?.is_some() {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        None
-    }
-}
-
-#[test]
-fn agents_are_reached_by_ssh() {
-    let bench = TestBench::new("fleet_ssh");
-    let Some(server) = SshServer::start(&bench.home) else {
-        eprintln!("skipped: no ssh server starts here");
-        return;
-    };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
-    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
-    let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
-    let run = parse_run(&execute(&bench, command));
-    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
-    assert_eq!(
-        parts(&run).iter().map(|part| part.committed).sum::<u64>(),
-        80
-    );
-    // The carrier of one of them ends, and is there again for the next run.
-    let long = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
-    let mut long = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], long);
-    let child = long.stdout(std::process::Stdio::piped()).spawn();
-    crate::common::wait_until(&bench.home, any_committed);
-    let config = server.config.display().to_string();
-    kill(&processes_with(&[&config, "vm-lost"]), "-KILL");
-    let output = bench.assert_no_password(
-        child
-            .expect("it starts")
-            .wait_with_output()
-            .expect("it ends"),
-    );
-    assert_eq!(output.status.code(), Some(5));
-    let lost = last_run(&bench);
-    assert_eq!(lost.state, RunState::Partial);
-    lost.ended_because
-        .unwrap_or_default()
-        .assert_contains("agent 2 (")
-        .assert_contains("its command was ended by signal 9");
-    let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
-    ok_stdout(&execute(&bench, again));
-    let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
-    assert_code(&execute(&bench, unknown), 3).assert_contains("elsewhere.invalid");
-}
-
 #[test]
 fn statements_and_hosts_of_several_machines_add_up() {
     let bench = TestBench::loaded("fleet_hosts", 1);
@@ -561,71 +406,8 @@ fn statements_and_hosts_of_several_machines_add_up() {
     assert!(statements.iter().all(has_all), "{statements:?}");
 }
 
-#[test]
-fn the_machines_of_a_fleet_are_examined() {
-    let bench = TestBench::new("fleet_check");
-    let output = execute(&bench, command(&bench, "examined", 2, "fleet check"));
-    // 7 if this machine is not fit for a load.
-    assert!(
-        matches!(output.status.code(), Some(0 | 7)),
-        "{}",
-        stderr_text(&output)
-    );
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    let rows = stdout.lines().skip(1).take_while(|line| !line.is_empty());
-    let rows: Vec<&str> = rows.collect();
-    assert_eq!(rows.len(), 2, "{stdout}");
-    for number in [1, 2] {
-        stdout.assert_contains(&format!(
-            "agent {number} (env FLEET_OF_TEST=examined{number})"
-        ));
-    }
-    assert_eq!(stdout.matches("open-files").count(), 2, "{stdout}");
-    for row in rows {
-        row.assert_contains("±").assert_contains("µs");
-    }
-    assert_code(&bench.prony("fleet check"), 2).assert_contains("no machine is named");
-}
-
 fn last_run_is_missing(bench: &TestBench) -> bool {
     bench.prony_without_server("show last").status.code() != Some(0)
-}
-
-/// A folder is another machine for the program: it is not in the PATH there.
-#[test]
-fn the_program_is_installed_where_it_is_missing() {
-    let bench = TestBench::loaded("fleet_install", 1);
-    let folder = bench.home.join("vm1");
-    std::fs::create_dir(&folder).expect("a folder");
-    let agent = format!("env -C {} FLEET_OF_TEST=install1", folder.display());
-    let run = |variable: Option<&str>| {
-        let mut command = bench.command("run tpcb --clients 2 --transactions 5 --json --install");
-        command.args(["--url", &bench.url]);
-        match variable {
-            Some(agents) => command.env("PRONY_AGENTS", agents),
-            None => command.args(["--agent", &agent]),
-        };
-        execute(&bench, command)
-    };
-    for (variable, expected) in [
-        (None, "installed on agent 1 (env -C"),
-        // The second time it is there; the environment names the agents.
-        (Some(&*agent), "agent 1 (env -C"),
-    ] {
-        let output = run(variable);
-        let run = parse_run(&output);
-        assert_eq!(parts(&run)[0].committed, 10);
-        stderr_text(&output)
-            .assert_contains(expected)
-            .assert_contains("SHA-256 ");
-    }
-    let installed = std::fs::read_dir(&folder).expect("a folder").count();
-    assert_eq!(installed, 1, "one copy");
-    // A machine that says it is another one.
-    let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
-    command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
-    let output = execute(&bench, command);
-    assert_code(&output, 3).assert_contains("it is a machine of architecture s390x");
 }
 
 #[test]
@@ -711,8 +493,7 @@ fn agents_run_own_scripts_without_their_files() {
                 let agent = format!("env -C elsewhere FLEET_OF_TEST=scripts{number}");
                 command.args(["--agent", &agent]);
             }
-            let run: Run =
-                serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+            let run: Run = parse_run(&execute(&bench, command));
             assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
             assert_eq!(total_figures(&run.measured).committed, 120);
             let sums = "select count(*) * 10000 + sum(client) from marks";

@@ -58,7 +58,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
 #[test]
 fn a_load_after_a_killed_one_has_each_row_once() {
     let bench = TestBench::new("fleet_two_loads");
-    let arguments = "load tpcb --scale 6 --jobs 2 --seed 5 --yes";
+    let arguments = "load tpcb --scale 12 --jobs 2 --seed 5 --yes";
     ok_stdout(&bench.prony(arguments));
     let mut control = bench.control();
     let checksum =

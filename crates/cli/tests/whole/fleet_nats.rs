@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
     stderr_text, total_figures, wait_until,
 };
+use crate::fleet::execute;
 use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
 use prony_test_servers::KillOnDrop;
@@ -100,10 +101,6 @@ pub fn command(bench: &TestBench, agents: &[String], arguments: &str) -> Command
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-pub fn execute(bench: &TestBench, mut command: Command) -> Output {
-    bench.assert_no_password(command.output().expect("it starts"))
 }
 
 pub fn complete_run(output: &Output) -> Run {

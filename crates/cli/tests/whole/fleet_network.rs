@@ -3,7 +3,8 @@
 use crate::common::{
     TestBench, any_committed, assert_code, last_run, ok_stdout, stderr_text, wait_until,
 };
-use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run, execute};
+use crate::fleet::execute;
+use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run};
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
@@ -225,7 +226,7 @@ fn a_machine_that_two_commands_reach_is_refused() {
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    assert_code(&crate::fleet::execute(&bench, command), 2)
+    assert_code(&execute(&bench, command), 2)
         .assert_contains("agent 2 (")
         .assert_contains("is on the same machine as agent 1 (");
     crate::fleet::assert_all_end("same", 2, Duration::from_secs(5));

@@ -16,6 +16,7 @@ mod find;
 mod fleet;
 mod fleet_figures;
 mod fleet_load;
+mod fleet_machines;
 mod fleet_nats;
 mod fleet_network;
 mod fleet_tools;

@@ -170,7 +170,8 @@ fn errors_of_mariadb_are_reported() {
         let output = bench.prony(arguments);
         let stderr = assert_code(&output, 2);
         assert!(
-            stderr.contains("this workload does not run on MySQL and MariaDB, whose URL this is"),
+            stderr
+                .contains("the URL is for MySQL or MariaDB, and this workload does not run there"),
             "{arguments}: {stderr}"
         );
     }

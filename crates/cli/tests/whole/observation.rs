@@ -15,7 +15,6 @@ use std::net::TcpListener;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A database loaded with tpcb at scale 2.
 fn observation_of(run: &Run) -> &Observed {
     run.observed.as_ref().expect("an observation")
 }

@@ -14,7 +14,6 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A database with the tables of tpcb.
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();

@@ -1,15 +1,17 @@
-//! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes, transactions, lost connections.
+//! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes, transactions, errors, lost
+//! connections.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
+use prony_assertions::TextAssertions;
 use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program};
-use prony_test_servers::{TestControl, shared_mariadb};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,6 +22,10 @@ const CLIENTS: u32 = 8;
 fn target(url: &str) -> Target {
     let environment = Environment::without_home("tester");
     resolve(url, &environment).expect("a good URL")
+}
+
+fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> DriveResult {
+    drive_until(program, plan, target, &AtomicBool::new(false))
 }
 
 /// Ends at once when `interrupt` is set.
@@ -145,7 +151,7 @@ fn check_every_mode(url: &str) {
             let (mut control, target) = prepare(url, "drive_modes");
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
-            let driven = drive_until(&counter_program(), &plan, &target, &AtomicBool::new(false));
+            let driven = drive(&counter_program(), &plan, &target);
             let tally = driven.collected.measured.all_kinds();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(tally.failed, 0, "{mode:?} {io:?}: {errors:?}");
@@ -271,4 +277,87 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
             );
         }
     }
+}
+
+#[test]
+fn a_server_crash_and_restart_is_an_outage() {
+    let server = MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let tcp = server.tcp_url_with_password();
+    let (mut control, target) = prepare(tcp.reveal(), "drive_crash");
+    let program = counter_program();
+    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 12.0);
+    let driven = std::thread::scope(|scope| {
+        let run = scope.spawn(|| drive(&program, &plan, &target));
+        wait_until_each_counts(&mut control, 1);
+        server.kill();
+        std::thread::sleep(Duration::from_millis(300));
+        server.restart().unwrap_or_else(|e| panic!("{e}"));
+        run.join().expect("the run ends")
+    });
+    // Each worker reports the outages of its own connections.
+    let events = driven.events.iter();
+    let outages = events.filter(|event| event.kind == RunEventKind::Outage);
+    let lost: u64 = outages.map(|event| event.count).sum();
+    // A server that has just come back may close early connections.
+    assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
+    let tally = driven.collected.measured.all_kinds();
+    let mut control = Control::connect(&target).expect("it is back");
+    let sum = sum_of_counts(&mut control);
+    assert!(tally.failed > 0);
+    let max = tally.committed + tally.failed + u64::from(CLIENTS);
+    assert!((tally.committed..=max).contains(&sum), "{sum} of {max}");
+}
+
+/// Updates two rows, in an order that depends on the client.
+async fn update_in_order(
+    db: &mut Db,
+    client: u32,
+    [begin, add, commit]: &[Statement; 3],
+) -> Result<Outcome, DbError> {
+    let first = i64::from(client % 2);
+    db.exec(begin, &[]).await?;
+    for id in [first, 1 - first] {
+        db.exec(add, &[Value::Int(id)]).await?;
+    }
+    db.exec(commit, &[]).await?;
+    Ok(Outcome::Committed)
+}
+
+#[test]
+fn deadlocks_are_counted_in_their_error_class() {
+    let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
+    let mut set = StatementIds::new();
+    let statements = [
+        set.add("begin"),
+        set.add_with_question_marks("update counts set n = n + 1 where id = ?"),
+        set.add("commit"),
+    ];
+    let program = repeat_with(statements, |db, id, statements| {
+        Box::pin(update_in_order(db, id.client, statements))
+    });
+    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 2.0);
+    let driven = drive(&program, &plan, &target);
+    let measured = &driven.collected.measured;
+    let tally = measured.all_kinds();
+    assert!(
+        tally.committed > 0 && tally.failed > 0,
+        "{} {}",
+        tally.committed,
+        tally.failed
+    );
+    for entry in measured.errors.entries() {
+        assert_eq!(
+            (entry.class, &entry.code),
+            (ErrorClass::Deadlock, b"40001"),
+            "{entry:?}"
+        );
+        entry.example.assert_contains("Deadlock");
+    }
+    // The server rolled back the failed transactions.
+    let sum = sum_of_counts(&mut control);
+    let max = 2 * (tally.committed + u64::from(CLIENTS));
+    assert!(
+        sum.is_multiple_of(2) && (2 * tally.committed..=max).contains(&sum),
+        "{sum}"
+    );
 }

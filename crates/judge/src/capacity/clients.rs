@@ -107,8 +107,8 @@ impl ClientsResult {
         }
     }
 
-    /// The answer of stored runs, with their seconds and in the order of the search, to what was required of the last one; `None`
-    /// unless they are the steps of a search over clients.
+    /// The answer of stored runs, with their seconds and in the order of the search, to what was required of the last one;
+    /// `None` unless they are the steps of a search over clients.
     pub fn of(runs: &[&Run]) -> Option<ClientsResult> {
         let settings = runs.last()?.search()?;
         if !runs.iter().all(|run| is_step(run, OVER_CLIENTS)) {

@@ -217,8 +217,7 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
 }
 
 /// Why it matters that the tables of one Run were not observed.
-pub(super) const WHY_TABLES_UNKNOWN: &str =
-    "unlogged tables are faster, and one of the servers may have some that were not observed";
+pub(super) const WHY_TABLES_UNKNOWN: &str = "unlogged tables are faster than logged ones, and one of the servers may have some that were not observed";
 
 pub(super) type ReadObservation = fn(&Run) -> Option<String>;
 

@@ -117,10 +117,11 @@ impl SidesComparison {
         self.paced && !self.is_primary_requested
     }
 
-    /// Whether the primary figure is the one of this name, or one that the request `cpu` or `throughput` means.
-    pub fn is_primary(&self, name: &str) -> bool {
+    /// Whether a figure is tested that is neither the one of this name, nor one that the request `cpu` or `throughput`
+    /// means.
+    pub fn tests_another_than(&self, name: &str) -> bool {
         let primary = self.primary.as_deref();
-        primary.is_some_and(|primary| figures::figures_of_request(name).contains(&primary))
+        primary.is_some_and(|primary| !figures::figures_of_request(name).contains(&primary))
     }
 
     /// The verdict as reports print it.
@@ -140,8 +141,8 @@ impl SidesComparison {
         }
     }
 
-    /// The headline figures: the primary one, then the 99th percentile if the primary one is a throughput, or
-    /// the throughput if not. If others disturbed the runs, CPU time per transaction, which they change least, is the second.
+    /// The headline figures: the primary one, then the 99th percentile if the primary one is a throughput, or the
+    /// throughput if not. If others disturbed the runs, CPU time per transaction, which they change least, is the second.
     pub fn headline_figures<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
         let mut headline = figures::headline_figures(&side.figures, self.primary.as_deref());
         if self.disturbed.is_some() && !headline.iter().any(|figure| is_cpu_figure(&figure.name)) {

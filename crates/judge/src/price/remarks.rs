@@ -217,7 +217,7 @@ fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
             "durability-unknown",
             Caveat,
             format!("the runs do not record {unrecorded}."),
-            "A server with weaker durability is faster for the same money.",
+            "For the same money, a server with weaker durability is faster than one with stronger durability.",
         ),
         (
             !point.caveats.is_empty(),

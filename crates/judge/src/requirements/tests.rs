@@ -1,5 +1,6 @@
 //! Requirements of runs and repeats.
 
+use super::beside::compare_with;
 use super::*;
 use crate::sample::{healthy, with_series};
 use prony_assertions::TextAssertions;

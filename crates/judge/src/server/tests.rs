@@ -4,7 +4,9 @@ use super::*;
 use crate::limiter::check_limits;
 use crate::sample::{healthy, observed_mut, observed_run};
 use prony_assertions::TextAssertions;
-use prony_store::{Event, FoundPooler, MissingObservation, Product};
+use prony_store::{
+    Event, Experiment, ExperimentKind, FoundPooler, MissingObservation, Product, RateSearch,
+};
 
 fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();
@@ -31,6 +33,24 @@ fn commit_counts_of_client_and_server_agree() {
     let mut sleeping = with_commits(5_000);
     sleeping.workload.description = Some(prony_store::Description::default());
     assert_eq!(severity(&sleeping), None, "a script may have no statement");
+    let mut step = with_commits(5_000);
+    let kind = ExperimentKind::Search(RateSearch::default());
+    step.experiment = Some(Experiment {
+        kind,
+        ..Experiment::default()
+    });
+    assert_eq!(
+        severity(&step),
+        Some(Severity::Invalid),
+        "its tables are known"
+    );
+    let description = step.workload.description.as_mut().unwrap();
+    description.table_names.clear();
+    assert_eq!(
+        severity(&step),
+        None,
+        "sessions that stay open may report late"
+    );
     // Under the name of another tool only these two readings are made.
     let mut tool = with_commits(19_000_000);
     observed_mut(&mut tool).off = Some("as another tool".to_owned());

@@ -40,11 +40,11 @@ pub fn ranks_below(count: usize, share: f64, probability: f64) -> Option<usize> 
     None
 }
 
-/// Intervals of the medians of several groups in an order, such as the points of a curve: the order-statistic interval
-/// if a group has one, otherwise Student's t on the logarithms, which assumes that these are normally distributed. Two values say
-/// next to nothing of their scatter: that of the group with its neighbours takes its place. It is not that of all groups, because
-/// a system that is loaded fully scatters more. `None` for a group of fewer values, for two of the only group, and if a value is not
-/// above 0.
+/// Intervals of the medians of several groups in an order, such as the points of a curve: the order-statistic interval if
+/// a group has one, otherwise Student's t on the logarithms, which assumes that these are normally distributed. Two values
+/// say next to nothing of their scatter: that of the group with its neighbours takes its place. It is not that of all
+/// groups, because a system that is loaded fully scatters more. `None` for a group of fewer values, for two of the only
+/// group, and if a value is not above 0.
 pub fn median_intervals(groups: &[&[f64]], alpha: f64) -> Vec<Option<[f64; 2]>> {
     let moments: Vec<Option<Moments>> = groups.iter().map(|values| Moments::of(values)).collect();
     let known: Vec<(usize, &Moments)> = moments
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn ranks_of_a_high_quantile_match_the_binomial_distribution() {
-        // Of 29 values, the 99th percentile has all below it with 0.99^29: 75 %. At most 27 are with 3.4 %, and 26 with 0.3 %.
+        // Of 29 values, the 99th percentile has all below it with 0.99^29: 75 %. At most 27 are with 3.4 %, and 26 with
+        // 0.3 %.
         assert_eq!(ranks_below(29, 0.99, 0.025), Some(26));
         assert_eq!(ranks_below(1, 0.99, 0.025), Some(0), "1 % is below 2.5 %");
         assert_eq!(ranks_below(1, 0.95, 0.025), None);
@@ -157,8 +158,8 @@ mod tests {
         ];
         let found = median_intervals(&groups, ALPHA);
         assert_eq!(found[2], None);
-        // Squares of 2e-4 and 0 with 2 degrees of freedom: 4.303 times 1 % divided by the root of 2; and with the 8e-4 of the
-        // next group 2.776 times 1.58 %.
+        // Squares of 2e-4 and 0 with 2 degrees of freedom: 4.303 times 1 % divided by the root of 2; and with the 8e-4 of
+        // the next group 2.776 times 1.58 %.
         for (interval, value, half) in [(found[0], 10_000.0, 0.0304), (found[1], 2_000.0, 0.0310)] {
             let [low, high] = interval.unwrap().map(|end| end / value);
             assert!((low.ln() + half).abs() < 1e-3, "{low}");
@@ -168,8 +169,8 @@ mod tests {
         assert_eq!(found[3], own[0], "three values suffice by themselves");
     }
 
-    /// Past its knee a curve scatters more: with the scatter of all points, the intervals there would contain only two medians of
-    /// three, and those before it would be far too wide.
+    /// Past its knee a curve scatters more: with the scatter of all points, the intervals there would contain only two
+    /// medians of three, and those before it would be far too wide.
     #[test]
     fn pairs_that_scatter_more_have_wider_intervals() {
         const CURVES: usize = 2_000;

@@ -282,7 +282,7 @@ impl PlanInput {
     ///
     /// # Errors
     /// Every problem at once, each only once, in the order of their locations.
-    pub fn check_experiment(mut self) -> Result<Experiment, Problems> {
+    pub fn check_experiment(self) -> Result<Experiment, Problems> {
         let mut problems = self.experiment_problems();
         let mut checked = Vec::new();
         let mut problems_by_variant = Vec::new();
@@ -307,16 +307,15 @@ impl PlanInput {
             }
         }
         // A sweep excludes variants, but what is wrong in them is reported all the same.
-        let has_several_runs = self.has_several_runs();
-        let sweep = self.sweep.take();
-        if sweep.is_some() && !self.variants.is_empty() {
-            let variants = self.variants().into_iter();
+        if self.sweep.is_some() && !self.variants.is_empty() {
+            let without_sweep = PlanInput {
+                sweep: None,
+                ..self.clone()
+            };
+            let variants = without_sweep.variants().into_iter();
             let found = variants.filter_map(|(_, input)| input.check().err());
-            problems.extend(
-                found
-                    .flat_map(|found| found.0)
-                    .filter(|problem| is_in_table(problem, "variants.")),
-            );
+            let found = found.flat_map(|found| found.0);
+            problems.extend(found.filter(|problem| is_in_table(problem, "variants.")));
         }
         problems.extend(merge_findings(&problems_by_variant, |problem, names| {
             // The location of a key in the variant's own table already names the variant.
@@ -328,7 +327,11 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if has_several_runs { DEFAULT_REPEATS } else { 1 };
+        let default = if self.has_several_runs() {
+            DEFAULT_REPEATS
+        } else {
+            1
+        };
         let repeats = value_or(&self.repeats, default.into());
         Ok(Experiment {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
@@ -337,7 +340,7 @@ impl PlanInput {
             keep_going: value_or(&self.keep_going, false),
             between: self.between.map(|command| command.value),
             variants: checked,
-            prices: sweep.and_then(|sweep| Some(sweep.prices?.value)),
+            prices: self.sweep.and_then(|sweep| Some(sweep.prices?.value)),
         })
     }
 }

@@ -407,8 +407,8 @@ settings! {
     /// experiment ends
     experiment.between => between: String, SettingType::Text, None,
         Free("it is the same for all variants");
-    /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run
-    /// begins when the server answers again
+    /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the
+    /// run begins when the server answers again
     experiment.restart => restart: String, SettingType::Text, None,
         Free("it is the same for all variants");
 }

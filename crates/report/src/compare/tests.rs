@@ -153,8 +153,11 @@ fn repeats_are_reported_with_their_interval() {
         .assert_starts_with("**B is 10.0 % faster than A (TPS");
     views
         .xml
-        .assert_contains("TPS: B is faster by 10.0 % (95 % interval 7.");
+        .assert_contains("TPS: B is 10.0 % faster than A (95 % interval 7.");
     views.xml.assert_contains("3 runs each, assuming");
+    views
+        .xml
+        .assert_contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested.");
     views.text.assert_lacks("One run");
     let one_against_three = compare_runs(&[runs("a", &STEADY), runs("b", &[9_950.0])]).text;
     one_against_three.assert_contains("One run of B: ");
@@ -163,6 +166,7 @@ fn repeats_are_reported_with_their_interval() {
     views
         .text
         .assert_starts_with("B is 9.1 % slower than A (TPS: ");
+    views.xml.assert_contains("TPS: B is slower by 9.1 %");
     let equal_sides = compare_runs(&[
         runs("a", &STEADY),
         runs("b", &[9_950.0, 10_000.0, 10_060.0]),
@@ -170,6 +174,10 @@ fn repeats_are_reported_with_their_interval() {
     let answer = equal_sides.json["answer"][0].as_str().unwrap();
     answer.assert_starts_with("No difference found between A and B (TPS: -");
     answer.assert_contains(" would probably have been found), p99 the same (-");
+    let sentence = "TPS: no difference found between A and B (95 % interval -";
+    equal_sides.xml.assert_contains(sentence);
+    let end = " or more would probably have been found.";
+    equal_sides.xml.assert_contains(end);
     // An interval that is wide says nothing about equality.
     let wide = compare_runs(&[runs("a", &[5_000.0, 20_000.0]), runs("b", &STEADY)]);
     let answer = wide.json["answer"][0].as_str().unwrap();
@@ -203,6 +211,8 @@ fn very_large_changes_are_not_printed_in_digits() {
         "{}",
         views.text
     );
+    let sentence = "a difference of over 1,000 % or more";
+    views.xml.assert_contains(sentence);
 }
 
 #[test]
@@ -215,6 +225,7 @@ fn incomparable_runs_have_no_ratio() {
         .text
         .assert_starts_with("NOT COMPARABLE: mode (statements against not set): the clients did");
     assert_eq!(views.text.matches("NOT COMPARABLE").count(), 1);
+    views.text.assert_contains("profile");
     for text in [&views.text, &views.markdown, &views.xml] {
         assert!(
             !text.contains("| change |")

@@ -94,9 +94,7 @@ fn draw(
     let x = if is_logarithmic {
         Scale::between(lowest / 1.1, highest * 1.1, PLOT.left, PLOT.right)
     } else {
-        // From zero, steps that differ by a few per cent would be one point.
-        let margin = ((highest - lowest) * 0.06).max(highest * 0.02);
-        Scale::linear(lowest - margin, highest + margin, PLOT.left, PLOT.right)
+        Scale::around(lowest, highest, PLOT.left, PLOT.right)
     };
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, y, format_value)?;

@@ -11,8 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
+use prony_store::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{Read, Write};
 
 /// The longest text that is read, bytes: that of the largest stored document.
@@ -139,12 +140,7 @@ fn decompress(base64: &str) -> Result<String, String> {
 
 /// The SHA-256 of bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a String never fails.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use super::over_time::{RunOverTime, Span};
 use super::timeline::{Axis, ChartLine};
 use super::{chart_fold, statements, write_fold};
 use crate::html::markup::Html;
-use crate::text::machines::machines;
-use crate::text::plain;
+use crate::text::machines::{machines, numbered_name};
 use crate::units;
 use std::fmt;
 
@@ -17,8 +16,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let seconds_of: Vec<(String, &[u64])> = machines_of_run
         .filter_map(|(number, machine)| {
             let part = machine.part.as_ref()?;
-            let name = plain(&format!("{number} {}", machine.host.name));
-            Some((name, &*part.committed_by_second))
+            Some((numbered_name(number, machine), &*part.committed_by_second))
         })
         .collect();
     statements::write(out, machines(time.run))?;

@@ -35,6 +35,13 @@ impl Scale {
         }
     }
 
+    /// A linear scale around values of at least zero: from zero, a difference of a few per cent would hardly be seen. Its
+    /// margin is so wide that no two ticks have the same label.
+    pub fn around(low: f64, high: f64, start: f64, end: f64) -> Scale {
+        let margin = ((high - low) * 0.05).max(high * 0.02);
+        Scale::linear((low - margin).max(0.0), high + margin, start, end)
+    }
+
     /// A linear scale from zero to a round value of at least `maximum`.
     pub fn from_zero(maximum: f64, start: f64, end: f64) -> Scale {
         let maximum = positive_or_one(maximum);

@@ -15,11 +15,8 @@ pub fn write_table(out: &mut Html, caption: &str, table: &Table) -> fmt::Result 
         };
         write_markup!(out, "<tr><th scope=\"row\">{}</th>", EscapedName(name))?;
         for (cell, is_text) in cells.iter().zip(table.are_texts().skip(1)) {
-            if is_text {
-                write_markup!(out, "<td class=\"text\">{}</td>", cell)?;
-            } else {
-                write_markup!(out, "<td>{}</td>", cell)?;
-            }
+            let class = if is_text { "text" } else { "" };
+            write_cell(out, class, cell)?;
         }
         out.push_str("</tr>\n");
         Ok(())
@@ -130,10 +127,17 @@ pub fn write_row_at_time(out: &mut Html, at_s: f64, name: &str, cells: &[String]
 
 fn finish_row(out: &mut Html, cells: &[String]) -> fmt::Result {
     for cell in cells {
-        write_markup!(out, "<td>{}</td>", cell)?;
+        write_cell(out, "", cell)?;
     }
     out.push_str("</tr>\n");
     Ok(())
+}
+
+fn write_cell(out: &mut Html, class: &str, cell: &str) -> fmt::Result {
+    match class {
+        "" => write_markup!(out, "<td>{}</td>", cell),
+        class => write_markup!(out, "<td class=\"{}\">{}</td>", class, cell),
+    }
 }
 
 /// Writes a row of texts; the first is its header.

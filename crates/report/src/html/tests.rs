@@ -144,11 +144,10 @@ fn text_from_documents_is_escaped() {
     assert_eq!(occurrences(&pair, "<script"), 3);
     pair.assert_lacks("<img");
     let verified = verify(&page, &test_build()).unwrap();
+    let mut read = verified.documents[0].run.clone();
     // Its id is that of no run, which reading it says.
-    let read = &verified.documents[0].run;
-    let mut expected = hostile_run();
-    expected.checks.clone_from(&read.checks);
-    assert_eq!(*read, expected, "the document is unchanged");
+    read.checks.retain(|check| check.id != "contradiction");
+    assert_eq!(read, hostile_run(), "the document is unchanged");
 }
 
 #[test]

@@ -78,14 +78,7 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
         values().fold(f64::MAX, f64::min),
         values().fold(0.0, f64::max),
     );
-    // From zero, a change of a few per cent would hardly be seen; with this margin no two ticks have the same label.
-    let margin = ((high - low) * 0.05).max(high * 0.02);
-    let y = Scale::linear(
-        (low - margin).max(0.0),
-        high + margin,
-        PLOT.bottom,
-        PLOT.top,
-    );
+    let y = Scale::around(low, high, PLOT.bottom, PLOT.top);
     let step = (PLOT.right - PLOT.left) / count as f64;
     let x = |index: usize| PLOT.left + (index as f64 + 0.5) * step;
     let mut drawing = Drawing::default();

@@ -4,7 +4,7 @@
 //! rest. Must never: wrap a line.
 
 use super::first_screen::{StoredRun, answer, last_line, title};
-use super::paragraph::{Paragraph, fit, write_fitted};
+use super::paragraph::{self, Paragraph, fit};
 use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::text::drill::drill_facts;
@@ -49,6 +49,6 @@ pub(super) fn write(
         paragraph.max_lines = 1;
     }
     fit(&mut paragraphs, DRILL_LINES - 1, width);
-    write_fitted(out, paragraphs, DRILL_LINES - 1)?;
+    paragraph::write(out, &paragraphs)?;
     out.line(last_line(run, stored, width))
 }

@@ -4,7 +4,7 @@
 //! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
 //! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
 
-use super::paragraph::{Paragraph, write_fitted};
+use super::paragraph::{self, Paragraph, fit};
 use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::style::Style;
@@ -62,7 +62,11 @@ pub(super) fn write(
         min_lines: 0,
         ..Paragraph::labelled("note", &plain(note), width, 1).with_rank(0)
     }));
-    write_fitted(out, paragraphs, MAX_LINES - 2)?;
+    // A file or a pipe has no last line.
+    if out.style.terminal {
+        fit(&mut paragraphs, MAX_LINES - 2, width);
+    }
+    paragraph::write(out, &paragraphs)?;
     // For a scenario, its published figures are the point of the run: they follow in full.
     super::reproduced::write(out, run)?;
     out.line("")?;

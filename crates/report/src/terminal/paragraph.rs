@@ -16,7 +16,7 @@ const CONTINUED: &str = " …";
 pub(super) struct Paragraph {
     /// Wrapped lines without escape codes.
     pub lines: Vec<String>,
-    /// The number of lines that stay at first if the screen has too many; elsewhere nothing is cut.
+    /// If the screen has too many lines, those above this number are cut first.
     pub max_lines: usize,
     /// The number of lines that stay if the screen has too many.
     pub min_lines: usize,
@@ -108,16 +108,8 @@ fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> 
     kept
 }
 
-/// Writes the paragraphs, on a terminal in at most `max_lines` lines.
-pub(super) fn write_fitted(
-    out: &mut Printer<'_>,
-    mut paragraphs: Vec<Paragraph>,
-    max_lines: usize,
-) -> io::Result<()> {
-    if out.style.terminal {
-        fit(&mut paragraphs, max_lines, out.style.width);
-    }
-    for paragraph in &paragraphs {
+pub(super) fn write(out: &mut Printer<'_>, paragraphs: &[Paragraph]) -> io::Result<()> {
+    for paragraph in paragraphs {
         for line in &paragraph.lines {
             out.line((paragraph.format)(out.style, line))?;
         }
@@ -125,8 +117,8 @@ pub(super) fn write_fitted(
     Ok(())
 }
 
-/// Shortens paragraphs until they have `max_lines` lines together, first those that are above their own limit: a fact
-/// is cut only for want of space.
+/// Shortens paragraphs until they have `max_lines` lines together, first those that are above their own limit.
+/// Nothing is cut if all of them fit.
 pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
     loop {
         let lines: usize = paragraphs

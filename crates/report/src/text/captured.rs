@@ -62,7 +62,7 @@ fn time_shares(run: &Run) -> Vec<TimeShare> {
         let statements = facts["statements"].as_array().into_iter().flatten();
         for (facts, number) in statements.zip(1..) {
             let name = name_of_statement(name, number);
-            // Of the transaction's time as much as of its round trips.
+            // Its share of the transaction's time is its share of the round trips'.
             let part = observed(&name, TIME_OF_CALLS).unwrap_or(0.0);
             shares.extend(with_rows(name, facts, here * part, true));
         }

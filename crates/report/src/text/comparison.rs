@@ -249,7 +249,6 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
     let name = plain(&compared.name);
     let change_size = format_share((compared.ratio - 1.0).abs());
     let is_lower = compared.ratio < 1.0;
-    let lower_or_higher = if is_lower { "lower" } else { "higher" };
     let Some(significance) = compared.significance else {
         return if compared.ratio.is_finite() {
             untested_sentence(names, compared)
@@ -275,11 +274,11 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
         );
     }
     let comparative = match compared.unit {
-        Unit::Nanoseconds => lower_or_higher,
+        Unit::Nanoseconds => difference::lower_or_higher(is_lower),
         Unit::Rate => slower_or_faster(is_lower),
     };
     format!(
-        "{name}: {second} is {comparative} by {change_size} ({level} interval {}, {basis}).",
+        "{name}: {second} is {change_size} {comparative} than {first} ({level} interval {}, {basis}).",
         difference::shares(&significance)
     )
 }
@@ -307,7 +306,7 @@ pub(super) fn untested_reason(names: [&str; 2], compared: &FigureComparison) -> 
     }
 }
 
-fn slower_or_faster(is_lower: bool) -> &'static str {
+pub(super) fn slower_or_faster(is_lower: bool) -> &'static str {
     if is_lower { "slower" } else { "faster" }
 }
 

@@ -37,8 +37,7 @@ pub(crate) fn throughput_text(run: &Run) -> String {
 
 /// Throughput in each whole second of the measured window, and its range; `None` if there are fewer than three.
 pub(crate) fn throughput_by_second(run: &Run) -> Option<(Vec<f64>, String)> {
-    let is_whole =
-        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
+    let is_whole = |second: &&Second| second.phase == SecondPhase::Measured && second.is_whole();
     let seconds = run.series.iter().filter(is_whole);
     let tps: Vec<f64> = seconds.map(Second::committed_per_second).collect();
     let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));

@@ -5,7 +5,7 @@
 
 use super::comparison::{
     describe_basis, format_figure, format_interval, format_level, format_share, labels,
-    ratio_as_change, untested_reason,
+    ratio_as_change, slower_or_faster, untested_reason,
 };
 use super::{cut, plain};
 use prony_judge::compare::sides::{
@@ -138,7 +138,7 @@ fn tested_text(
     let is_lower = compared.ratio < 1.0;
     match compared.unit {
         Unit::Rate => {
-            let comparative = if is_lower { "slower" } else { "faster" };
+            let comparative = slower_or_faster(is_lower);
             format!("{second} is {size} {comparative} than {first} ({name}: {level}{ends}, {runs})")
         }
         Unit::Nanoseconds => {
@@ -167,7 +167,7 @@ fn further_text(compared: &FigureComparison) -> String {
     }
 }
 
-fn lower_or_higher(is_lower: bool) -> &'static str {
+pub(super) fn lower_or_higher(is_lower: bool) -> &'static str {
     if is_lower { "lower" } else { "higher" }
 }
 

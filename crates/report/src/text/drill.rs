@@ -32,6 +32,15 @@ fn same(label: &'static str, text: String) -> DrillFact {
     }
 }
 
+/// A fact of several parts, each in its brief and its full form.
+fn of_parts(label: &'static str, parts: &[[String; 2]]) -> DrillFact {
+    let [brief, full] = [0, 1].map(|form| {
+        let texts = parts.iter().map(|part| part[form].as_str());
+        texts.collect::<Vec<_>>().join("; ")
+    });
+    DrillFact { label, brief, full }
+}
+
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
 pub(crate) fn drill_facts(run: &Run) -> Vec<DrillFact> {
     if !run.is_drill() {
@@ -103,15 +112,7 @@ fn done(run: &Run) -> DrillFact {
         let nothing = "nothing: neither a command (--at) nor SIGUSR1".to_owned();
         return same("done", nothing);
     }
-    let joined = |index: usize| {
-        let texts = marks.iter().map(|mark| mark[index].as_str());
-        texts.collect::<Vec<_>>().join("; ")
-    };
-    DrillFact {
-        label: "done",
-        brief: joined(0),
-        full: joined(1),
-    }
+    of_parts("done", &marks)
 }
 
 fn server_events(run: &Run) -> String {
@@ -189,56 +190,49 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> DrillFact {
         Some(SqlDialect::TransactSql) => ("time-out of sent data", Some("socketTimeout")),
         Some(SqlDialect::PostgreSql) | None => ("tcp_user_timeout", None),
     };
-    let mut parts = vec![format!("connect_timeout {}", or_none(timeouts.connect_s))];
-    parts.extend(
-        timeouts
-            .tcp_user_s
-            .map(|time_s| format!("{sent} {}", span(time_s))),
-    );
-    let mut brief = parts.clone();
-    brief[0] = format!("connect {}", or_none(timeouts.connect_s));
+    let both = |text: String| [text.clone(), text];
+    let connect = or_none(timeouts.connect_s);
+    let mut parts = vec![[
+        format!("connect {connect}"),
+        format!("connect_timeout {connect}"),
+    ]];
+    let tcp_user = timeouts.tcp_user_s.map(span);
+    parts.extend(tcp_user.map(|time| both(format!("{sent} {time}"))));
     match (reply, timeouts.reply_s, timeouts.tcp_user_s) {
-        (Some(reply), Some(time_s), _) => {
-            let part = format!("{reply} {}", span(time_s));
-            brief.push(part.clone());
-            parts.push(part);
-        }
-        (Some(reply), None, _) => {
-            brief.push(format!("no {reply}: without end"));
-            parts.push(format!(
+        (Some(reply), Some(time_s), _) => parts.push(both(format!("{reply} {}", span(time_s)))),
+        (Some(reply), None, _) => parts.push([
+            format!("no {reply}: without end"),
+            format!(
                 "no {reply}: a request to a server that hangs waits without end, and to one that has vanished for about 15 \
                  minutes"
-            ));
-        }
-        (None, _, None) => {
-            brief.push(format!("no {sent}: about 15 min"));
-            parts.push(format!(
-                "no {sent}: a request to a server that has vanished waits for about 15 minutes"
-            ));
-        }
+            ),
+        ]),
+        (None, _, None) => parts.push([
+            format!("no {sent}: about 15 min"),
+            format!("no {sent}: a request to a server that has vanished waits for about 15 minutes"),
+        ]),
         (None, _, Some(_)) => {}
     }
     parts.extend(timeouts.tries_all_addresses.map(|at_once| {
-        brief.push(if at_once {
-            "MultiSubnetFailover".to_owned()
+        let forms = if at_once {
+            [
+                "MultiSubnetFailover",
+                "MultiSubnetFailover: all addresses of the name are tried at once",
+            ]
         } else {
-            "no MultiSubnetFailover".to_owned()
-        });
-        let text = if at_once {
-            "MultiSubnetFailover: all addresses of the name are tried at once"
-        } else {
-            "no MultiSubnetFailover: the addresses of the name are tried one after another"
+            [
+                "no MultiSubnetFailover",
+                "no MultiSubnetFailover: the addresses of the name are tried one after another",
+            ]
         };
-        text.to_owned()
+        forms.map(str::to_owned)
     }));
     let keepalive = or_none(timeouts.keepalive_s);
-    brief.push(format!("keepalive {keepalive}"));
-    parts.push(format!("keepalive of idle connections {keepalive}"));
-    DrillFact {
-        label: "limits",
-        brief: brief.join("; "),
-        full: parts.join("; "),
-    }
+    parts.push([
+        format!("keepalive {keepalive}"),
+        format!("keepalive of idle connections {keepalive}"),
+    ]);
+    of_parts("limits", &parts)
 }
 
 fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount) {

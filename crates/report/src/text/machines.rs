@@ -5,7 +5,7 @@
 use crate::table::Table;
 use crate::text::{TableSection, plain};
 use crate::units::{self, count, or_dash, percent, time};
-use prony_store::Run;
+use prony_store::{ClientMachine, Run};
 
 /// The machines whose agents drove the load; `None` if the machine of the run did.
 pub(crate) fn machines(run: &Run) -> Option<TableSection> {
@@ -27,7 +27,7 @@ pub(crate) fn machines(run: &Run) -> Option<TableSection> {
             ns => time(ns as f64),
         };
         table.row([
-            plain(&format!("{number} {}", machine.host.name)),
+            numbered_name(number, machine),
             count(machine.host.cpus.into()),
             count(part.clients.into()),
             count(part.threads.into()),
@@ -60,11 +60,16 @@ pub(crate) fn machines(run: &Run) -> Option<TableSection> {
     })
 }
 
+/// The name of a machine, with its number in the document.
+pub(crate) fn numbered_name(number: usize, machine: &ClientMachine) -> String {
+    plain(&format!("{number} {}", machine.host.name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::{ClientMachine, Host, MachinePart};
+    use prony_store::{Host, MachinePart};
 
     #[test]
     fn each_machine_has_a_row_and_a_lost_one_its_reason() {

@@ -11,10 +11,10 @@ use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint
 use std::collections::BTreeSet;
 
 /// What the table's columns mean.
-const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; with two runs of a point, \
-    their neighbours' runs help to tell how much runs differ. Times are of committed transactions.";
+const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; for a point with two runs, \
+    the runs of its neighbours are included in the estimate of their scatter. Times are of committed transactions.";
 /// What a check behind a point means.
-const INVALID_LEGEND: &str = "A check behind a point made runs of it invalid.";
+const INVALID_LEGEND: &str = "A check that is named behind a point made runs of it invalid.";
 /// What the mark of the knee means.
 pub(crate) const KNEE_LEGEND: &str =
     "The knee is the last point before more load brings little more.";

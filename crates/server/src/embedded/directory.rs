@@ -9,6 +9,7 @@
 
 use super::privileges::{ServerUser, effective_uid, may_enter};
 use super::{Error, process};
+use prony_document::hex;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -266,5 +267,5 @@ fn running_server(data: &Path) -> Option<u32> {
 pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut raw = vec![0_u8; bytes];
     File::open("/dev/urandom")?.read_exact(&mut raw)?;
-    Ok(raw.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&raw))
 }

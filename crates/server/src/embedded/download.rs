@@ -11,6 +11,7 @@ use super::privileges::server_user;
 use super::unpack::{make_readable_by_all, unpack};
 use super::{Error, Installation, cache_dir};
 use crate::control::StopSignal;
+use prony_document::hex;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -225,8 +226,7 @@ fn receive_file(
             "the file ended after {done_bytes} of {expected} bytes"
         )));
     }
-    let digest = hash.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 /// Reads a file from `url` in a thread. Returns a channel that receives the file in chunks, at most

@@ -8,7 +8,7 @@ use prony_document::QueryCounts;
 pub(super) fn check_counts(found: &mut Contradictions, phase: &str, figures: &Figures) {
     let all = figures.kinds.iter().filter(|kind| kind.kind.is_none());
     found.require(all.count() <= 1, || {
-        format!("the figures of all kinds are twice in {phase}")
+        format!("the figures of all kinds appear twice in {phase}")
     });
     for kind in &figures.kinds {
         let name = kind.name();

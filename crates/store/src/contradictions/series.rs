@@ -21,7 +21,8 @@ pub(super) fn check_order(found: &mut Contradictions, run: &Run) {
     });
 }
 
-/// A percentile of a phase is about between the lowest and the highest of its seconds, and its longest time about that of one.
+/// A percentile of a phase is about between the lowest and the highest of its seconds, and its longest time about that of
+/// one.
 pub(super) fn check_bounds<'a>(
     found: &mut Contradictions,
     phase: &str,

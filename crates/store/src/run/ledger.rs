@@ -113,9 +113,15 @@ impl LedgerMark {
 }
 
 impl LedgerAccount {
-    /// Whether something became of the commits that the clients do not know of.
+    /// Whether commits were lost, duplicated, reordered, or are there that no client knows of.
     pub fn has_faults(&self) -> bool {
-        self.lost + self.duplicated + self.phantom + self.reordered.unwrap_or(0) > 0
+        let reordered = self.reordered.unwrap_or(0);
+        [self.lost, self.duplicated, self.phantom, reordered] != [0; 4]
+    }
+
+    /// Whether a commit with an entry was sent: otherwise nothing is accounted for.
+    pub fn has_entries(&self) -> bool {
+        self.acknowledged > 0 || self.ambiguous > 0
     }
 }
 

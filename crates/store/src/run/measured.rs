@@ -21,6 +21,13 @@ pub struct Window {
     pub drain_s: f64,
 }
 
+impl Window {
+    /// The end of the load, seconds from its start.
+    pub fn load_end_s(&self) -> f64 {
+        self.warmup_s + self.measured_s + self.drain_s
+    }
+}
+
 /// Figures of one part of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
@@ -257,6 +264,11 @@ impl Second {
     /// Transactions that ended: committed, rolled back on purpose, or failed.
     pub fn ended(&self) -> u64 {
         self.committed + self.rolled_back + self.failed
+    }
+
+    /// Whether it is not the rest of a second in which the load ended.
+    pub fn is_whole(&self) -> bool {
+        self.length_s > 0.5
     }
 
     /// How many seconds it covers: ten, in a long run that was killed.

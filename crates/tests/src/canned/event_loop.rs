@@ -223,3 +223,67 @@ impl EventLoop {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages are lines; `bye` ends the session. The reply to a line is the line.
+    struct Echo;
+
+    impl Session for Echo {
+        fn greet(&mut self, out: &mut Vec<u8>) {
+            out.extend_from_slice(b"hello\n");
+        }
+
+        fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, SessionEnd> {
+            let Some(end) = input.iter().rposition(|byte| *byte == b'\n') else {
+                return Ok(0);
+            };
+            if input[..end].ends_with(b"bye") {
+                return Err(SessionEnd::ClosedByClient);
+            }
+            out.extend_from_slice(&input[..=end]);
+            Ok(end + 1)
+        }
+    }
+
+    fn expect(stream: &mut UnixStream, bytes: &[u8]) {
+        let mut received = vec![0; bytes.len()];
+        stream.read_exact(&mut received).expect("a reply");
+        assert_eq!(received, bytes);
+    }
+
+    #[test]
+    fn messages_in_pieces_are_answered_when_they_are_complete() {
+        let folder = std::env::temp_dir().join(format!("prony-canned-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a new folder");
+        let path = folder.join("socket");
+        let mut server = EventLoop::new(Box::new(|| Box::new(Echo)), |problem| panic!("{problem}"))
+            .expect("epoll");
+        server
+            .listen(path.to_str().expect("UTF-8"))
+            .expect("a listener");
+        std::thread::spawn(move || server.run());
+        let mut first = UnixStream::connect(&path).expect("a connection");
+        let mut second = UnixStream::connect(&path).expect("a connection");
+        expect(&mut first, b"hello\n");
+        expect(&mut second, b"hello\n");
+        first.write_all(b"one\ntw").expect("sent");
+        expect(&mut first, b"one\n");
+        second.write_all(b"three\n").expect("sent");
+        expect(&mut second, b"three\n");
+        first.write_all(b"o\n").expect("sent");
+        expect(&mut first, b"two\n");
+        second.write_all(b"bye\n").expect("sent");
+        assert_eq!(second.read(&mut [0]).expect("the end"), 0);
+        // The index of the closed connection is used again, and the open one is unaffected.
+        let mut third = UnixStream::connect(&path).expect("a connection");
+        expect(&mut third, b"hello\n");
+        third.write_all(b"four\n").expect("sent");
+        expect(&mut third, b"four\n");
+        first.write_all(b"five\n").expect("sent");
+        expect(&mut first, b"five\n");
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+}

@@ -271,3 +271,77 @@ impl Session for MySqlSession {
         Ok(handled)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+
+    /// A session after its login.
+    fn logged_in() -> MySqlSession {
+        let mut session = MySqlSession::new(Arc::default());
+        let mut out = Vec::new();
+        session.greet(&mut out);
+        assert!(out[4..].starts_with(b"\x0a8.0."), "{out:?}");
+        assert_eq!(out.len(), 4 + usize::from(out[0]));
+        let login = b"\x03\0\0\x01abc";
+        assert_eq!(reply(&mut session, login), b"\x07\0\0\x02\0\0\0\x02\0\0\0");
+        session
+    }
+
+    fn reply(session: &mut MySqlSession, request: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        assert_eq!(session.receive(request, &mut out), Ok(request.len()));
+        out
+    }
+
+    fn command(number: u8, body: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        packet(&mut out, &mut 0, &[&[number], body].concat());
+        out
+    }
+
+    #[test]
+    fn a_prepared_statement_is_described_and_executed_in_the_binary_protocol() {
+        let mut session = logged_in();
+        let prepared = reply(&mut session, &command(0x16, b"SELECT c FROM t WHERE id=?"));
+        let first = b"\x0c\0\0\x01\0\x01\0\0\0\x01\0\x01\0\0\0\0";
+        assert!(prepared.starts_with(first), "{prepared:?}");
+        assert!(
+            prepared.ends_with(b"\x05\0\0\x05\xfe\0\0\x02\0"),
+            "{prepared:?}"
+        );
+        let executed = reply(&mut session, &command(0x17, b"\x01\0\0\0\0\x01\0\0\0"));
+        let row = [&b"\x7a\0\0\x04\0\0\x77"[..], VALUE].concat();
+        let has_row = executed.windows(row.len()).any(|window| window == row);
+        assert!(has_row, "{executed:?}");
+        // COM_STMT_CLOSE has no reply, COM_PING has one.
+        assert_eq!(reply(&mut session, &command(0x19, b"\x01\0\0\0")), b"");
+        assert_eq!(reply(&mut session, &command(0x0e, b"")), OK);
+    }
+
+    #[test]
+    fn the_status_tells_whether_a_transaction_is_open() {
+        let mut session = logged_in();
+        let status = |reply: Vec<u8>| reply[7];
+        assert_eq!(status(reply(&mut session, &command(3, b"BEGIN"))), 3);
+        let update = reply(&mut session, &command(3, b"UPDATE t SET a=1"));
+        assert_eq!(update, b"\x07\0\0\x01\0\x01\0\x03\0\0\0");
+        let select = reply(&mut session, &command(3, b"SELECT 1"));
+        assert!(select.ends_with(b"\xfe\0\0\x03\0"), "{select:?}");
+        assert_eq!(status(reply(&mut session, &command(3, b"COMMIT"))), 2);
+    }
+
+    #[test]
+    fn an_unknown_statement_ends_the_session() {
+        let mut session = logged_in();
+        let mut out = Vec::new();
+        for request in [command(0x17, b"\x09\0\0\0\0\x01\0\0\0"), command(0x11, b"")] {
+            let end = session.receive(&request, &mut out);
+            assert!(matches!(end, Err(SessionEnd::Unsupported(_))), "{end:?}");
+        }
+        let end = session.receive(&command(1, b""), &mut out);
+        assert_eq!(end, Err(SessionEnd::ClosedByClient));
+    }
+}

@@ -346,3 +346,91 @@ impl Session for PgSession {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STARTUP: &[u8] = b"\0\0\0\x13\0\x03\0\0user\0tester\0\0";
+
+    /// A session after its login.
+    fn started() -> PgSession {
+        let mut session = PgSession::new(Arc::default());
+        let mut out = Vec::new();
+        let startup_bytes = STARTUP.len() as u32;
+        let startup = [&startup_bytes.to_be_bytes(), &STARTUP[4..]].concat();
+        assert_eq!(session.receive(&startup, &mut out), Ok(startup.len()));
+        assert!(out.starts_with(b"R\0\0\0\x08\0\0\0\0S"), "{out:?}");
+        assert!(out.ends_with(b"Z\0\0\0\x05I"), "{out:?}");
+        session
+    }
+
+    fn reply(session: &mut PgSession, request: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        assert_eq!(session.receive(request, &mut out), Ok(request.len()));
+        out
+    }
+
+    fn query(sql: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        message(&mut out, b'Q', format!("{sql}\0").as_bytes());
+        out
+    }
+
+    #[test]
+    fn encryption_is_refused_before_the_login() {
+        let mut session = PgSession::new(Arc::default());
+        assert_eq!(reply(&mut session, b"\0\0\0\x08\x04\xd2\x16\x2f"), b"N");
+        assert_eq!(reply(&mut session, b"\0\0\0\x08\x04\xd2\x16\x30"), b"N");
+    }
+
+    #[test]
+    fn a_request_in_pieces_is_answered_once() {
+        let mut session = started();
+        let request = [query("select 1"), query("select 1")].concat();
+        let single = reply(&mut session, &query("select 1"));
+        for cut in 0..request.len() {
+            let mut out = Vec::new();
+            let handled = session.receive(&request[..cut], &mut out).expect("handled");
+            let rest = session.receive(&request[handled..], &mut out);
+            assert_eq!(rest, Ok(request.len() - handled));
+            assert_eq!(out, [&single[..], &single].concat(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn the_status_tells_whether_a_transaction_is_open() {
+        let mut session = started();
+        for (sql, end) in [
+            ("BEGIN", b"BEGIN\0Z\0\0\0\x05T"),
+            ("UPDATE t SET a = 1", b"ATE 1\0Z\0\0\0\x05T"),
+            (
+                "END",
+                b"OMMIT\0Z\0\0\0\x05I".first_chunk().expect("12 bytes"),
+            ),
+        ] {
+            let reply = reply(&mut session, &query(sql));
+            assert!(reply.ends_with(end), "{sql}: {reply:?}");
+        }
+    }
+
+    #[test]
+    fn the_parameters_of_a_statement_are_described() {
+        let mut session = started();
+        reply(&mut session, b"P\0\0\0\x1cs\0UPDATE t SET a = $2\0\0\0");
+        assert_eq!(
+            reply(&mut session, b"D\0\0\0\x07Ss\0"),
+            b"t\0\0\0\x0e\0\x02\0\0\0\x17\0\0\0\x17n\0\0\0\x04".to_vec()
+        );
+    }
+
+    #[test]
+    fn an_unsupported_message_ends_the_session() {
+        let mut session = started();
+        let mut out = Vec::new();
+        let end = session.receive(b"F\0\0\0\x04", &mut out);
+        assert!(matches!(end, Err(SessionEnd::Unsupported(_))), "{end:?}");
+        let end = session.receive(b"X\0\0\0\x04", &mut out);
+        assert_eq!(end, Err(SessionEnd::ClosedByClient));
+    }
+}

@@ -65,3 +65,30 @@ impl StatementKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_decides_the_kind() {
+        let kind = |sql: &str| StatementKind::of(sql.as_bytes());
+        assert_eq!(kind("  sElEcT 1"), StatementKind::Select);
+        assert_eq!(kind("END;"), StatementKind::Commit);
+        assert_eq!(kind("start transaction"), StatementKind::Begin);
+        assert_eq!(kind("selected"), StatementKind::Other);
+        assert_eq!(kind(""), StatementKind::Other);
+        for (index, kind) in StatementKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
+        }
+    }
+
+    #[test]
+    fn only_block_statements_change_whether_a_transaction_is_open() {
+        for before in [false, true] {
+            assert_eq!(StatementKind::Update.in_transaction_after(before), before);
+            assert!(StatementKind::Begin.in_transaction_after(before));
+            assert!(!StatementKind::Rollback.in_transaction_after(before));
+        }
+    }
+}

@@ -407,3 +407,7 @@ impl Session for TdsSession {
         Ok(handled)
     }
 }
+
+#[cfg(test)]
+#[path = "tds_tests.rs"]
+mod tests;

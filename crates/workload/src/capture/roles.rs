@@ -170,7 +170,7 @@ impl<'a> Roles<'a> {
                 }
                 _ => Role::Unknown,
             },
-            "," => match self.list_start(index) {
+            "," => match self.opening_parenthesis(index) {
                 Some(open) if self.word(open.checked_sub(1)) == "in" => {
                     column(skip_not(open.checked_sub(2)), ColumnUse::In)
                 }
@@ -238,8 +238,8 @@ impl<'a> Roles<'a> {
         (operator, position)
     }
 
-    /// The position of the parenthesis that opens the list around a position.
-    fn list_start(&self, index: usize) -> Option<usize> {
+    /// The position of the parenthesis that opens the innermost list around a position.
+    fn opening_parenthesis(&self, index: usize) -> Option<usize> {
         let mut depth = 0;
         (0..index).rev().find(|position| {
             match self.word(Some(*position)) {

@@ -56,7 +56,7 @@ pub trait Listener: Send + Sync {
     fn script_stuck(&self, reason: &str);
 }
 
-/// Hears nothing.
+/// Ignores all events.
 pub(super) struct Nobody;
 
 impl Listener for Nobody {

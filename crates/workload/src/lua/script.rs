@@ -113,7 +113,7 @@ impl OutsideState {
 impl LuaScript {
     /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
     pub fn open(settings: ScriptSettings) -> Result<LuaScript, LuaScriptError> {
-        if settings.files.is_some() && settings.text.starts_with(b"\x1b") {
+        if settings.is_confined() && settings.text.starts_with(b"\x1b") {
             let problem = "agents load no compiled scripts, which can break memory safety";
             return Err(LuaScriptError::Fatal(problem.to_owned()));
         }
@@ -234,7 +234,7 @@ impl LuaScript {
         has_connected.load(Ordering::Relaxed)
     }
 
-    /// Notes that a thread has connected, at another machine.
+    /// Records that a thread on another machine has connected.
     pub fn mark_connected(&self) {
         let has_connected = &self.main_state.context.has_connected;
         has_connected.store(true, Ordering::Relaxed);

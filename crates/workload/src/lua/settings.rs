@@ -185,6 +185,11 @@ impl ScriptSettings {
         }
     }
 
+    /// Whether the script is another machine's.
+    pub(super) fn is_confined(&self) -> bool {
+        self.files.is_some()
+    }
+
     pub(super) fn must_scripts_end(&self) -> bool {
         self.scripts_must_end.load(Ordering::Relaxed)
     }

@@ -114,7 +114,7 @@ impl ScriptState {
         }
         for (name, text) in PRELUDE {
             if name == "legacy" && context.settings.is_v1_1
-                || name == "confined" && context.settings.files.is_none()
+                || name == "confined" && !context.settings.is_confined()
             {
                 continue;
             }
@@ -310,10 +310,11 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
     add_file_callbacks(lua, context, host)
 }
 
-/// Adds the function that notes which files the script loads, or that which loads the only ones that it may.
+/// Adds the function that records which files the script loads; for the script of another machine, the one that loads the
+/// files that it was sent with.
 fn add_file_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
     let context = Arc::clone(context);
-    if context.settings.files.is_none() {
+    if !context.settings.is_confined() {
         let loaded = lua.create_function(move |_, (name, path): (LuaString, LuaString)| {
             let (name, path) = (name.to_string_lossy(), path.to_string_lossy());
             let mut loaded = context

@@ -300,6 +300,11 @@ fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
     );
 
     for (code, reason) in [
+        (
+            "\nio.write(1, {})",
+            ":2: bad argument #2 to 'write' (string",
+        ),
+        ("\nio.stdout:write({})", ":2: bad argument #1 to 'write'"),
         ("os.execute('true')", "agents have no os.execute"),
         ("os.exit()", "agents have no os.exit"),
         ("os.remove('x')", "agents have no os.remove"),

@@ -312,7 +312,7 @@ impl ScriptUser {
 
     /// Runs the command of the current request while the worker serves its other users.
     async fn run_command(&self, db: &mut Db) -> Answer {
-        if self.settings().files.is_some() {
+        if self.settings().is_confined() {
             return Answer::Failed(FailedAnswer::internal("agents execute no commands"));
         }
         let command = ShellCommand::start(self.request_sql());

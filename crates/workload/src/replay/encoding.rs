@@ -9,6 +9,31 @@ pub(super) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
+/// Flags as the bits of a number, the first one as the lowest.
+pub(super) fn number_of_flags<const N: usize>(flags: [bool; N]) -> u64 {
+    let bits = (0..).zip(flags).map(|(bit, flag)| u64::from(flag) << bit);
+    bits.sum()
+}
+
+pub(super) fn flags_of_number<const N: usize>(number: u64) -> [bool; N] {
+    std::array::from_fn(|bit| number >> bit & 1 != 0)
+}
+
+/// A list behind its length.
+pub(super) fn put_list<T>(list: &[T], mut put: impl FnMut(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
+    put_number(list.len() as u64, out);
+    list.iter().for_each(|item| put(item, out));
+}
+
+/// Reads what [`put_list`] wrote. The length of a damaged file reserves no memory.
+pub(super) fn read_list<'a, T>(
+    cursor: &mut Cursor<'a>,
+    mut read: impl FnMut(&mut Cursor<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let length = cursor.number()?;
+    (0..length).map(|_| read(cursor)).collect()
+}
+
 /// A position in encoded bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {

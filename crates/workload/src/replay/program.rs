@@ -3,9 +3,10 @@
 //! In a timetable, each statement is sent at its recorded time, divided by the speed, or when the one before it has its
 //! reply, whichever is later. As fast as possible, nothing waits but for replies.
 
-use super::file::{Execution, SessionReader, SessionRecording};
+use super::file::SessionRecording;
 use super::statements::{RecordedStatement, without_quoted};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
+use super::transactions::{Execution, SessionReader};
 use crate::capture::without_literals;
 use prony_document::{ObservedShare, RecordedLatency};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
@@ -175,7 +176,7 @@ impl Program for ReplayProgram {
     fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let sessions = &shared.recording.index.sessions;
+            let sessions = &shared.recording.sessions;
             let assignment = shared
                 .assignment
                 .get_or_init(|| assign(sessions, shared.options.copies, id.clients, id.seed));

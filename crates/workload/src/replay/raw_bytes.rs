@@ -1,4 +1,4 @@
-//! Bytes of a log that are no UTF-8, such as those of a picture in a statement of MySQL.
+//! Bytes of a log that are not UTF-8, such as those of an image in a statement of MySQL.
 //!
 //! A text has each such byte as a character of the last private use area, which nothing else uses.
 

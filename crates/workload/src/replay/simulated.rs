@@ -201,7 +201,7 @@ fn the_rest_of_a_block_whose_first_part_failed_is_left_out() {
         (0, 60, "SELECT 1", false),
     ];
     let recording = record("parts", texts.into_iter());
-    assert_eq!(recording.index.sessions[0].transactions, 4);
+    assert_eq!(recording.sessions[0].transactions, 4);
     let (driven, arrivals, _) = replay(recording, Some(1.0), 1, 1_000);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (1, 1));

@@ -1,6 +1,6 @@
 //! The recorded times of a statement: their number, mean and percentiles, in a few bytes.
 
-use super::encoding::{Cursor, put_number};
+use super::encoding::{Cursor, put_list, put_number};
 
 /// Buckets per doubling of the time: a percentile is exact to 5 %.
 const BUCKETS_PER_DOUBLING: f64 = 14.0;
@@ -56,10 +56,7 @@ impl LoggedTimes {
 
     pub fn write(&self, out: &mut Vec<u8>) {
         put_number(self.sum_us, out);
-        put_number(self.buckets.len() as u64, out);
-        for count in &self.buckets {
-            put_number(*count, out);
-        }
+        put_list(&self.buckets, |count, out| put_number(*count, out), out);
     }
 
     pub fn read(cursor: &mut Cursor<'_>) -> Option<LoggedTimes> {

@@ -3,6 +3,7 @@
 use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
 use crate::describe::{Growth, OptionKind, OptionSpec, option};
+use crate::engines::product_names;
 use crate::option_reader::OptionReader;
 use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
@@ -207,7 +208,7 @@ impl Workload for ReplayWorkload {
         let request = read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let (recorded, dialect) = (request.recording.index.dialect, control.dialect());
         if recorded != dialect {
-            let [recorded, here] = [recorded, dialect].map(engine_name);
+            let [recorded, here] = [recorded, dialect].map(product_names);
             return Err(Error::InvalidRequest {
                 problem: format!(
                     "{} was recorded on {recorded}, and the server is {here}",
@@ -223,14 +224,6 @@ impl Workload for ReplayWorkload {
         let settings = settings(&request);
         let program = ReplayProgram::new(request.recording, request.options, read_only, settings);
         Ok(ReadyWorkload::new(Arc::new(program), 1))
-    }
-}
-
-fn engine_name(dialect: SqlDialect) -> &'static str {
-    match dialect {
-        SqlDialect::PostgreSql => "PostgreSQL",
-        SqlDialect::MySql => "MySQL or MariaDB",
-        SqlDialect::TransactSql => "SQL Server",
     }
 }
 
@@ -253,7 +246,10 @@ fn settings(request: &Request) -> Vec<(&'static str, String)> {
             "writes",
             if options.allows_writes { "on" } else { "off" }.to_owned(),
         ),
-        ("recorded sessions", index.sessions.len().to_string()),
+        (
+            "recorded sessions",
+            request.recording.sessions.len().to_string(),
+        ),
         ("recorded statements", sum(|statement| statement.calls)),
         ("recorded errors", index.errors.to_string()),
         (

@@ -28,11 +28,10 @@ pub(super) fn captured_shares(script: &Script, commands: &[CommandStats]) -> Vec
         queries.first().map_or(0, |(_, stats)| stats.count),
     )];
     let is_control = |sql: &SqlCommand| {
-        let word = sql.text.split([' ', '\n', ';']).next().unwrap_or_default();
+        let mut words = sql.text.split(|letter: char| !letter.is_ascii_alphabetic());
+        let verb = words.next().unwrap_or_default();
         let controls = ["begin", "start", "commit", "end", "rollback"];
-        controls
-            .iter()
-            .any(|control| word.eq_ignore_ascii_case(control))
+        controls.iter().any(|word| verb.eq_ignore_ascii_case(word))
     };
     let statements = queries.iter().filter(|(sql, _)| !is_control(sql));
     let statements: Vec<&CommandStats> = statements.map(|(_, stats)| *stats).collect();
@@ -49,4 +48,27 @@ pub(super) fn captured_shares(script: &Script, commands: &[CommandStats]) -> Vec
         }
     }
     shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::VariableNames;
+    use prony_document::SqlDialect;
+
+    #[test]
+    fn statements_that_control_the_transaction_are_no_statements_of_it() {
+        let mut names = VariableNames::new();
+        for (begin, shares) in [
+            ("begin\tisolation level serializable;", 1),
+            ("BEGIN/* a */;", 1),
+            ("beginning();", 5),
+        ] {
+            let text = format!("{begin}\nselect 1;\nCOMMIT;\n");
+            let script = Script::parse_sql(&mut names, "a", &text, SqlDialect::PostgreSql);
+            let script = script.expect("a script");
+            let stats = vec![CommandStats::default(); script.commands.len()];
+            assert_eq!(captured_shares(&script, &stats).len(), shares, "{begin}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::describe::OptionKind::{Integer, Switch, Tables, Texts};
 use crate::describe::{OptionSpec, option};
 use crate::option_reader::OptionReader;
-use prony_document::SqlDialect;
+use prony_document::{SqlDialect, hex};
 use prony_plan::{WorkloadPlan, suggest};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -198,7 +198,8 @@ fn link_samples(scripts: &mut [Script], samples: &[SampleQuery]) -> Vec<Error> {
     problems
 }
 
-/// The transactions with their weights, and a hash of all that users execute, which tells whether two runs executed the same.
+/// The transactions with their weights, and a hash of all that users execute, which tells whether two runs executed the
+/// same.
 fn settings(
     texts: &[TransactionText],
     samples: &[SampleQuery],
@@ -216,10 +217,7 @@ fn settings(
         hash.update(part);
     }
     hash.update(format!("{defines:?}"));
-    let hash: String = hash.finalize()[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = hex(&hash.finalize()[..6]);
     let weights = texts
         .iter()
         .map(|text| format!("{}@{}", text.name, text.weight));

@@ -31,29 +31,39 @@ pub fn check(control: &mut Control) -> Result<(), Error> {
         SqlDialect::MySql => missing_on_mysql(control)?,
         SqlDialect::TransactSql => missing_on_sql_server(control)?,
     };
-    let Some((role, missing)) = missing else {
-        return Ok(());
-    };
-    let describe = |(privileges, table): &(String, &str)| format!("{privileges} on {table}");
+    missing.map_or(Ok(()), |(role, missing)| {
+        Err(missing_error(role.as_deref(), &missing))
+    })
+}
+
+/// The privileges that a role lacks on a table.
+type MissingOnTable = (String, &'static str);
+
+/// A role, if its name is known, and the privileges that it lacks; `None` if it has all.
+type MissingPrivileges = Option<(Option<String>, Vec<MissingOnTable>)>;
+
+fn missing_error(role: Option<&str>, missing: &[MissingOnTable]) -> Error {
+    let describe = |(privileges, table): &MissingOnTable| format!("{privileges} on {table}");
     let descriptions: Vec<String> = missing.iter().map(describe).collect();
+    let descriptions = descriptions.join("; ");
+    let Some(role) = role else {
+        return Error::Data {
+            problem: format!("the role lacks privileges: {descriptions}"),
+            remedy: "run as the owner of the tables, or let their owner grant these".into(),
+        };
+    };
     let grant =
-        |(privileges, table): &(String, &str)| format!("grant {privileges} on {table} to {role};");
+        |(privileges, table): &MissingOnTable| format!("grant {privileges} on {table} to {role};");
     let grants: Vec<String> = missing.iter().map(grant).collect();
-    Err(Error::Data {
-        problem: format!(
-            "the role {role} lacks privileges: {}",
-            descriptions.join("; ")
-        ),
+    Error::Data {
+        problem: format!("the role {role} lacks privileges: {descriptions}"),
         remedy: format!(
             "run as the owner of the tables, or as their owner: {}",
             grants.join(" ")
         )
         .into(),
-    })
+    }
 }
-
-/// A role and the privileges that it lacks on each table; `None` if it has all.
-type MissingPrivileges = Option<(String, Vec<(String, &'static str)>)>;
 
 fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error> {
     let required = Table::ALL.into_iter().flat_map(|table| {
@@ -84,7 +94,7 @@ fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges, 
         (!privileges.is_empty()).then(|| (privileges.join(", "), table.name()))
     };
     let missing = Table::ALL.iter().filter_map(missing_on_table).collect();
-    Ok(Some((role.to_owned(), missing)))
+    Ok(Some((Some(role.to_owned()), missing)))
 }
 
 /// Asks for each privilege on each table, including those that come from roles, the schema or the database.
@@ -150,11 +160,7 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
     if missing.is_empty() {
         return Ok(None);
     }
-    let account = control.mysql_account();
-    Ok(Some((
-        account.unwrap_or_else(|| "the account".to_owned()),
-        missing,
-    )))
+    Ok(Some((control.mysql_account(), missing)))
 }
 
 /// A column that the transactions read and, if they change the table, write.
@@ -169,5 +175,20 @@ fn probe_column(table: Table) -> &'static str {
         Table::Orders => "o_carrier_id",
         Table::NewOrder => "no_o_id",
         Table::OrderLine => "ol_delivery_d",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing_error;
+    use prony_assertions::TextAssertions;
+    use prony_plan::UserError;
+
+    #[test]
+    fn only_a_known_role_is_put_into_a_grant() {
+        let missing = [("select".to_owned(), "item")];
+        let hint = |role| missing_error(role, &missing).parts().hint.expect("a hint");
+        hint(Some("'u'@'%'")).assert_contains("grant select on item to 'u'@'%';");
+        hint(None).assert_lacks("grant select").assert_lacks(";");
     }
 }

@@ -3,7 +3,7 @@ use crate::http::tests::send_request;
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_report::html::{PageContents, write_contents};
 use prony_runner::host::this_build;
-use prony_store::{Annotation, Run, RunState, RunStore};
+use prony_store::{Annotation, Run, RunState, RunStore, hex};
 use sha2::{Digest, Sha256};
 use std::fs;
 
@@ -190,11 +190,7 @@ fn a_listing_reads_no_document_and_shows_a_page_of_runs() {
         let (_, row) = line.split_once(' ').unwrap();
         let row = row.replace("\"workload\":\"tpcb\"", "\"workload\":\"other\"");
         let digest = Sha256::digest([first_line, &row].concat());
-        let digest: String = digest[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{digest} {row}\n")
+        format!("{} {row}\n", hex(&digest[..16]))
     });
     let of_other: String = of_other.collect();
     fs::write(&index, format!("{first_line}\n{of_other}")).unwrap();

@@ -448,7 +448,8 @@ fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
     is_known.then(|| describe_by_runs(runs, published).replace(NOT_OBSERVED, "not stated"))
 }
 
-/// Writes the table of facts of a section; with the published ones, if the runs repeat a publication that states one of them.
+/// Writes the table of facts of a section; with the published ones, if the runs repeat a publication that states one of
+/// them.
 pub(super) fn write_facts(
     out: &mut Html,
     section: &str,

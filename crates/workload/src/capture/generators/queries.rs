@@ -10,6 +10,7 @@ use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 const SAMPLE_ROWS: u64 = 10_000;
 /// A table of up to this many rows is read whole to choose the rows of a sample.
 const WHOLE_ROWS_MAX: u64 = 10 * SAMPLE_ROWS;
+
 impl Builder<'_, '_> {
     pub(super) fn row_query(
         &self,
@@ -75,7 +76,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What lets the server read a part of a large table.
+    /// The clause with which the server reads a random part of a large table.
     pub(super) fn sampled(&self, facts: &Table) -> String {
         let percent = 100.0 * self.share(facts);
         match self.catalog.dialect {
@@ -112,7 +113,7 @@ impl Builder<'_, '_> {
         }
         match self.catalog.control.query(sql) {
             Ok(rows) => Ok(!rows.is_empty()),
-            // A right is missing, or the name is not of a table.
+            // A privilege is missing, or the name is not that of a table.
             Err(ControlError::Statement(error)) if !error.is_fatal() => Ok(false),
             Err(error) => Err(error),
         }

@@ -21,23 +21,23 @@ for _, name in ipairs({
 end
 
 -- Examines the text of a script or a module.
-function core.check_text(text)
+function core.examine_text(text)
    for _, pattern in ipairs(BLOCKING_PATTERNS) do
       may_block = may_block or text:find(pattern) ~= nil
    end
 end
 
 -- Examines the file of a module.
-function core.check_file(path)
+function core.examine_file(path)
    local file = io.open(path, "r")
    if file then
-      core.check_text(file:read("*a") or "")
+      core.examine_text(file:read("*a") or "")
       file:close()
    end
 end
 
 -- Examines C declarations: a function that is neither one of Prony's nor in NON_BLOCKING may block.
-function core.check_declarations(text, own)
+function core.examine_declarations(text, own)
    for name in text:gmatch("([%a_][%w_]*)%s*%b()%s*;") do
       may_block = may_block or not (NON_BLOCKING[name] or own[name])
    end
@@ -49,6 +49,6 @@ function core.mark_c_code()
 end
 
 function core.may_block(text)
-   core.check_text(text)
+   core.examine_text(text)
    return may_block
 end

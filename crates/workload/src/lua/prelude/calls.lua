@@ -59,7 +59,7 @@ if host.is_outside_load then
    return
 end
 
-local ffi, type, error = core.ffi, type, error
+local ffi, require_string = core.ffi, core.require_string
 local context = ffi.cast("void *", host.thread_context)
 
 local function declared(name, kind)
@@ -77,15 +77,8 @@ local failure = host.failure
 
 calls.failure = failure
 
--- LuaJIT would pass values that are no strings as addresses, and `#` asks a metatable.
-local function check_text(text)
-   if type(text) ~= "string" then
-      error("bad text of a statement (string expected, got " .. type(text) .. ")", 4)
-   end
-end
-
 function calls.query(text)
-   check_text(text)
+   require_string(text, "text of a statement", 4)
    return query(context, text, #text)
 end
 
@@ -102,7 +95,7 @@ function calls.push_number(value)
 end
 
 function calls.push_text(text)
-   check_text(text)
+   require_string(text, "text of a statement", 4)
    push_text(context, text, #text)
 end
 

@@ -1,15 +1,15 @@
--- What a script gets that another machine sent: Lua, sysbench's API, and nothing else of this machine. Takes away what
--- reaches files, commands, C functions or memory; must run last. Never leaves a way to them: a value of `ffi` that can be
--- indexed, compiled code from a text, or a library in a table of modules.
+-- Confines a script that another machine sent to Lua and sysbench's API. Removes what reaches this machine's files,
+-- commands, C functions or memory; must run last. Never leaves a way to them, such as a value of `ffi` that can be indexed,
+-- compiled code in a string, or a library in a table of modules.
 
 local host, core = ...
 
-local error, type, tostring, select, concat, pairs = error, type, tostring, select, table.concat, pairs
-local output, real_load = host.output, load
+local error, type, tostring, concat, pairs = error, type, tostring, table.concat, pairs
+local write, real_load = core.write, load
 local os, io, jit, traceback, loaded, preload = os, io, jit, debug.traceback, package.loaded, package.preload
 
--- A table of these functions; all others of the library raise an error.
-local function only(name, library, kept)
+-- Replaces a library by these functions. Its others raise an error.
+local function keep_only(name, library, kept)
    for key, value in pairs(library) do
       if type(value) == "function" and not kept[key] then
          kept[key] = function()
@@ -22,7 +22,7 @@ local function only(name, library, kept)
    return kept
 end
 
-only("os", os, {
+keep_only("os", os, {
    time = os.time, clock = os.clock, date = os.date, difftime = os.difftime,
    getenv = function()
       return nil
@@ -32,13 +32,7 @@ only("os", os, {
 local stream = {}
 
 function stream:write(...)
-   for i = 1, select("#", ...) do
-      local text = select(i, ...)
-      if type(text) ~= "string" and type(text) ~= "number" then
-         error("bad argument #" .. i .. " to 'write' (string expected, got " .. type(text) .. ")", 2)
-      end
-      output(tostring(text))
-   end
+   write(...)
    return self
 end
 
@@ -47,21 +41,21 @@ function stream:flush()
 end
 stream.setvbuf = stream.flush
 
-only("io", io, {
+keep_only("io", io, {
    stdout = stream, stderr = stream,
    write = function(...)
       return stream:write(...)
    end,
 })
 
-only("debug", debug, { traceback = traceback })
-only("jit", jit, {
+keep_only("debug", debug, { traceback = traceback })
+keep_only("jit", jit, {
    version = jit.version, version_num = jit.version_num, os = jit.os, arch = jit.arch,
    on = jit.on, off = jit.off, flush = jit.flush, status = jit.status,
 })
-only("package", package, { loaded = loaded, preload = preload, path = "", cpath = "", seeall = package.seeall })
+keep_only("package", package, { loaded = loaded, preload = preload, path = "", cpath = "", seeall = package.seeall })
 
--- Compiled code is not checked when it is loaded.
+-- Loads no compiled code, which LuaJIT would run unchecked.
 function load(chunk, name, _, environment)
    if type(chunk) == "function" then
       local parts, part = {}, chunk()
@@ -84,10 +78,10 @@ function loadstring(text, name)
    return load(text, name)
 end
 string.dump = nil
--- A value whose length and concatenation the script decides.
+-- Would make values whose length and concatenation the script decides.
 newproxy = nil
 
--- sysbench's own functions, which scripts declare themselves; those that take a pointer are not among them.
+-- sysbench's own functions, which scripts declare themselves, without those that take a pointer.
 local c_functions = {}
 for name, value in pairs(core.c_functions) do
    c_functions[name] = value

@@ -24,7 +24,7 @@ core.ask = host.ask or function(...)
 end
 
 -- A script's output goes where the program's own output goes, in the same order.
-local show, tostring, concat, select = host.output, tostring, table.concat, select
+local show, tostring, concat, select, error = host.output, tostring, table.concat, select, error
 
 function print(...)
    local texts = {}
@@ -34,17 +34,24 @@ function print(...)
    show(concat(texts, "\t") .. "\n")
 end
 
+-- Writes strings and numbers to the output; the error for another value is that of the function's caller.
+function core.write(...)
+   for i = 1, select("#", ...) do
+      local text = select(i, ...)
+      if type(text) ~= "string" and type(text) ~= "number" then
+         error("bad argument #" .. i .. " to 'write' (string expected, got " .. type(text) .. ")", 3)
+      end
+      show(tostring(text))
+   end
+end
+
+local write = core.write
+
 function io.write(...)
    if io.output() ~= io.stdout then
       return io.output():write(...)
    end
-   for i = 1, select("#", ...) do
-      local text = select(i, ...)
-      if type(text) ~= "string" and type(text) ~= "number" then
-         error("bad argument #" .. i .. " to 'write' (string expected, got " .. type(text) .. ")", 2)
-      end
-      show(tostring(text))
-   end
+   write(...)
    return io.stdout
 end
 io.stdout:setvbuf("no")
@@ -58,6 +65,14 @@ if not host.is_outside_load then
          return execute(command)
       end
       return (ask(RUN_COMMAND, tostring(command)))
+   end
+end
+
+-- Raises an error unless the value is a string. LuaJIT would pass another one to a C function as an address, and `#` asks
+-- its metatable.
+function core.require_string(value, what, level)
+   if type(value) ~= "string" then
+      error("bad " .. what .. " (string expected, got " .. type(value) .. ")", level)
    end
 end
 

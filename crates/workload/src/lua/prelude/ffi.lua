@@ -5,8 +5,8 @@
 local host, core = ...
 
 local real = require("ffi")
-local ask = core.ask
-local type, error = type, error
+local ask, require_string = core.ask, core.require_string
+local type = type
 
 real.cdef([[
 typedef enum {
@@ -58,10 +58,7 @@ local capacity = 256
 local buffer = real.new("char[?]", capacity)
 
 function core.string(format)
-   -- LuaJIT would pass other values as addresses, and `#` asks a metatable.
-   if type(format) ~= "string" then
-      error("bad format of a random string (string expected, got " .. type(format) .. ")", 3)
-   end
+   require_string(format, "format of a random string", 3)
    local length = #format
    if length > capacity then
       capacity = length * 2
@@ -142,7 +139,7 @@ local shim = setmetatable({}, { __index = real })
 
 function shim.cdef(text, ...)
    if type(text) == "string" then
-      core.check_declarations(text, functions)
+      core.examine_declarations(text, functions)
    end
    return real.cdef(text, ...)
 end

@@ -50,7 +50,7 @@ local function loader(name)
       if not chunk then
          error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. problem, 3)
       end
-      core.check_file(path)
+      core.examine_file(path)
       host.loaded(name, path)
       return chunk
    end
@@ -120,7 +120,7 @@ function loadfile(path, ...)
    end
    local chunk, problem = real_loadfile(path, ...)
    if chunk then
-      core.check_file(path)
+      core.examine_file(path)
       host.loaded(path, path)
       return chunk
    end

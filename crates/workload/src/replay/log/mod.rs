@@ -154,7 +154,6 @@ pub fn record_logs(
     logs.sort_by_key(|(_, log)| log.first_us);
     let mut recorder =
         SessionRecorder::new(out, format.dialect(), keeps_literals).map_err(LogError::Write)?;
-    let mut unreadable_records = 0;
     for (path, log) in logs {
         let mut write_error = None;
         let mut take = |session: &str, event: LogEvent<'_>| {
@@ -179,12 +178,11 @@ pub fn record_logs(
                     source,
                 });
             }
-            (Ok(unreadable), None) => unreadable_records += unreadable,
+            (Ok(()), None) => {}
         }
-        unreadable_records += records.cut_off;
+        recorder.left_out().unreadable_records += records.unreadable;
         recorder.left_out().too_long += records.too_long;
     }
-    recorder.left_out().unreadable_records = unreadable_records;
     let recorded = recorder.finish().map_err(LogError::Write)?;
     if recorded.statements == 0 {
         return Err(LogError::NoStatements(format));
@@ -192,10 +190,10 @@ pub fn record_logs(
     Ok(recorded)
 }
 
-/// What takes the events of a log.
+/// Receives the events of a log.
 type TakeEvent<'a> = dyn FnMut(&str, LogEvent<'_>) -> io::Result<()> + 'a;
 
-/// How much of a log its format is told from. The header of MySQL's logs may have the path of a long configuration.
+/// How much of a log is read to recognise its format. The header of MySQL's logs may have the path of a long configuration.
 const START_BYTES: u64 = 16 << 10;
 
 struct OpenLog {
@@ -205,7 +203,7 @@ struct OpenLog {
     input: BufReader<Box<dyn Read>>,
 }
 
-/// Opens a log; `-` is the standard input. `None` if it is empty, as one is that was just rotated.
+/// Opens a log; `-` is the standard input. `None` if it is empty, such as one that was just rotated.
 fn open(path: &Path) -> Result<Option<OpenLog>, LogError> {
     let failure = |source| LogError::Read {
         path: path.to_owned(),

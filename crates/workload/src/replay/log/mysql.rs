@@ -6,8 +6,55 @@
 use super::super::raw_bytes::decode;
 use super::super::recorder::LogEvent;
 use super::{Records, TakeEvent, clock, duration_us};
+use crate::capture::tokens;
+use prony_document::SqlDialect;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, BufRead};
+
+/// Reads the records of a general log. One without a command may be the rest of a record in a log before this one.
+pub(super) fn read_general(
+    records: &mut Records<impl BufRead>,
+    take: &mut TakeEvent<'_>,
+) -> io::Result<()> {
+    let mut last_us = 0;
+    // The sessions whose last statement was EXECUTE, which the server logs once more with its values.
+    let mut executes: HashSet<String> = HashSet::new();
+    let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
+    while records.next_until(begins)? {
+        if records.is_cut_off() {
+            continue;
+        }
+        let text = decode(&records.record);
+        let Some((time_us, session, command, argument)) = general_line(&text) else {
+            records.unreadable += u64::from(!is_header(&records.record));
+            continue;
+        };
+        let at_us = time_us.unwrap_or(last_us);
+        last_us = at_us;
+        if matches!(command, "Query" | "Execute") {
+            let repeats = executes.remove(session) && command == "Execute";
+            if repeats {
+                continue;
+            }
+            let text = argument.trim_end_matches(['\r', '\n']);
+            if command == "Query" && is_execute(text) {
+                executes.insert(session.to_owned());
+            }
+            take(session, statement(at_us, None, text))?;
+        } else if let Some(event) = event_of_command(command, at_us) {
+            executes.remove(session);
+            take(session, event)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text executes a statement that another text has prepared.
+fn is_execute(text: &str) -> bool {
+    let verb = tokens(text, SqlDialect::MySql).next();
+    verb.is_some_and(|verb| verb.text == "execute")
+}
 
 /// Whether a line begins a record of the general log: a time or none, the number of the session and a command.
 pub(super) fn is_general(line: &str) -> bool {
@@ -107,98 +154,45 @@ fn statement(at_us: i64, duration_us: Option<u64>, text: &str) -> LogEvent<'_> {
     }
 }
 
-/// Returns the number of records that are none of this format, such as the rest of one in a log before this one.
-pub(super) fn read_general(
-    records: &mut Records<impl BufRead>,
-    take: &mut TakeEvent<'_>,
-) -> io::Result<u64> {
-    let (mut last_us, mut unreadable) = (0, 0);
-    // The sessions whose last statement was EXECUTE, which the server logs once more with its values.
-    let mut executes: HashSet<String> = HashSet::new();
-    let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
-    while records.next_until(begins)? {
-        if records.is_cut_off() {
-            continue;
-        }
-        let text = decode(&records.record);
-        let Some((time_us, session, command, argument)) = general_line(&text) else {
-            unreadable += u64::from(!is_header(&records.record));
-            continue;
-        };
-        let at_us = time_us.unwrap_or(last_us);
-        last_us = at_us;
-        let is_text = command == "Query";
-        if matches!(command, "Query" | "Execute" | "Quit") {
-            let repeats = executes.remove(session);
-            if repeats && command == "Execute" {
-                continue;
-            }
-            let word = argument.trim_start().get(..8);
-            if is_text && word.is_some_and(|word| word.eq_ignore_ascii_case("execute ")) {
-                executes.insert(session.to_owned());
-            }
-        }
-        if matches!(command, "Query" | "Execute") {
-            let text = argument.trim_end_matches(['\r', '\n']);
-            take(session, statement(at_us, None, text))?;
-        } else if let Some(event) = event_of_command(command, at_us) {
-            take(session, event)?;
-        }
-    }
-    Ok(unreadable)
-}
-
-/// The value after a name in a line of attributes, such as `Query_time: 0.01`.
-fn attribute<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = lines.split_once(name)?;
-    rest.split_whitespace().next()
-}
-
-/// Returns the number of statements without a time, a duration or a session.
+/// Reads the records of a slow query log. A statement without a time, a duration or a session is counted.
 pub(super) fn read_slow(
     records: &mut Records<impl BufRead>,
     take: &mut TakeEvent<'_>,
-) -> io::Result<u64> {
-    let (mut last_us, mut unreadable) = (None, 0);
+) -> io::Result<()> {
+    let mut last_us = None;
     // A record begins with its first line of attributes.
     let is_first = |line: &[u8]| {
         line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ") || is_header(line)
     };
-    let mut attributes = String::new();
+    let mut time_line = String::new();
     while records.next_until(is_first)? {
         if records.is_cut_off() {
             continue;
         }
-        let record = decode(&records.record);
+        let mut record = decode(&records.record);
         if record.starts_with("# Time: ") && !record.contains("\n# ") {
-            // The attributes follow in a record that begins with the user.
-            attributes = record.into_owned();
+            // The other attributes follow in a record that begins with the user.
+            time_line = record.into_owned();
             continue;
         }
-        let whole = std::mem::take(&mut attributes) + &record;
-        match slow_record(&whole, &mut last_us) {
-            Some(SlowRecord {
-                session,
-                ended_us,
-                duration_us,
-                text,
-            }) => {
-                let event = match text.strip_prefix(ADMINISTRATOR_COMMAND) {
-                    Some(command) => event_of_command(command.trim(), ended_us),
-                    None => {
-                        let at_us = ended_us - duration_us as i64;
-                        Some(statement(at_us, Some(duration_us), text))
-                    }
-                };
-                event.map_or(Ok(()), |event| take(session, event))?;
-            }
-            None => {
-                let is_statement = !whole.contains(ADMINISTRATOR_COMMAND);
-                unreadable += u64::from(is_statement && whole.contains("\n# Query_time: "));
-            }
+        if !time_line.is_empty() {
+            record = Cow::Owned(std::mem::take(&mut time_line) + &record);
         }
+        let Some(slow) = slow_record(&record, &mut last_us) else {
+            let is_statement = !record.contains(ADMINISTRATOR_COMMAND);
+            records.unreadable += u64::from(is_statement && record.contains("\n# Query_time: "));
+            continue;
+        };
+        let event = match slow.text.strip_prefix(ADMINISTRATOR_COMMAND) {
+            Some(command) => event_of_command(command.trim(), slow.ended_us),
+            None => {
+                let at_us = slow.ended_us - slow.duration_us as i64;
+                Some(statement(at_us, Some(slow.duration_us), slow.text))
+            }
+        };
+        event.map_or(Ok(()), |event| take(slow.session, event))?;
     }
-    Ok(unreadable)
+    Ok(())
 }
 
 /// What stands before the name of a command without a text.
@@ -262,13 +256,23 @@ fn slow_record<'a>(record: &'a str, last_us: &mut Option<i64>) -> Option<SlowRec
     })
 }
 
+/// The value after a name in a line of attributes, such as `Query_time: 0.01`.
+fn attribute<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = lines.split_once(name)?;
+    rest.split_whitespace().next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn events(read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<u64>) -> Vec<String> {
+    fn events(
+        log: &str,
+        read: impl FnOnce(&mut Records<&[u8]>, &mut TakeEvent<'_>) -> io::Result<()>,
+    ) -> Vec<String> {
         let mut events = Vec::new();
-        let unreadable = read(&mut |session, event| {
+        let mut records = Records::new(log.as_bytes());
+        read(&mut records, &mut |session, event| {
             events.push(match event {
                 LogEvent::Statement {
                     at_us,
@@ -287,7 +291,7 @@ mod tests {
             Ok(())
         })
         .expect("reads");
-        assert_eq!(unreadable, 0);
+        assert_eq!(records.unreadable, 0);
         events
     }
 
@@ -307,9 +311,9 @@ mod tests {
                 taken += 1;
                 Ok(())
             };
-            let unreadable =
-                read_slow(&mut Records::new(log.as_bytes()), &mut take).expect("reads");
-            assert_eq!((taken, unreadable), expected, "{rest}");
+            let mut records = Records::new(log.as_bytes());
+            read_slow(&mut records, &mut take).expect("reads");
+            assert_eq!((taken, records.unreadable), expected, "{rest}");
         }
     }
 
@@ -323,21 +327,24 @@ mod tests {
             2026-11-29T22:57:41.000004Z\t    9 Execute\tselect 5\n\
             2026-11-29T22:57:41.000004Z\t    8 Query\texecute a using @b\n\
             2026-11-29T22:57:41.000004Z\t    8 Execute\tselect 6\n\
+            2026-11-29T22:57:41.000004Z\t    8 Query\t/* c */ EXECUTE\na\n\
+            2026-11-29T22:57:41.000004Z\t    8 Execute\tselect 7\n\
             2026-11-29T22:57:41.000005Z\t    8 Quit\t\n";
         assert_eq!(
-            events(|take| read_general(&mut Records::new(mysql.as_bytes()), take)),
+            events(mysql, |records, take| read_general(records, take)),
             [
                 "8 Connected",
                 "8 41000002 None select 1,\n2",
                 "9 41000004 None select 5",
                 "8 41000004 None execute a using @b",
+                "8 41000004 None /* c */ EXECUTE\na",
                 "8 Disconnected"
             ]
         );
         let mariadb = "mariadbd, Version: 10.11.19 (x). started with:\nTime\t\t    Id Command\tArgument\n261129 22:57:41\t     8 Connect\troot@localhost on test using Socket\n\
             \t\t     8 Query\tselect 1\n261129 22:57:42\t     8 Quit\t\n";
         assert_eq!(
-            events(|take| read_general(&mut Records::new(mariadb.as_bytes()), take)),
+            events(mariadb, |records, take| read_general(records, take)),
             ["8 Connected", "8 41000000 None select 1", "8 Disconnected"]
         );
     }
@@ -351,7 +358,7 @@ mod tests {
             # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n\
             SET timestamp=1796000000;\n# administrator command: Quit;\n";
         assert_eq!(
-            events(|take| read_slow(&mut Records::new(mysql.as_bytes()), take)),
+            events(mysql, |records, take| read_slow(records, take)),
             ["12 41250000 Some(250000) select 1,\n2", "12 Disconnected"]
         );
         let mariadb = "# Time: 261129 22:57:41\n# User@Host: root[root] @ localhost []\n\
@@ -360,7 +367,7 @@ mod tests {
             # User@Host: root[root] @ localhost []\n# Thread_id: 9  Schema:   QC_hit: No\n\
             # Query_time: 0.000300  Lock_time: 0.0  Rows_sent: 1\nSET timestamp=1796000000;\nselect 2;\n";
         assert_eq!(
-            events(|take| read_slow(&mut Records::new(mariadb.as_bytes()), take)),
+            events(mariadb, |records, take| read_slow(records, take)),
             [
                 "8 40999900 Some(100) select 1",
                 "9 40999700 Some(300) select 2"

@@ -41,12 +41,11 @@ struct Record<'a> {
     backend_type: Cow<'a, str>,
 }
 
-/// Returns the number of records without a time, which are no records of this format.
+/// Reads the records of a csvlog. One without a time is none of this format.
 pub(super) fn read_csv(
     records: &mut Records<impl BufRead>,
     take: &mut TakeEvent<'_>,
-) -> io::Result<u64> {
-    let mut unreadable = 0;
+) -> io::Result<()> {
     while records.next_quoted()? {
         let text = decode(&records.record);
         let fields = split_csv(text.trim_end_matches(['\n', '\r']));
@@ -60,26 +59,25 @@ pub(super) fn read_csv(
             statement: field(QUERY),
             backend_type: field(BACKEND_TYPE),
         };
-        unreadable += u64::from(!take_record(&record, take)?);
+        records.unreadable += u64::from(!take_record(&record, take)?);
     }
-    Ok(unreadable)
+    Ok(())
 }
 
-/// Returns the number of lines that are no records, such as one that is cut off.
+/// Reads the records of a jsonlog. A line that is no JSON may be cut off.
 pub(super) fn read_json(
     records: &mut Records<impl BufRead>,
     take: &mut TakeEvent<'_>,
-) -> io::Result<u64> {
-    let mut unreadable = 0;
+) -> io::Result<()> {
     while records.next_until(|_| true)? {
         let text = decode(&records.record);
         let is_readable = match serde_json::from_str::<Record<'_>>(&text) {
             Ok(record) => take_record(&record, take)?,
             Err(_) => false,
         };
-        unreadable += u64::from(!is_readable);
+        records.unreadable += u64::from(!is_readable);
     }
-    Ok(unreadable)
+    Ok(())
 }
 
 /// The length of a text up to its closing quote; the quotes in it are doubled. The whole text if it is cut off.
@@ -234,7 +232,7 @@ fn take_statement(
     )
 }
 
-/// The values in `parameters: $1 = '5', $2 = NULL`; PostgreSQL 16 and newer write the first letter large.
+/// The values in `parameters: $1 = '5', $2 = NULL`; PostgreSQL 16 and newer begin it with a capital.
 fn parameters(detail: &str) -> Vec<Option<String>> {
     let mut values = Vec::new();
     let lower = detail.get(..12).map(str::to_ascii_lowercase);

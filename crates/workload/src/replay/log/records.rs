@@ -20,8 +20,8 @@ pub(super) struct Records<R> {
     at_line_start: bool,
     /// Number of records that were too long, and were skipped.
     pub too_long: u64,
-    /// Number of records that were cut off, and were skipped.
-    pub cut_off: u64,
+    /// Number of records that were skipped because they were cut off, or are none of the log's format.
+    pub unreadable: u64,
 }
 
 /// Where the fields of a record of CSV stand after some of its bytes.
@@ -72,7 +72,7 @@ impl<R: BufRead> Records<R> {
             next: Vec::new(),
             at_line_start: true,
             too_long: 0,
-            cut_off: 0,
+            unreadable: 0,
         }
     }
 
@@ -84,10 +84,10 @@ impl<R: BufRead> Records<R> {
         Ok(has_line)
     }
 
-    /// Counts a record of the end of a log that does not end with its line; returns whether it is one.
+    /// Whether the record is the last of a log and its line is cut off; counts it.
     pub fn is_cut_off(&mut self) -> bool {
         let is_cut_off = !self.record.ends_with(b"\n");
-        self.cut_off += u64::from(is_cut_off);
+        self.unreadable += u64::from(is_cut_off);
         is_cut_off
     }
 
@@ -115,7 +115,7 @@ impl<R: BufRead> Records<R> {
             if !self.append_line()? {
                 let is_cut_off = state != CsvState::Plain;
                 self.too_long += u64::from(is_too_long);
-                self.cut_off += u64::from(is_cut_off && !is_too_long);
+                self.unreadable += u64::from(is_cut_off && !is_too_long);
                 return Ok(!is_cut_off && !is_too_long && !self.record.is_empty());
             }
             state = state.after(&self.record[end..]);
@@ -137,7 +137,7 @@ impl<R: BufRead> Records<R> {
     /// Goes on with the next line that begins a record: the one at `end` of the current record, or one after it. Returns the
     /// state after this line.
     fn skip_cut_off(&mut self, end: usize, is_new_line: bool) -> io::Result<CsvState> {
-        self.cut_off += 1;
+        self.unreadable += 1;
         self.record.drain(..end);
         let mut may_begin = is_new_line && end > 0;
         loop {
@@ -191,7 +191,7 @@ impl<R: BufRead> Records<R> {
 mod tests {
     use super::*;
 
-    /// The records of a log, its number of cut off ones, and of those that are too long.
+    /// The records of a log, and the numbers of those that are cut off and too long.
     fn records(
         log: &[u8],
         next: impl Fn(&mut Records<&[u8]>) -> io::Result<bool>,
@@ -201,7 +201,7 @@ mod tests {
         while next(&mut records).expect("readable") {
             texts.push(String::from_utf8_lossy(&records.record).into_owned());
         }
-        (texts, records.cut_off, records.too_long)
+        (texts, records.unreadable, records.too_long)
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! What is known of the statements of a log by their texts, and the kinds of its transactions.
 
+use super::super::effect::{StatementEffect, effect, executes_comment, is_alone};
 use super::super::file::Index;
-use super::super::statements::{
-    RecordedStatement, StatementEffect, effect, executes_comment, is_alone, key_of, placeholders,
-    short_name,
-};
+use super::super::statements::{RecordedStatement, key_of, placeholders, short_name};
 use super::session::OpenSession;
 use prony_document::SqlDialect;
 use std::collections::HashMap;
@@ -62,12 +60,10 @@ impl KnownStatements {
         text: &'t str,
         has_values: bool,
         has_failed: bool,
-        session: &mut OpenSession,
+        session: &OpenSession,
     ) -> (&'t str, Known) {
         let known = self.know(text, has_values);
         if has_failed {
-            // Also of a statement that is left out: the server refused what followed in its block.
-            session.note_failure(self.dialect);
             return (text, known);
         }
         let ends_failed = known
@@ -182,7 +178,6 @@ impl KnownStatements {
             is_masked: !self.keeps_literals,
             statements: self.statements,
             kinds: self.kinds,
-            sessions: Vec::new(),
             errors: 0,
             unnamed: 0,
             named: 0,

@@ -2,24 +2,28 @@
 //!
 //! In: events in the order of the log. Out: the file. Memory: [`BUFFERED_MAX`] bytes of statements that are not written
 //! yet, the texts of 5,000 different statements, up to [`OPEN_SESSIONS_MAX`] sessions and those that have set autocommit off or
-//! prepared statements, and some 20 bytes for each other whose end the log does not have. Must never: hold more of the log, or write a literal unless told to.
+//! prepared statements, and some 20 bytes for each other session without an end in the log. Must never: hold more of the
+//! log, or write a literal unless told to.
 
 mod event;
 mod known;
+mod parts;
 mod session;
 
 pub use event::{LeftOut, LogEvent, Recorded};
 
+use super::effect::StatementEffect;
 use super::encoding::put_number;
-use super::file::{Index, SessionPart, SessionWriter, put_execution, put_header};
+use super::file::{Index, SessionWriter};
 use super::raw_bytes::{has_raw_bytes, with_hex_literals};
-use super::statements::{StatementEffect, placeholders, with_values};
+use super::statements::{placeholders, with_values};
+use super::transactions::{put_execution, put_header};
 use known::{Known, KnownStatements};
+use parts::session_key;
 use prony_document::SqlDialect;
 use session::{OpenSession, Waiting};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 
 /// The most bytes of statements that wait to be written.
@@ -50,7 +54,7 @@ pub struct SessionRecorder<W> {
     open: HashMap<Box<str>, OpenSession>,
     open_max: usize,
     /// The keys of sessions of which a part is in the file, and another one may follow.
-    parted: HashSet<u64>,
+    split: HashSet<u64>,
     buffered: usize,
     buffered_max: usize,
     /// The time of the first statement.
@@ -74,7 +78,7 @@ impl<W: Write> SessionRecorder<W> {
             known: KnownStatements::new(dialect, keeps_literals),
             open: HashMap::new(),
             open_max: OPEN_SESSIONS_MAX,
-            parted: HashSet::new(),
+            split: HashSet::new(),
             buffered: 0,
             buffered_max: BUFFERED_MAX,
             zero_us: None,
@@ -112,7 +116,7 @@ impl<W: Write> SessionRecorder<W> {
         let mut state = match self.open.get_mut(session) {
             Some(state) => std::mem::take(state),
             None => {
-                let is_known = self.parted.remove(&key_of(session));
+                let is_known = self.split.remove(&session_key(session));
                 self.open.insert(session.into(), OpenSession::default());
                 OpenSession {
                     is_later_part: is_known && !is_new,
@@ -137,7 +141,7 @@ impl<W: Write> SessionRecorder<W> {
             self.write_all()?;
         }
         if self.open.len() > self.open_max {
-            self.part_old_sessions()?;
+            self.split_old_sessions()?;
         }
         Ok(())
     }
@@ -241,41 +245,42 @@ impl<W: Write> SessionRecorder<W> {
         self.add(state, executed)
     }
 
-    fn add(&mut self, state: &mut OpenSession, executed: Executed<'_>) -> io::Result<()> {
-        let Executed {
-            mut at_us,
-            mut duration_us,
-            text,
-            values,
-            is_named,
-            has_failed,
-        } = executed;
-        if let Some((first_us, steps_us)) = state.steps.take() {
-            at_us = at_us.min(first_us);
-            duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
+    fn add(&mut self, state: &mut OpenSession, mut executed: Executed<'_>) -> io::Result<()> {
+        let (dialect, keeps_literals) = (self.known.dialect, self.known.keeps_literals);
+        let has_failed = executed.has_failed;
+        if has_failed {
+            // Also if it is left out: the server refused what followed in its block.
+            state.note_failure(dialect);
         }
-        *(if is_named {
+        if let Some((first_us, steps_us)) = state.steps.take() {
+            executed.at_us = executed.at_us.min(first_us);
+            let duration_us = &mut executed.duration_us;
+            *duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
+        }
+        let executions = if executed.is_named {
             &mut self.named
         } else {
             &mut self.unnamed
-        }) += u64::from(values.is_some());
-        let keeps_literals = self.known.keeps_literals;
-        let Some(text) = self.sendable(text, values) else {
+        };
+        *executions += u64::from(executed.values.is_some());
+        let Some(text) = self.sendable(executed.text, executed.values) else {
             self.recorded.left_out.not_utf8 += 1;
             return Ok(());
         };
-        let text = &*text;
-        // A prepared statement without parameters has its literals in its text, as others have.
-        let values = values.filter(|values| {
-            !values.is_empty() || (keeps_literals && placeholders(text, self.known.dialect) > 0)
-        });
-        if self.known.dialect == SqlDialect::PostgreSql && state.drops_statement_of_driver(text) {
+        if dialect == SqlDialect::PostgreSql && state.drops_statement_of_driver(&text) {
             self.recorded.left_out.of_drivers += 1;
             return Ok(());
         }
+        // A prepared statement without parameters has its literals in its text, as others have.
+        let values = executed.values.filter(|values| {
+            !values.is_empty() || (keeps_literals && placeholders(&text, dialect) > 0)
+        });
         let (text, known) = self
             .known
-            .as_executed(text, values.is_some(), has_failed, state);
+            .as_executed(&text, values.is_some(), has_failed, state);
+        if known.effect.drops_prepared && !has_failed {
+            state.prepared.clear();
+        }
         if keeps_literals && values.is_some_and(|values| values.len() < known.values) {
             self.recorded.left_out.without_values += 1;
             return Ok(());
@@ -287,16 +292,13 @@ impl<W: Write> SessionRecorder<W> {
             return Ok(());
         }
         let executed = Executed {
-            at_us,
-            duration_us,
             text,
             values,
-            is_named,
-            has_failed,
+            ..executed
         };
         self.write(state, known, &executed);
         self.count(known.effect, has_failed);
-        state.follow_block(known.effect, text, has_failed, self.known.dialect);
+        state.follow_block(known.effect, text, has_failed, dialect);
         if !state.is_in_block || state.transaction.len() > TRANSACTION_BYTES_MAX {
             self.end_transaction(state)?;
         }
@@ -410,83 +412,7 @@ impl<W: Write> SessionRecorder<W> {
         state.recorded.transactions += 1;
         self.recorded.transactions += 1;
         if state.chunk.len() >= CHUNK_BYTES {
-            write_chunk(&mut self.writer, &mut self.buffered, state)?;
-        }
-        Ok(())
-    }
-
-    /// Writes what waits in all sessions; what has not ended too, as a part, if that is most of it.
-    fn write_all(&mut self) -> io::Result<()> {
-        let mut open = std::mem::take(&mut self.open);
-        for state in open.values_mut() {
-            write_chunk(&mut self.writer, &mut self.buffered, state)?;
-        }
-        if self.buffered > self.buffered_max / 2 {
-            for state in open.values_mut() {
-                self.end_transaction(state)?;
-                write_chunk(&mut self.writer, &mut self.buffered, state)?;
-            }
-        }
-        self.open = open;
-        Ok(())
-    }
-
-    /// Ends the part of each session that executed nothing for the longest time, which is half of them.
-    fn part_old_sessions(&mut self) -> io::Result<()> {
-        let mut times: Vec<u64> = self.open.values().map(|state| state.previous_us).collect();
-        let middle = times.len() / 2;
-        let (_, median_us, _) = times.select_nth_unstable(middle);
-        let is_old = |state: &OpenSession| state.previous_us <= *median_us;
-        let old = self.open.iter().filter(|(_, state)| is_old(state));
-        let old: Vec<Box<str>> = old.map(|(name, _)| name.clone()).collect();
-        for name in old {
-            let Some(state) = self.open.remove(&name) else {
-                continue;
-            };
-            if state.can_be_parted() {
-                self.end_session(&name, state, true)?;
-            } else {
-                self.open.insert(name, state);
-            }
-        }
-        // Those that remain are not looked at again and again.
-        self.open_max = self.open_max.max(self.open.len() * 2);
-        Ok(())
-    }
-
-    fn close(&mut self, session: &str) -> io::Result<()> {
-        match self.open.remove(session) {
-            Some(mut state) => {
-                self.end_waiting(&mut state, None, false)?;
-                self.end_session(session, state, false)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Ends a session, or a part of it; one without statements is not recorded.
-    fn end_session(
-        &mut self,
-        session: &str,
-        mut state: OpenSession,
-        may_continue: bool,
-    ) -> io::Result<()> {
-        self.end_transaction(&mut state)?;
-        write_chunk(&mut self.writer, &mut self.buffered, &mut state)?;
-        let key = key_of(session);
-        if state.recorded.transactions > 0 {
-            let part = SessionPart {
-                key: (may_continue || state.is_later_part).then_some(key),
-                is_later: state.is_later_part,
-                may_continue,
-            };
-            self.writer.session(&state.recorded, part)?;
-            self.recorded.sessions += usize::from(!state.is_later_part);
-            self.recorded.length_us = self.recorded.length_us.max(state.recorded.end_us);
-        }
-        // Also a part without statements has others before it.
-        if may_continue && (state.recorded.transactions > 0 || state.is_later_part) {
-            self.parted.insert(key);
+            self.write_chunk(state)?;
         }
         Ok(())
     }
@@ -512,25 +438,4 @@ impl<W: Write> SessionRecorder<W> {
         self.writer.finish(&index)?;
         Ok(self.recorded)
     }
-}
-
-/// A number for the name of a session.
-fn key_of(session: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    session.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn write_chunk<W: Write>(
-    writer: &mut SessionWriter<W>,
-    buffered: &mut usize,
-    state: &mut OpenSession,
-) -> io::Result<()> {
-    if state.chunk.is_empty() {
-        return Ok(());
-    }
-    state.recorded.chunks.push(writer.chunk(&state.chunk)?);
-    *buffered -= state.chunk.len();
-    state.chunk = Vec::new();
-    Ok(())
 }

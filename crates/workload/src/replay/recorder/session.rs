@@ -1,7 +1,8 @@
 //! A session while its log is read.
 
+use super::super::effect::{StatementEffect, effect, is_alone, is_end};
 use super::super::file::RecordedSession;
-use super::super::statements::{StatementEffect, effect, is_alone};
+use crate::capture::{Token, tokens};
 use prony_document::SqlDialect;
 use std::collections::HashSet;
 
@@ -40,19 +41,19 @@ pub(super) struct OpenSession {
     pub has_failed_block: bool,
     /// Whether statements begin transactions by themselves: MySQL's autocommit is off.
     pub is_manual: bool,
-    /// What it has prepared by texts.
+    /// Names of the statements that it has prepared with PREPARE, not through the protocol.
     pub prepared: HashSet<Box<str>>,
 }
 
 impl OpenSession {
     /// Whether nothing is lost if its next statements are recorded as another part of it.
-    pub fn can_be_parted(&self) -> bool {
+    pub fn can_be_split(&self) -> bool {
         let is_between = self.executions == 0 && !self.is_in_block && !self.is_reset;
         let waits = self.waiting.is_some() || self.steps.is_some();
         is_between && !waits && !self.is_manual && self.prepared.is_empty()
     }
 
-    /// Makes it as a new session is.
+    /// Resets the state to that of a new session.
     pub fn reset(&mut self) {
         self.is_reset = self.recorded.transactions > 0;
         self.steps = None;
@@ -66,12 +67,12 @@ impl OpenSession {
         *sum_us = sum_us.saturating_add(duration_us);
     }
 
-    /// Notes that a statement failed, which ends what a block of PostgreSQL can commit.
+    /// Notes that a statement failed, after which PostgreSQL commits nothing of its block.
     pub fn note_failure(&mut self, dialect: SqlDialect) {
         self.has_failed_block |= self.is_in_block && dialect == SqlDialect::PostgreSql;
     }
 
-    /// Notes what a statement makes of the session's transaction block.
+    /// Notes what a statement does to the session's transaction block. Its failure is noted already.
     pub fn follow_block(
         &mut self,
         known: StatementEffect,
@@ -83,7 +84,6 @@ impl OpenSession {
             // A COMMIT that fails rolls back.
             let has_ended = known.leaves_block == Some(false) && is_alone(text, dialect);
             self.is_in_block &= !has_ended;
-            self.note_failure(dialect);
         } else if let Some(is_in_block) = known.leaves_block {
             self.is_in_block = is_in_block;
         } else if known.sets_autocommit.is_some() {
@@ -98,42 +98,30 @@ impl OpenSession {
         self.has_failed_block &= self.is_in_block && (has_failed || known.leaves_block.is_none());
     }
 
-    /// Whether a statement of PostgreSQL drops a prepared statement that the session has not prepared by a text: a driver
-    /// prepared it by the protocol, under a name that a replay does not give it. Notes what is prepared by texts.
+    /// Whether a statement of PostgreSQL drops a statement that a driver prepared through the protocol, under a name that a
+    /// replay does not use. Records the names that PREPARE creates.
     pub fn drops_statement_of_driver(&mut self, text: &str) -> bool {
-        let mut words = text.split_whitespace();
-        let verb = words.next().unwrap_or_default();
-        if verb.eq_ignore_ascii_case("prepare") {
-            if let Some(name) = words.next() {
-                self.prepared.insert(statement_name(name));
+        let is_word = |token: &Token<'_>, word: &str| !token.is_quoted && token.text == word;
+        let mut words = tokens(text, SqlDialect::PostgreSql)
+            .filter(|token| !is_end(token))
+            .peekable();
+        let verb = words.next().map(|verb| verb.text);
+        match verb.as_deref() {
+            Some("prepare") => {
+                let name = words.next().filter(|name| !is_word(name, "transaction"));
+                self.prepared.extend(name.map(|name| name.text.into()));
+                false
             }
-            return false;
-        }
-        if !verb.eq_ignore_ascii_case("deallocate") {
-            if verb.eq_ignore_ascii_case("discard") {
-                self.prepared.clear();
+            Some("deallocate") => {
+                words.next_if(|word| is_word(word, "prepare"));
+                let name = words.next().filter(|name| !is_word(name, "all"));
+                // More after it is another statement.
+                name.is_some_and(|name| {
+                    words.next().is_none() && !self.prepared.remove(&*name.text)
+                })
             }
-            return false;
+            _ => false,
         }
-        let is_noise = |word: &&str| word.eq_ignore_ascii_case("prepare");
-        let Some(name) = words.find(|word| !is_noise(word)) else {
-            return false;
-        };
-        if name.trim_end_matches(';').eq_ignore_ascii_case("all") {
-            self.prepared.clear();
-            return false;
-        }
-        // More after it is another statement.
-        words.next().is_none() && !self.prepared.remove(&statement_name(name))
-    }
-}
-
-/// The name of a prepared statement as the server keeps it.
-fn statement_name(word: &str) -> Box<str> {
-    let word = word.split(['(', ';']).next().unwrap_or_default();
-    match word.strip_prefix('"') {
-        Some(quoted) => quoted.trim_end_matches('"').into(),
-        None => word.to_lowercase().into(),
     }
 }
 
@@ -152,9 +140,16 @@ mod tests {
             // Dropped already: the server refused it.
             ("DEALLOCATE q", true),
             ("PREPARE \"Q r\" AS SELECT 1", false),
+            ("DEALLOCATE PREPARE \"Q r\";", false),
             ("DEALLOCATE ALL", false),
+            ("DEALLOCATE \"all\"", true),
+            ("PREPARE TRANSACTION 'x'", false),
+            ("DISCARD PLANS", false),
             ("SELECT 'deallocate a'", false),
             ("DEALLOCATE a; DELETE FROM t", false),
+            ("/* a */ PREPARE q AS SELECT 1", false),
+            ("-- a\nDEALLOCATE/* b */q", false),
+            ("/* a */ DEALLOCATE q", true),
         ] {
             assert_eq!(
                 session.drops_statement_of_driver(text),

@@ -1,12 +1,15 @@
 //! Logs as servers leave them: rotated, cut off, in other encodings, of pools and drivers, of very many sessions.
 
-use super::{Folder, csv, played, record, texts};
+use super::{csv, played, record, texts};
 use crate::replay::file::SessionRecording;
 use crate::replay::log::record_logs;
 use crate::replay::recorder::{LogEvent, Recorded, SessionRecorder};
+use crate::replay::transactions::SessionReader;
 use prony_allocations::allocated_bytes;
+use prony_assertions::TestFolder;
 use prony_document::SqlDialect;
 use std::path::Path;
+use std::slice;
 
 fn general(lines: &[(&str, &str)]) -> Vec<u8> {
     let lines = lines.iter().zip(10..).map(|((command, argument), ms)| {
@@ -17,7 +20,7 @@ fn general(lines: &[(&str, &str)]) -> Vec<u8> {
 
 #[test]
 fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
-    let folder = Folder::new("pool");
+    let folder = TestFolder::create();
     // MySQL and MariaDB write the names of commands with other letters.
     let log = general(&[
         ("Connect", "u@localhost on d using TCP/IP"),
@@ -35,8 +38,8 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
         ("Binlog Dump GTID", "Log: '' Pos: 4"),
         ("Quit", ""),
     ]);
-    let log = folder.file("general.log", &String::from_utf8(log).expect("UTF-8"));
-    let out = folder.0.join("out");
+    let log = folder.write("general.log", String::from_utf8(log).expect("UTF-8"));
+    let out = folder.join("out");
     let expected = [
         vec!["SET autocommit=0"],
         vec!["SELECT 1"],
@@ -46,7 +49,7 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
     ];
     assert_eq!(texts(&log, &out), expected);
     let recording = std::sync::Arc::new(SessionRecording::open(&out).expect("a recording"));
-    let mut reader = crate::replay::file::SessionReader::new(recording, 0);
+    let mut reader = SessionReader::new(recording, 0);
     let mut resets = Vec::new();
     while reader.next().expect("readable") {
         resets.push((reader.is_reset, reader.continues));
@@ -63,7 +66,7 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
 
 #[test]
 fn a_slow_log_has_the_commands_of_pools_too() {
-    let folder = Folder::new("slow-pool");
+    let folder = TestFolder::create();
     let record_of = |second: u32, text: &str| {
         format!(
             "# Time: 2026-11-29T22:57:{second}.500000Z\r\n# User@Host: root[root] @ localhost []  Id:    12\r\n\
@@ -80,8 +83,8 @@ fn a_slow_log_has_the_commands_of_pools_too() {
         // Without its end.
         record_of(45, "DELETE FROM t WHERE a = 1").replace(" = 1;\r\n", ""),
     ];
-    let log = folder.file("slow.log", &log.concat());
-    let out = folder.0.join("out");
+    let log = folder.write("slow.log", log.concat());
+    let out = folder.join("out");
     let recorded = record(&[log], true, &out);
     assert_eq!((recorded.sessions, recorded.statements), (2, 3));
     assert_eq!(recorded.left_out.unreadable_records, 1);
@@ -100,7 +103,7 @@ fn a_slow_log_has_the_commands_of_pools_too() {
 
 #[test]
 fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
-    let folder = Folder::new("bytes");
+    let folder = TestFolder::create();
     let mut log = general(&[
         ("Execute", "INSERT INTO t VALUES (_binary'\u{1}')"),
         ("Query", "SELECT '\u{2}' AS \u{1}"),
@@ -109,10 +112,10 @@ fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
     for byte in &mut log {
         *byte = if *byte == 1 { 0xff } else { *byte };
     }
-    let path = folder.0.join("general.log");
+    let path = folder.join("general.log");
     std::fs::write(&path, &log).expect("a file");
-    let out = folder.0.join("out");
-    let recorded = record(std::slice::from_ref(&path), true, &out);
+    let out = folder.join("out");
+    let recorded = record(slice::from_ref(&path), true, &out);
     assert_eq!(recorded.left_out.not_utf8, 1);
     let expected = [
         vec!["INSERT INTO t VALUES (_binary X'FF')"],
@@ -128,7 +131,7 @@ fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
         *byte = if *byte == 1 { 0xfc } else { *byte };
     }
     log.extend(csv(1010, "a.1", "LOG", "statement: SELECT 1", "", "").bytes());
-    let path = folder.0.join("log.csv");
+    let path = folder.join("log.csv");
     std::fs::write(&path, &log).expect("a file");
     let recorded = record(&[path], true, &out);
     assert_eq!((recorded.statements, recorded.left_out.not_utf8), (1, 1));
@@ -136,7 +139,7 @@ fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
 
 #[test]
 fn drivers_drop_and_number_what_a_replay_names_itself() {
-    let folder = Folder::new("drivers");
+    let folder = TestFolder::create();
     let line = |ms, text: &str| {
         let message = format!("duration: 1.000 ms  statement: {text}");
         csv(ms, "a.1", "LOG", &message, "", "")
@@ -153,9 +156,9 @@ fn drivers_drop_and_number_what_a_replay_names_itself() {
     .concat()
         + &savepoints.collect::<String>()
         + &line(4000, "COMMIT");
-    let log = folder.file("log.csv", &log);
-    let out = folder.0.join("out");
-    let recorded = record(std::slice::from_ref(&log), true, &out);
+    let log = folder.write("log.csv", log);
+    let out = folder.join("out");
+    let recorded = record(slice::from_ref(&log), true, &out);
     assert_eq!(recorded.left_out.of_drivers, 2);
     assert_eq!(recorded.different, 6);
     let texts = texts(&log, &out);
@@ -167,18 +170,51 @@ fn drivers_drop_and_number_what_a_replay_names_itself() {
 }
 
 #[test]
+fn only_what_drops_all_prepared_statements_makes_them_those_of_a_driver() {
+    let folder = TestFolder::create();
+    let line = |text: &str| {
+        let message = format!("duration: 1.000 ms  statement: {text}");
+        csv(1000, "a.1", "LOG", &message, "", "")
+    };
+    let log = [
+        line("PREPARE q AS SELECT 1"),
+        line("DISCARD PLANS"),
+        line("discard temp"),
+        csv(1000, "a.1", "ERROR", "not in a block", "", "DISCARD ALL"),
+        line("DEALLOCATE q"),
+        line("PREPARE r AS SELECT 1"),
+        line("DISCARD ALL"),
+        line("DEALLOCATE r"),
+        line("PREPARE s AS SELECT 1"),
+        line("/* a */ DEALLOCATE PREPARE ALL"),
+        line("DEALLOCATE s"),
+    ];
+    let log = folder.write("log.csv", log.concat());
+    let out = folder.join("out");
+    assert_eq!(
+        record(slice::from_ref(&log), true, &out)
+            .left_out
+            .of_drivers,
+        2
+    );
+    let texts = texts(&log, &out).concat();
+    assert_eq!(texts.len(), 9);
+    assert_eq!(texts[4], "DEALLOCATE q");
+}
+
+#[test]
 fn rotated_logs_may_be_empty_or_begin_within_a_record() {
-    let folder = Folder::new("rotated");
+    let folder = TestFolder::create();
     let header = "mysqld, Version: 8.0.31 (x). started with:\nTcp port: 3306  Unix socket: s\n\
                   Time                 Id Command    Argument\n";
     let log = String::from_utf8(general(&[("Query", "SELECT 1"), ("Query", "SELECT 2")]));
     let log = log.expect("UTF-8");
     let paths = [
-        folder.file("empty.log", ""),
-        folder.file("new.log", header),
-        folder.file("old.log", &format!("WHERE a = 1\n{log}")),
+        folder.write("empty.log", ""),
+        folder.write("new.log", header),
+        folder.write("old.log", format!("WHERE a = 1\n{log}")),
     ];
-    let recorded = record(&paths, true, &folder.0.join("out"));
+    let recorded = record(&paths, true, &folder.join("out"));
     assert_eq!(
         (recorded.statements, recorded.left_out.unreadable_records),
         (2, 1)
@@ -188,7 +224,7 @@ fn rotated_logs_may_be_empty_or_begin_within_a_record() {
         error.expect_err("refused").to_string()
     };
     assert!(refusal(&paths[1]).contains("the log is empty"));
-    let compressed = folder.file("log.gz", "");
+    let compressed = folder.write("log.gz", "");
     std::fs::write(&compressed, [0x1f, 0x8b, 8, 0]).expect("a file");
     assert!(refusal(&compressed).contains("zcat"));
 }
@@ -222,8 +258,8 @@ fn peak_of_sessions(count: usize, out: &Path) -> (usize, Recorded) {
 
 #[test]
 fn memory_does_not_grow_with_sessions_that_the_log_does_not_end() {
-    let folder = Folder::new("sessions");
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let out = folder.join("out");
     let (few, _) = peak_of_sessions(5_000, &out);
     let (many, recorded) = peak_of_sessions(20_000, &out);
     // A number of each session, while they grow twice, and a buffer of ended sessions.
@@ -250,8 +286,8 @@ fn memory_does_not_grow_with_sessions_that_the_log_does_not_end() {
 
 #[test]
 fn open_transactions_of_many_sessions_are_written_in_parts() {
-    let folder = Folder::new("open");
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let out = folder.join("out");
     let file = std::fs::File::create(&out).expect("a file");
     let recorder = SessionRecorder::new(file, SqlDialect::MySql, true).expect("writable");
     let mut recorder = recorder.with_limits(1 << 20, 1000);

@@ -1,41 +1,21 @@
-//! SessionRecording logs and reading the recordings, without a server.
+//! Records logs and reads the recordings, without a server.
 
 mod logs;
 
-use super::file::{Execution, Index, SessionReader, SessionRecording, SessionWriter};
+use super::file::{Index, SessionRecording, SessionWriter};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
+use super::transactions::{Execution, SessionReader};
 use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
+use prony_assertions::TestFolder;
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
-
-/// A folder that is removed with its files.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("prony-replay-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, content: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).expect("a file");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A record of csvlog.
 fn csv(ms: u32, session: &str, severity: &str, message: &str, detail: &str, query: &str) -> String {
@@ -111,7 +91,7 @@ fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
 /// The texts, values and times of each session's transactions.
 fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
     let recording = Arc::new(recording);
-    let sessions = (0..recording.index.sessions.len()).map(|session| {
+    let sessions = (0..recording.sessions.len()).map(|session| {
         let mut reader = SessionReader::new(Arc::clone(&recording), session);
         let mut transactions = Vec::new();
         while reader.next().expect("readable") {
@@ -139,9 +119,9 @@ fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
 
 #[test]
 fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
-    let folder = Folder::new("order");
-    let log = folder.file("log.csv", &sample_log());
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let log = folder.write("log.csv", sample_log());
+    let out = folder.join("out");
     let recorded = record(&[log], true, &out);
     assert_eq!(
         (
@@ -184,15 +164,15 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
 /// What a log has beside its records is told, not dropped without a word.
 #[test]
 fn records_that_cannot_be_read_are_counted() {
-    let folder = Folder::new("unreadable");
+    let folder = TestFolder::create();
     let cut_off = "2026-11-29T, and the server was killed\n".repeat(3);
-    let log = folder.file("log.csv", &(sample_log() + &cut_off));
-    let recorded = record(&[log], true, &folder.0.join("out"));
+    let log = folder.write("log.csv", sample_log() + &cut_off);
+    let recorded = record(&[log], true, &folder.join("out"));
     assert_eq!(recorded.left_out.unreadable_records, 3);
     let json = "{\"timestamp\":\"2026-11-29 22:57:41.123 UTC\",\"session_id\":\"a\",\"error_severity\":\"LOG\",\
                 \"message\":\"duration: 1.0 ms  statement: select 1\"}\n{\"timestamp\":\"2026";
-    let log = folder.file("log.json", json);
-    let recorded = record(&[log], true, &folder.0.join("out"));
+    let log = folder.write("log.json", json);
+    let recorded = record(&[log], true, &folder.join("out"));
     let unreadable = recorded.left_out.unreadable_records;
     assert_eq!((recorded.statements, unreadable), (1, 1));
 }
@@ -213,7 +193,7 @@ fn texts(log: &Path, out: &Path) -> Vec<Vec<String>> {
 
 #[test]
 fn a_block_that_the_server_rolled_back_is_rolled_back() {
-    let folder = Folder::new("rolled-back");
+    let folder = TestFolder::create();
     let mut ms = 1000;
     let mut line = |text: &str, failed: &str| {
         ms += 10;
@@ -248,9 +228,14 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         line("COPY t FROM STDIN", "no such column"),
         line("BEGIN", "the transaction is aborted"),
         line("COMMIT;\t", ""),
+        // So is what a driver drops.
+        line("BEGIN", ""),
+        line("SELECT 2", ""),
+        line("DEALLOCATE \"S_1\"", "it does not exist"),
+        line("COMMIT", ""),
     ]
     .concat();
-    let log = folder.file("log.csv", &log);
+    let log = folder.write("log.csv", log);
     let expected = [
         vec!["BEGIN", "INSERT INTO t VALUES (1)", "ROLLBACK"],
         vec![
@@ -263,13 +248,14 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         vec!["BEGIN", "COMMIT"],
         vec!["SELECT 1"],
         vec!["BEGIN", "BEGIN", "ROLLBACK"],
+        vec!["BEGIN", "SELECT 2", "ROLLBACK"],
     ];
-    assert_eq!(texts(&log, &folder.0.join("out")), expected);
+    assert_eq!(texts(&log, &folder.join("out")), expected);
 }
 
 #[test]
 fn without_autocommit_a_transaction_lasts_until_its_commit() {
-    let folder = Folder::new("autocommit");
+    let folder = TestFolder::create();
     let statements = [
         "SET autocommit=1",
         "SELECT 1",
@@ -284,7 +270,7 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
     let lines = statements
         .iter()
         .map(|text| format!("2026-11-29T22:57:41.000002Z\t    8 Query\t{text}\n"));
-    let log = folder.file("general.log", &lines.collect::<String>());
+    let log = folder.write("general.log", lines.collect::<String>());
     let expected = [
         vec!["SET autocommit=1"],
         vec!["SELECT 1"],
@@ -293,14 +279,14 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
         vec!["SELECT a FROM t", "SET autocommit=1"],
         vec!["SELECT 2"],
     ];
-    assert_eq!(texts(&log, &folder.0.join("out")), expected);
+    assert_eq!(texts(&log, &folder.join("out")), expected);
 }
 
 #[test]
 fn the_log_on_stderr_is_refused() {
-    let folder = Folder::new("stderr");
+    let folder = TestFolder::create();
     let line = "2026-11-29 22:57:41.123 UTC [7] LOG:  duration: 1 ms  statement: select 1, 2, 3\n";
-    let log = folder.file("postgresql.log", line);
+    let log = folder.write("postgresql.log", line);
     let error = record_logs(&[log], true, Vec::new()).expect_err("unknown");
     error
         .to_string()
@@ -311,9 +297,9 @@ fn the_log_on_stderr_is_refused() {
 
 #[test]
 fn a_masked_recording_has_no_value_of_the_log() {
-    let folder = Folder::new("masked");
-    let log = folder.file("log.csv", &sample_log());
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let log = folder.write("log.csv", sample_log());
+    let out = folder.join("out");
     record(&[log], false, &out);
     let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.index.is_masked);
@@ -332,7 +318,7 @@ fn a_masked_recording_has_no_value_of_the_log() {
 
 #[test]
 fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
-    let folder = Folder::new("beginnings");
+    let folder = TestFolder::create();
     let json = |ms: u32, severity: &str, rest: &str| {
         format!(
             "{{\"timestamp\":\"2026-11-29 22:57:41.{ms:03} UTC\",\"pid\":1,\"session_id\":\"a.1\",\
@@ -361,8 +347,8 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
         json(70, "LOG", "\"message\":\"execute <unnamed>: SELECT $1\""),
     ]
     .concat();
-    let log = folder.file("log.json", &log);
-    let out = folder.0.join("out");
+    let log = folder.write("log.json", log);
+    let out = folder.join("out");
     let recorded = record(&[log], true, &out);
     assert_eq!(recorded.left_out.without_values, 2);
     // The two without parameters are one statement.
@@ -383,10 +369,10 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
 
 #[test]
 fn damaged_recordings_are_refused_and_never_panic() {
-    let folder = Folder::new("damaged");
-    let log = folder.file("log.csv", &sample_log());
-    let out = folder.0.join("out");
-    record(std::slice::from_ref(&log), true, &out);
+    let folder = TestFolder::create();
+    let log = folder.write("log.csv", sample_log());
+    let out = folder.join("out");
+    record(slice::from_ref(&log), true, &out);
     let whole = std::fs::read(&out).expect("a file");
     let problem = |path: &Path| {
         SessionRecording::open(path)
@@ -433,7 +419,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
             continue;
         };
         let recording = Arc::new(recording);
-        for session in 0..recording.index.sessions.len() {
+        for session in 0..recording.sessions.len() {
             let mut reader = SessionReader::new(Arc::clone(&recording), session);
             while reader.next().is_ok_and(|has_next| has_next) {}
         }
@@ -473,27 +459,24 @@ fn peak_of(statements: usize, out: &Path) -> usize {
 
 #[test]
 fn memory_does_not_grow_with_the_log() {
-    let folder = Folder::new("memory");
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let out = folder.join("out");
     let (short, long) = (peak_of(50_000, &out), peak_of(400_000, &out));
     // Eight times the statements: only the positions of the chunks are more.
     assert!(long < short + (1 << 20), "{short} and {long} bytes");
     let recording = Arc::new(SessionRecording::open(&out).expect("a recording"));
-    let count = recording
-        .index
-        .sessions
-        .iter()
-        .map(|session| session.transactions);
+    let sessions = recording.sessions.iter();
+    let count = sessions.map(|session| session.transactions);
     assert_eq!(count.sum::<u64>(), 400_000);
 }
 
 #[test]
 fn a_recording_is_opened_once_while_it_does_not_change() {
-    let folder = Folder::new("once");
-    let log = folder.file("log.csv", &sample_log());
-    let out = folder.0.join("out");
+    let folder = TestFolder::create();
+    let log = folder.write("log.csv", sample_log());
+    let out = folder.join("out");
     let path = out.display().to_string();
-    record(std::slice::from_ref(&log), true, &out);
+    record(slice::from_ref(&log), true, &out);
     let [first, second] = [0, 1].map(|_| load_of(&path).expect("a recording"));
     assert!(Arc::ptr_eq(&first, &second));
     record(&[log], false, &out);

@@ -95,23 +95,32 @@ fn tables_created_by_sysbench_are_accepted() {
 
 #[test]
 fn run_continues_after_failed_transactions() {
-    let database = TestDatabase::postgres("oltp_fails");
-    database.load("oltp_write_only", &[("table_size", "500")], 1);
-    database.execute("alter table sbtest1 add constraint few check (k < 100) not valid");
-    let outcome = run_workload(
-        &database,
-        "oltp_write_only",
-        &[],
-        QueryMode::Prepared,
-        (1, 40),
-    );
-    assert!(outcome.failed > 0, "most rows have a larger k");
-    assert!(
-        outcome.error_codes.iter().all(|code| code == "23514"),
-        "{:?}",
-        outcome.error_codes
-    );
-    assert_eq!(outcome.committed + outcome.failed, 40);
+    let [postgres, maria] = on_each_engine("oltp_fails");
+    for (database, ddl, code, committed) in [
+        (
+            postgres,
+            "alter table sbtest1 add constraint few check (k < 100) not valid",
+            "23514",
+            0,
+        ),
+        (
+            maria,
+            "create trigger few before insert on sbtest1 for each row \
+               signal sqlstate '45000' set message_text = 'no more'",
+            "45000",
+            0,
+        ),
+    ] {
+        database.load("oltp_write_only", &[("table_size", "500")], 1);
+        database.execute(ddl);
+        let (name, protocol) = ("oltp_write_only", QueryMode::Prepared);
+        let outcome = run_workload(&database, name, &[], protocol, (1, 40));
+        let counts = (outcome.committed, outcome.failed);
+        assert_eq!(counts, (committed, 40 - committed), "{code}");
+        assert_eq!(outcome.error_codes, [code]);
+        let problems = database.problems(name);
+        assert_eq!(problems, [""; 0], "failed transactions are rolled back");
+    }
     let options = workload_plan("oltp_write_only", &[("tables", "x"), ("range_size", "0")]);
     let problems = workload("oltp_write_only").check_options(&options, QueryMode::Simple);
     assert_eq!(problems.len(), 2);

@@ -88,6 +88,16 @@ fn server_with_low_limits_is_loaded_by_small_inserts() {
 }
 
 #[test]
+fn statements_have_the_placeholders_of_mysql() {
+    let database = TestDatabase::maria("placeholders");
+    database.load("oltp_read_write", &[("table_size", "100")], 1);
+    let program = database.program("oltp_read_write", &[]).expect("the data");
+    let texts = program.program.statements();
+    let text = "SELECT c FROM sbtest1 WHERE id=?".to_owned();
+    assert!(texts.contains(&text), "{texts:?}");
+}
+
+#[test]
 fn options_determine_keys_indexes_and_rows() {
     let database = TestDatabase::maria("options");
     let options = [

@@ -1,6 +1,7 @@
 //! Concurrent users: the data stays consistent despite retries and lost connections.
 
 use super::support::*;
+use prony_drive::{RunEvent, RunEventKind};
 use prony_plan::Stop;
 use prony_test_servers::TestControl;
 use std::time::{Duration, Instant};
@@ -52,9 +53,10 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
         let orders_before = database.query_number("select count(*) from orders");
         let outcome = std::thread::scope(|scope| {
             let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
-            let options = [("mode", mode), ("home", "all")];
+            let program = prepare(&database, &[("mode", mode), ("home", "all")]);
             let database = &database;
-            let workload_run = scope.spawn(move || run_tpcc(database, &options, &drive_plan, SEED));
+            let workload_run =
+                scope.spawn(move || run_despite_outages(database, &program, &drive_plan, SEED));
             let begun = Instant::now();
             while database.query_number("select count(*) from orders") == orders_before {
                 assert!(
@@ -67,7 +69,9 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
             server.restart().expect("restarts");
             workload_run.join().expect("the run continues")
         });
-        assert!(outcome.outages > 0, "{mode}: the outage is reported");
+        let events = &outcome.events;
+        let is_outage = |event: &RunEvent| event.kind == RunEventKind::Outage;
+        assert!(events.iter().any(is_outage), "{mode}: {events:?}");
         assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
         // Commits that a user has seen are durable; transactions in flight may have committed too.
         let new_orders = outcome.counts.outcomes_by_kind[NEW_ORDER];

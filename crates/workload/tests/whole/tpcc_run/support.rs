@@ -1,6 +1,7 @@
 //! Databases with two loaded warehouses, and runs on them.
 
 pub use crate::common::*;
+use prony_drive::RunEvent;
 use prony_plan::{DrivePlan, Stop};
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
@@ -42,7 +43,7 @@ pub struct TpccOutcome {
     pub retries: u64,
     /// The distinct codes under which the failures are counted.
     pub error_codes: Vec<String>,
-    pub outages: usize,
+    pub events: Vec<RunEvent>,
 }
 
 pub fn prepare(database: &TestDatabase, options: &[(&str, &str)]) -> OrderEntryProgram {
@@ -61,7 +62,19 @@ pub fn run_tpcc(
     run_program(database, &program, drive_plan, seed)
 }
 
+/// Runs a program, and asserts that no connection was lost.
 pub fn run_program(
+    database: &TestDatabase,
+    program: &OrderEntryProgram,
+    drive_plan: &DrivePlan,
+    seed: u64,
+) -> TpccOutcome {
+    let outcome = run_despite_outages(database, program, drive_plan, seed);
+    assert!(outcome.events.is_empty(), "{:?}", outcome.events);
+    outcome
+}
+
+pub fn run_despite_outages(
     database: &TestDatabase,
     program: &OrderEntryProgram,
     drive_plan: &DrivePlan,
@@ -77,7 +90,7 @@ pub fn run_program(
         failed: by_kind(|kind| kind.failed).collect(),
         retries: by_kind(|kind| kind.retries).sum(),
         error_codes: error_codes(measured),
-        outages: driven.events.len(),
+        events: driven.events,
     }
 }
 
