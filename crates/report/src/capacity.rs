@@ -172,6 +172,9 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
     let sweep = found.sweep.as_ref();
     let limiter = sweep.and_then(|sweep| sweep.curves.first()?.limiter.as_ref());
     match limiter {
+        _ if Some(best.clients) == found.max_clients => {
+            text += "; limit: the server's max_connections";
+        }
         _ if best.is_client_limit => text += "; limit: the client, not the server",
         Some(found) if found.limiter != Limiter::Unknown => {
             text += &format!("; limit: {}", found.limiter.text());

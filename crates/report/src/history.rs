@@ -17,6 +17,8 @@ const MAX_WIDTH: usize = 100;
 /// Width of the columns between the id and the label, with the gaps around them, in characters.
 const MIDDLE_WIDTH: usize = 51;
 const MIN_LABEL_WIDTH: usize = 10;
+/// Width of the columns between the id and the label as they mostly are, in characters.
+const USUAL_MIDDLE_WIDTH: usize = 43;
 
 /// Writes the table; `now_ns` is the time at which the runs are listed, nanoseconds since 1970.
 pub fn write(
@@ -29,23 +31,34 @@ pub fn write(
         return writeln!(out, "No runs are stored yet.");
     }
     let widest_id = runs.iter().map(|run| run.id.chars().count()).max();
-    let used = widest_id.unwrap_or(0) + MIDDLE_WIDTH;
+    let widest_id = widest_id.unwrap_or(0);
+    // A narrow terminal shows the ids below the rows, not half of each row in the next line.
+    let is_narrow = widest_id + USUAL_MIDDLE_WIDTH > style.width;
+    let id_width = if is_narrow { 0 } else { widest_id };
+    let used = id_width + MIDDLE_WIDTH;
     let label_width = style.width.saturating_sub(used).max(MIN_LABEL_WIDTH);
     // The id contains the time: a separate column would not fit.
-    let mut table =
-        Table::new(&["run", "age", "load", "figure", "p99 ok"]).with_texts(&["verdict", "label"]);
+    let first: &[&str] = if is_narrow { &[] } else { &["run"] };
+    let mut table = Table::new(&[])
+        .with_texts(first)
+        .with_numbers(&["age", "load", "figure", "p99 ok"])
+        .with_texts(&["verdict", "label"]);
     for run in runs {
         let label = plain(run.annotation.label.as_deref().unwrap_or_default());
         let shown_label = cut(&label, label_width);
-        table.row([
-            plain(&run.id),
+        let id = Some(plain(&run.id)).filter(|_| !is_narrow);
+        let cells = [
             age(now_ns.saturating_sub(run.epoch_ns())),
             load(run),
             figure(run),
             time_or_dash(run.p99_ns),
             verdict(run),
             shown_label.clone(),
-        ]);
+        ];
+        table.row(id.into_iter().chain(cells));
+        if is_narrow {
+            table.below(format!("  {}", plain(&run.id)));
+        }
         let cut_label = Some(label).filter(|label| *label != shown_label);
         if let Some(line) = failures_line(run) {
             table.below(line);
@@ -228,6 +241,23 @@ mod tests {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(100), "{widest:?}:\n{text}");
         }
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_whole_rows_with_the_ids_below() {
+        let run = RunSummary {
+            id: "20261120-233342-oltp-read-write-7f3a".into(),
+            ..summary()
+        };
+        let narrow = Style {
+            width: 60,
+            ..Style::plain()
+        };
+        let now_ns = summary().epoch_ns();
+        let text = written(|out| write(out, &narrow, &[run], now_ns));
+        text.assert_contains("\n  20261120-233342-oltp-read-write-7f3a\n");
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(60), "{widest:?}:\n{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Poolers that cannot be installed here, by canned answers: each is a thread that speaks as that product does.
 
+use prony_assertions::TextAssertions;
 use prony_document::{FoundPooler, Pooler};
 use prony_server::{Control, Environment, read_server_facts, resolve};
 use std::io::{Read, Write};
@@ -17,6 +18,8 @@ struct Postgres {
     is_pooled: bool,
     /// Whether all connections have one session.
     shares: bool,
+    /// Whether it refuses to say which session executes a statement.
+    hides_sessions: bool,
 }
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -98,7 +101,7 @@ fn serve_postgres(canned: Postgres, mut stream: TcpStream, number: u32) -> Optio
             (true, true) => 42,
             (true, false) => 2_000 + number,
         };
-        let reply = if text.starts_with("select pg_backend_pid()") {
+        let reply = if text.starts_with("select pg_backend_pid()") && !canned.hides_sessions {
             let value = session.to_string();
             let column = b"\0\x01pid\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0";
             let row = [&[0, 1, 0, 0, 0, value.len() as u8], value.as_bytes()].concat();
@@ -116,6 +119,24 @@ fn found(url: &str) -> Option<FoundPooler> {
     let target = resolve(url, &Environment::without_home("ann")).unwrap();
     let mut control = Control::connect(&target).unwrap();
     read_server_facts(&mut control).unwrap().pooler
+}
+
+#[test]
+fn a_server_that_does_not_tell_its_sessions_is_not_taken_for_one_without_a_pooler() {
+    let server = Postgres {
+        version: "15.4",
+        hides_sessions: true,
+        ..Postgres::default()
+    };
+    let port = serve(move |stream, number| serve_postgres(server, stream, number));
+    let url = format!("postgres://ann@127.0.0.1:{port}/d?sslmode=disable");
+    let target = resolve(&url, &Environment::without_home("ann")).unwrap();
+    let facts = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
+    assert_eq!(facts.pooler, None);
+    let reason = facts
+        .setting("pooler")
+        .expect("it says that it is not known");
+    reason.assert_contains("(not readable: ");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -130,6 +130,33 @@ fn check_counts_as_lost(second_status: &'static [u8], expected: &str) {
     assert!(error.is_silent() && error.is_lost(), "{error}");
     let text = error.to_string();
     text.assert_contains(expected);
+    drop(server.join().unwrap());
+}
+
+/// As a statement that waits for another session's lock, while the server answers new connections.
+#[test]
+fn the_user_is_told_what_is_waited_for_and_the_wait_can_have_a_limit() {
+    static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let (listener, mut target) = listen();
+    let endpoint = target.endpoints[0].to_string();
+    target.wait_options.io_timeout = None;
+    target.wait_options.notice = Some(|awaited| NOTICES.lock().unwrap().push(awaited.to_owned()));
+    let server = thread::spawn(move || {
+        let (mut busy, _) = listener.accept().unwrap();
+        receive_and_reply(&mut busy, LOGGED_IN);
+        receive_and_reply(&mut busy, DONE);
+        receive_and_reply(&mut busy, b"");
+        (busy, listener)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    control.set_reply_limit(Some(4 * SECOND));
+    control.execute("SELECT 0").unwrap();
+    let error = control.execute("SELECT\n 1").unwrap_err();
+    assert!(matches!(error, Error::NoReply(_)), "{error}");
+    assert!(error.is_lost());
+    error.to_string().assert_contains("within 4 s");
+    let expected = format!("the server {endpoint} to answer SELECT 1");
+    assert_eq!(*NOTICES.lock().unwrap(), [expected]);
     drop(server.join().unwrap());
 }
 

@@ -78,6 +78,8 @@ pub struct Conn {
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
+    /// Whether the last execution of the request is a commit.
+    ends_with_commit: Cell<bool>,
     /// The phase that the worker is carrying out or carried out last, or that the user abandoned.
     accepted_phase: Cell<UserPhase>,
     in_transaction: Cell<bool>,
@@ -114,6 +116,7 @@ impl Conn {
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
             effect: Cell::new(Effect::Reads),
+            ends_with_commit: Cell::new(false),
             accepted_phase: Cell::new(UserPhase::Idle),
             in_transaction: Cell::new(false),
             has_committed: Cell::new(false),

@@ -58,6 +58,13 @@ impl DbError {
         DbError::without_server(ErrorClass::Protocol, *b"08P01", message)
     }
 
+    /// A COMMIT that PostgreSQL answered as a ROLLBACK, which it does without an error if the transaction had failed.
+    #[cold]
+    pub(crate) fn rolled_back_commit() -> Self {
+        let message = "the server replied to COMMIT that it rolled the transaction back";
+        DbError::server(Protocol::PostgreSql, 0, *b"25P02", message.to_owned())
+    }
+
     /// An error that no server reported.
     fn without_server(class: ErrorClass, code: ErrorCode, message: String) -> Self {
         let Classification { class, retryable } = class.into();

@@ -12,7 +12,9 @@ use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{ClientsResult, ClientsSearch, ClientsStep, OVER_CLIENTS, judge_step};
+use prony_judge::capacity::{
+    ClientsResult, ClientsSearch, ClientsStep, OVER_CLIENTS, judge_step, max_clients,
+};
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
 use prony_report::{capacity as view, json};
 use prony_runner::Signals;
@@ -64,6 +66,7 @@ pub fn find(
         search: ClientsSearch {
             precision: args.precision,
             max_steps: args.max_steps as usize,
+            max_clients: None,
         },
         steps: Vec::new(),
         unchecked: Vec::new(),
@@ -93,6 +96,7 @@ impl Schedule for ClientsFinder<'_> {
         if !ended.last().is_none_or(is_complete) {
             return None;
         }
+        self.search.max_clients = ended.first().and_then(max_clients);
         let clients = self.search.next_clients(&self.steps)?;
         Some(Experiment {
             kind: ExperimentKind::Search(RateSearch {

@@ -8,7 +8,9 @@ use crate::exit::{Exit, Failure};
 use prony_dropin::cleartext;
 use prony_plan::{Plan, ServerPlan};
 use prony_runner::signals::{self, Signals};
-use prony_server::control::{ConnectFailure, Error as ControlError, FailureCause};
+use prony_server::control::{
+    ConnectFailure, Error as ControlError, FailureCause, is_about_privileges,
+};
 use prony_server::target::Address;
 use prony_server::{Control, Environment, Target};
 use prony_workload::remedy::PronyCommands;
@@ -107,6 +109,10 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
             Exit::Usage
         }
         Error::Data { .. } => Exit::Data,
+        // As a run whose statements are refused for this.
+        Error::Server { source, .. } if source.server_error().is_some_and(is_about_privileges) => {
+            Exit::Data
+        }
         Error::Server { .. } => Exit::Connect,
         Error::LoadFailed { .. } => Exit::LoadOrClean,
         Error::Stopped { .. } => signal_exit(),
@@ -131,6 +137,7 @@ pub fn load_or_clean_failure(
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
+    use prony_wire::{Protocol, ServerError};
 
     #[test]
     fn an_unresolvable_host_is_an_unreachable_server() {
@@ -139,6 +146,26 @@ mod tests {
         assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
         let failure = resolve_target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
+    }
+
+    #[test]
+    fn a_missing_right_has_one_exit_code_in_a_run_and_another_in_a_load() {
+        let refused = |code: &[u8; 5]| {
+            let text = "permission denied for table t".to_owned();
+            let refusal = ServerError::new(Protocol::PostgreSql, 0, *code, text);
+            Error::Server {
+                activity: "reading t".to_owned(),
+                source: ControlError::Statement(Box::new(refusal)),
+            }
+        };
+        let denied = refused(b"42501");
+        assert_eq!(workload_failure(&denied, None, None).exit, Exit::Data);
+        let other = refused(b"XX000");
+        assert_eq!(workload_failure(&other, None, None).exit, Exit::Connect);
+        for error in [denied, other] {
+            let failure = load_or_clean_failure(&error, None, None);
+            assert_eq!(failure.exit, Exit::LoadOrClean);
+        }
     }
 
     #[test]

@@ -30,6 +30,53 @@ fn errors_are_counted_by_class() {
     assert!(driven.events.is_empty());
 }
 
+/// PostgreSQL replies so to the COMMIT of a failed block, without an error.
+#[test]
+fn a_commit_to_which_the_server_replies_that_it_rolled_back_has_failed() {
+    let mut ids = StatementIds::new();
+    let statements = ["COMMIT", "ROLLBACK"].map(|sql| ids.add(sql));
+    let program = repeat_with(statements, |db, id, [commit, rollback]| {
+        Box::pin(async move {
+            match id.client {
+                0 => db.exec(commit, &[]).await?,
+                1 => db.exec(rollback, &[]).await?,
+                2 => db.batch(&[(rollback, &[]), (commit, &[])]).await?,
+                // Whose last statement is the rollback.
+                _ => db.batch(&[(commit, &[]), (rollback, &[])]).await?,
+            };
+            Ok(Outcome::Committed)
+        })
+    });
+    let server = admit_all(|_, _, _, answers| answers.push(send(MS, ROLLED_BACK)));
+    let driven = drive(&program, &plan(4, 0.1), server);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!(tally.failed, tally.committed, "clients 0 and 2");
+    let [error] = driven.collected.measured.errors.entries() else {
+        panic!("{:?}", driven.collected.measured.errors);
+    };
+    assert_eq!((&error.code, error.count), (b"25P02", tally.failed));
+    error.example.assert_contains("rolled the transaction back");
+    assert!(driven.events.is_empty(), "the connections go on");
+}
+
+#[test]
+fn a_batch_of_which_a_statement_has_no_result_is_not_believed() {
+    let mut ids = StatementIds::new();
+    let statements = ["UPDATE a SET n = 1", "UPDATE b SET n = 1"].map(|sql| ids.add(sql));
+    let program = repeat_with(statements, |db, _, [a, b]| {
+        Box::pin(async move {
+            db.batch(&[(a, &[]), (b, &[])]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    for (answer, is_believed) in [(DONE, true), (ONE_RESULT, false)] {
+        let server = admit_all(move |_, _, _, answers| answers.push(send(MS, answer)));
+        let driven = drive(&program, &plan(1, 0.1), server);
+        let committed = driven.collected.measured.all_kinds().committed;
+        assert_eq!(committed > 0, is_believed, "{committed}");
+    }
+}
+
 #[test]
 fn the_run_continues_after_an_outage() {
     // The server dies at one second and accepts again at two.

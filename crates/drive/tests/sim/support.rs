@@ -18,6 +18,10 @@ pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 pub const DONE: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
 /// The same reply inside a block.
 pub const IN_BLOCK: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05T";
+/// The reply to a ROLLBACK.
+pub const ROLLED_BACK: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dROLLBACK\0Z\0\0\0\x05I";
+/// The reply to one statement, however many are executed.
+pub const ONE_RESULT: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dUPDATE 1\0Z\0\0\0\x05I";
 /// A serialization failure.
 pub const CONFLICT: &[u8] = b"E\0\0\0\x1eSERROR\0C40001\0Mtry again\0\0Z\0\0\0\x05I";
 
@@ -57,8 +61,40 @@ where
             // A start-up message has no type byte: it begins with its length.
             Some(0) => answers.push(send(20_000, WELCOME)),
             Some(b'X') | None => {}
-            Some(_) => (self.statement)(slot, bytes, now_ns, answers),
+            Some(_) => {
+                let first = answers.len();
+                (self.statement)(slot, bytes, now_ns, answers);
+                answers[first..]
+                    .iter_mut()
+                    .for_each(|answer| answer_all(executions(bytes), answer));
+            }
         }
+    }
+}
+
+/// Number of executions in a request.
+fn executions(mut bytes: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some(&[kind, a, b, c, d]) = bytes.first_chunk() {
+        count += usize::from(kind == b'E');
+        let end = 1 + u32::from_be_bytes([a, b, c, d]) as usize;
+        bytes = bytes.get(end..).unwrap_or_default();
+    }
+    count
+}
+
+/// Repeats the result of an answer to one statement, such as [`DONE`], for each execution of a batch.
+fn answer_all(executions: usize, answer: &mut Answer) {
+    let one_result = [DONE, ROLLED_BACK].map(|reply| reply.strip_suffix(b"Z\0\0\0\x05I"));
+    if let Action::Send(bytes) = &mut answer.action
+        && executions > 1
+        && let Some(one) = one_result
+            .into_iter()
+            .flatten()
+            .find(|one| bytes.starts_with(one))
+        && let Some(ready) = bytes.strip_prefix(one)
+    {
+        *bytes = Cow::Owned([one.repeat(executions).as_slice(), ready].concat());
     }
 }
 

@@ -25,6 +25,8 @@ pub struct ClientsSearch {
     pub precision: f64,
     /// It ends after so many steps at the latest.
     pub max_steps: usize,
+    /// How many clients the server has connections for; `None` if that is not known.
+    pub max_clients: Option<u32>,
 }
 
 /// A step of a search over clients.
@@ -64,6 +66,9 @@ pub struct ClientsResult {
     pub best: Option<ClientsStep>,
     /// Whether another number of clients may be better, because the search ended before it was done.
     pub is_unfinished: bool,
+    /// How many clients the server has connections for, if the search asked for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_clients: Option<u32>,
     /// The steps in their order.
     pub steps: Vec<ClientsStep>,
     /// Their curve.
@@ -95,6 +100,8 @@ impl ClientsResult {
             requirements: requirements.to_vec(),
             best: best_clients(&steps).cloned(),
             is_unfinished: endless.next_clients(&steps).is_some() || !is_last_complete,
+            max_clients: (search.max_clients)
+                .filter(|max| steps.iter().any(|step| step.clients == *max)),
             sweep: Sweep::of(&runs),
             steps,
         }
@@ -111,6 +118,7 @@ impl ClientsResult {
         let search = ClientsSearch {
             precision: settings.precision,
             max_steps: settings.max_steps as usize,
+            max_clients: max_clients(runs[0]),
         };
         let step = |run: &&Run| ClientsStep::new(run.drive.clients, judge_step(run, &requirements));
         let steps = runs.iter().map(step).collect();
@@ -135,6 +143,22 @@ impl ClientsResult {
     }
 }
 
+/// How many clients the server of a run has connections for, if it says so: without those that it reserves, and two for
+/// Prony's own sessions.
+pub fn max_clients(run: &Run) -> Option<u32> {
+    let setting = |name: &str| {
+        let value = run.server.settings.get(name)?.as_str()?;
+        value.parse::<u32>().ok()
+    };
+    let is_direct = run.server.pooler.is_none() && run.drive.spread.is_none();
+    let max = setting("max_connections").filter(|max| is_direct && *max > 0)?;
+    let reserved = ["superuser_reserved_connections", "reserved_connections"]
+        .into_iter()
+        .filter_map(setting)
+        .sum::<u32>();
+    Some(max.saturating_sub(reserved + 2).max(1))
+}
+
 /// The step with the highest throughput among those that meet what is required.
 fn best_clients(steps: &[ClientsStep]) -> Option<&ClientsStep> {
     let passed = steps
@@ -150,9 +174,11 @@ impl ClientsSearch {
             return None;
         }
         let largest = steps.iter().map(|step| step.clients).max();
-        if !self.has_ended_doubling(steps) {
+        let is_at_limit = self.max_clients.is_some_and(|max| largest >= Some(max));
+        if !is_at_limit && !self.has_ended_doubling(steps) {
             let next = largest.map_or(1, |clients| clients.saturating_mul(2));
-            return (next <= MAX_CLIENTS).then_some(next);
+            let max = self.max_clients.unwrap_or(MAX_CLIENTS);
+            return (next <= MAX_CLIENTS).then_some(next.min(max));
         }
         let best = best_clients(steps)?.clients;
         let mut sorted: Vec<&ClientsStep> = steps.iter().collect();
@@ -213,6 +239,7 @@ mod tests {
     const SEARCH: ClientsSearch = ClientsSearch {
         precision: 0.02,
         max_steps: 15,
+        max_clients: None,
     };
 
     fn step(clients: u32, tps: f64, verdict: AnswerVerdict) -> ClientsStep {
@@ -277,6 +304,7 @@ mod tests {
             let precise = ClientsSearch {
                 precision,
                 max_steps: 40,
+                max_clients: None,
             };
             let steps = search(precise, &tps, &|_| true, &mut || 1.0);
             let best = f64::from(best_clients(&steps).unwrap().clients);
@@ -301,6 +329,24 @@ mod tests {
         assert!(steps.len() <= 13, "{}", steps.len());
         let steps = search(SEARCH, &|clients| clients, &|_| false, &mut none);
         assert_eq!((best_clients(&steps), steps.len()), (None, 2));
+    }
+
+    #[test]
+    fn no_more_clients_are_tried_than_the_server_has_connections_for() {
+        let limited = ClientsSearch {
+            max_clients: Some(95),
+            ..SEARCH
+        };
+        let steps = search(limited, &|clients| clients, &|_| true, &mut || 1.0);
+        assert_eq!(steps.iter().map(|step| step.clients).max(), Some(95));
+        assert_eq!(best_clients(&steps).unwrap().clients, 95);
+        let result = ClientsResult::new(&limited, &[], steps, &[] as &[Run]);
+        assert!(!result.is_unfinished);
+        assert_eq!(result.max_clients, Some(95));
+        // The throughput ends to rise before that.
+        let steps = search(limited, &usl(0.05, 10.0), &|_| true, &mut || 1.0);
+        let result = ClientsResult::new(&limited, &[], steps, &[] as &[Run]);
+        assert_eq!(result.max_clients, None);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 mod clients;
 mod search;
 
-pub use clients::{ClientsResult, ClientsSearch, ClientsStep};
+pub use clients::{ClientsResult, ClientsSearch, ClientsStep, max_clients};
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;

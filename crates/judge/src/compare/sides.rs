@@ -5,6 +5,7 @@
 //! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
 //! one run as the variation between runs.
 
+use super::usability::FINDINGS;
 use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, despite,
     differences_allowing_intended, property_differences, worst_first,
@@ -497,9 +498,16 @@ fn add_differences(merged: &mut MergedDifferences, differences: Vec<Difference>)
 }
 
 fn into_differences(merged: MergedDifferences) -> Vec<Difference> {
+    let have_same = |values_a: &[String], values_b: &[String]| {
+        values_a.len() == values_b.len() && values_a.iter().all(|value| values_b.contains(value))
+    };
     let joined = merged
         .entries
         .into_iter()
+        // What runs of both sides have is no difference between the sides.
+        .filter(|(difference, values_a, values_b)| {
+            difference.what != FINDINGS || !have_same(values_a, values_b)
+        })
         .map(|(difference, values_a, values_b)| Difference {
             a: join_values(&values_a),
             b: join_values(&values_b),

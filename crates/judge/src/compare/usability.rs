@@ -47,7 +47,7 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
         (Invalid, "invalid by", "its figures must not be used"),
         (
             Caveat,
-            "findings",
+            FINDINGS,
             "each applies to only one of the two runs: see prony show",
         ),
     ] {
@@ -67,6 +67,9 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
     }
     reasons
 }
+
+/// Caveats that only one of two runs has.
+pub(super) const FINDINGS: &str = "findings";
 
 /// [`check_ids`] of no checks.
 pub(crate) const NO_CHECKS: &str = "none";

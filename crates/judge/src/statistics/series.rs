@@ -20,6 +20,9 @@ const MIN_VALUES: usize = 20;
 /// Minimum number of independent values to which the series must be equivalent.
 const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 
+/// A longer series is judged by the means of neighbours: all its autocovariances take the square of its length.
+const MAX_VALUES: usize = 10_000;
+
 /// Standard deviation of equal values that rounding may cause, share of their mean.
 const ROUNDING: f64 = 1e-12;
 
@@ -40,7 +43,10 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
     if count < MIN_VALUES || series.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let mean = series.iter().sum::<f64>() / n;
+    if count > MAX_VALUES {
+        return mean_of_long(series);
+    }
+    let mean = mean_of(series);
     let covariance = |lag: usize| {
         let pairs = series.iter().zip(&series[lag..]);
         pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / n
@@ -84,6 +90,35 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
     })
 }
 
+/// The mean; that of equal values is exactly their value.
+fn mean_of(series: &[f64]) -> f64 {
+    let first = series.first().copied().unwrap_or_default();
+    let differences = series.iter().map(|value| value - first);
+    first + differences.sum::<f64>() / series.len() as f64
+}
+
+/// As [`series_mean`], by the means of equally many neighbours, whose mean has the same variance.
+fn mean_of_long(series: &[f64]) -> Option<SeriesMean> {
+    let (n, mean) = (series.len() as f64, mean_of(series));
+    let block = series.len().div_ceil(MAX_VALUES);
+    let means: Vec<f64> = series.chunks_exact(block).map(mean_of).collect();
+    let of_means = series_mean(&means)?;
+    let squares = series.iter().map(|value| (value - mean).powi(2));
+    let independent = squares.sum::<f64>() / n / n;
+    // Equal means may be of values that differ.
+    let variance = of_means.variance.max(independent);
+    Some(SeriesMean {
+        mean,
+        variance,
+        effective_size: if variance > 0.0 {
+            independent / variance * n
+        } else {
+            n
+        },
+        dof: of_means.dof,
+    })
+}
+
 /// The factor by which first-order autocorrelation, as high as this series allows, multiplies the variance of
 /// the mean; `None` if it may extend over the whole series. The sample's lag-1 correlation is too small by
 /// (1 + 4 rho) / n (Kendall 1954), with an error of sqrt((1 - rho^2) / n).
@@ -98,6 +133,7 @@ fn ar1_variance_factor(correlation: f64, n: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_plan::SplitMix;
 
     /// Numbers without a visible pattern over some hundred values: multiples of the golden ratio, squared.
     fn pseudo_random(at: u32) -> f64 {
@@ -129,6 +165,29 @@ mod tests {
         // A first-order process with the same correlation of neighbours decays half as fast.
         assert!((0.9..2.2).contains(&ratio), "{single:?} {repeated:?}");
         assert!(repeated.effective_size < 110.0, "{repeated:?}");
+    }
+
+    #[test]
+    fn a_long_series_has_the_variance_of_its_autocorrelation_and_takes_no_square_of_its_length() {
+        // A first-order process; the variance of its mean is that of independent values times (1 + rho) / (1 - rho).
+        for rho in [0.0, 0.5, 0.9] {
+            let mut random = SplitMix::new(7);
+            let mut value = 0.0;
+            let mut next = || {
+                value = rho * value + random.uniform() - 0.5;
+                9.0 + value
+            };
+            let series: Vec<f64> = (0..600_000).map(|_| next()).collect();
+            let estimate = series_mean(&series).unwrap();
+            let independent = series.len() as f64 / estimate.effective_size;
+            let ratio = independent / ((1.0 + rho) / (1.0 - rho));
+            assert!((0.9..1.3).contains(&ratio), "{rho}: {ratio} {estimate:?}");
+            assert!((estimate.mean - 9.0).abs() < 0.02, "{estimate:?}");
+        }
+        let equal = series_mean(&[14_600_123.7; 600_000]).unwrap();
+        assert_eq!((equal.variance, equal.effective_size), (0.0, 600_000.0));
+        let slope: Vec<f64> = (0..600_000).map(f64::from).collect();
+        assert_eq!(series_mean(&slope), None);
     }
 
     #[test]

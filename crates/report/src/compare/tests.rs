@@ -143,7 +143,7 @@ fn seconds_of_single_runs_give_no_verdict() {
 #[test]
 fn repeats_are_reported_with_their_interval() {
     let views = compare_named("", &[runs("a", &STEADY), runs("b", &FASTER)]);
-    let answer = "B is 10.0 % faster than A (TPS: 7.6 to 12.4 %, 3 runs each), p99 9.1 % lower (7.1 to 11.0 %).";
+    let answer = "B is 10.0 % faster than A (TPS: 7.6 to 12.4 %, 3 runs each, assuming a normal distribution), p99 9.1 % lower (7.1 to 11.0 %).";
     let words = views.text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.assert_starts_with(answer);
     views.text.assert_contains("\nCOMPARABLE\n");

@@ -506,4 +506,5 @@ fn a_page_of_disturbed_runs_says_what_its_comparison_rests_on() {
     page.assert_lacks("COMPARABLE, WITH");
     page.assert_contains("only their ratios may be used");
     page.assert_contains("<strong>new is 50.0 % faster than base (TPS: ");
+    page.assert_contains("2 pairs of runs, assuming that their ratios are log-normal");
 }

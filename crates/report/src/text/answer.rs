@@ -52,6 +52,17 @@ pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> Strin
 pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> String {
     let requirement = &result.requirement;
     let show = format_of(&requirement.limit);
+    let reason = result.reason.as_ref().filter(|_| with_reason);
+    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
+    let limit = limit_text(requirement);
+    if let (RequiredLimit::Of { label, .. }, RequiredFigure::Primary, None) =
+        (&requirement.limit, &requirement.figure, result.value)
+    {
+        // Which figure that is depends on both.
+        return plain(&format!(
+            "the run could not be compared with {label}, required {limit}{reason}"
+        ));
+    }
     let (of, figure) = match &requirement.limit {
         RequiredLimit::Of { label, .. } => (format!(" of {label}'s"), relative_name(result)),
         _ => (String::new(), requirement.figure.to_string()),
@@ -63,9 +74,6 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
         });
         format!("{}{of}{}", show(value), interval.unwrap_or_default())
     });
-    let limit = limit_text(requirement);
-    let reason = result.reason.as_ref().filter(|_| with_reason);
-    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
     plain(&format!("{figure} {value}, required {limit}{reason}"))
 }
 
@@ -165,6 +173,20 @@ mod tests {
                 "  pass: throughput 5,210 /s (5,150 /s to 5,270 /s), required above 5,000 /s",
                 "  pass: errors 0 %, required below 0.10 %",
             ]
+        );
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_compared_says_with_what() {
+        let result = result(
+            "not slower than main by 3%",
+            AnswerVerdict::Undecided,
+            None,
+            None,
+        );
+        assert_eq!(
+            result_sentence(&result, true),
+            "the run could not be compared with main, required not slower than main by 3%; why"
         );
     }
 

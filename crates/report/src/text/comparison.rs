@@ -328,7 +328,7 @@ pub(crate) fn format_change(ratio: f64) -> String {
 }
 
 /// The numbers of runs (`5 runs each`, `5 and 4 runs`, `5 pairs of runs`).
-pub(super) fn number_of_runs(compared: &FigureComparison, significance: &Significance) -> String {
+fn number_of_runs(compared: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&compared.a, &compared.b].map(|sample| units::count(sample.values.len() as u64));
     match significance.basis {
         Basis::Pairs => format!("{a} pairs of runs"),
@@ -337,11 +337,12 @@ pub(super) fn number_of_runs(compared: &FigureComparison, significance: &Signifi
     }
 }
 
-/// The numbers of runs, and whether the interval assumes a normal distribution.
-fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
+/// The numbers of runs, and what the interval assumes of them.
+pub(super) fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
     let runs = number_of_runs(compared, significance);
     match significance.basis {
-        Basis::Ranks | Basis::Pairs => runs,
+        Basis::Ranks => runs,
+        Basis::Pairs => format!("{runs}, assuming that their ratios are log-normal"),
         Basis::Normal => format!("{runs}, assuming a normal distribution"),
     }
 }

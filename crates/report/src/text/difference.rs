@@ -4,7 +4,7 @@
 //! wide, or give a figure of sides that are not comparable.
 
 use super::comparison::{
-    format_figure, format_interval, format_level, format_share, labels, number_of_runs,
+    describe_basis, format_figure, format_interval, format_level, format_share, labels,
     ratio_as_change, slower_or_faster, untested_reason,
 };
 use super::{cut, plain};
@@ -115,7 +115,7 @@ fn tested_text(
 ) -> String {
     let [first, second] = labels(side);
     let name = plain(&compared.name);
-    let runs = number_of_runs(compared, significance);
+    let runs = describe_basis(compared, significance);
     // The level that readers assume needs no words.
     let level = match format_level(significance) {
         usual if usual == "95 %" => String::new(),

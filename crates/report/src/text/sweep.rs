@@ -333,6 +333,7 @@ mod tests {
             requirements: Vec::new(),
             best: Some(best),
             is_unfinished: false,
+            max_clients: None,
             steps: Vec::new(),
             sweep: Some(sweep(KneeState::Found, Some(1), Limiter::ServerCpus)),
         };
@@ -343,6 +344,8 @@ mod tests {
         );
         found.sweep = Some(sweep(KneeState::Found, Some(1), Limiter::Unknown));
         clients_sentence(&found).assert_lacks("limit");
+        found.max_clients = Some(16);
+        clients_sentence(&found).assert_ends_with("; limit: the server's max_connections");
     }
 
     #[test]

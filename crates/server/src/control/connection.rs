@@ -105,6 +105,11 @@ impl BlockingConnection {
         self.socket.set_io_timeout(limit);
     }
 
+    /// Names what the next request waits for; see [`WaitOptions::notice`](super::WaitOptions::notice).
+    pub(super) fn set_awaited(&self, describe: impl FnOnce() -> String) {
+        self.socket.set_awaited(describe);
+    }
+
     pub(super) fn set_deadline(&mut self, deadline: Deadline) {
         self.deadline = deadline;
     }

@@ -11,6 +11,7 @@ use prony_wire::{ErrorClass, Protocol, ServerError, describe_tls_error};
 use rustls::Error as TlsError;
 use std::borrow::Cow;
 use std::io;
+use std::time::Duration;
 
 /// A failure of the control connection. Its text has libpq's layout: each line of a hint begins with a tab.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,8 @@ pub enum Error {
     /// Nothing arrived for `io_timeout`, and a probe found the connection lost.
     #[error("{0}")]
     Silent(Box<Silence>),
+    /// The reply to a statement did not arrive within the limit ([`super::Control::set_reply_limit`]).
+    NoReply(Duration),
     /// A signal interrupted the wait.
     Interrupted,
     /// The TLS layer failed after the login.
@@ -64,6 +67,12 @@ impl UserError for Error {
                 ErrorParts::new(format!("the connection to the server was lost: {error}"))
             }
             Error::Silent(silence) => silence.parts(),
+            Error::NoReply(limit) => {
+                let seconds = limit.as_secs();
+                ErrorParts::new(format!("the server did not answer within {seconds} s")).with_hint(
+                    "another session may hold a lock that the statement waits for: the server's list of sessions shows it",
+                )
+            }
             Error::Interrupted => ErrorParts::new("interrupted while waiting for the server"),
             Error::Tls(error) => {
                 ErrorParts::new(format!("SSL error: {}", describe_tls_error(error)))
@@ -181,7 +190,6 @@ mod tests {
     use super::*;
     use crate::control::probe::LossReason;
     use crate::target::{Address, Endpoint};
-    use std::time::Duration;
 
     fn connection_refused(port: u16) -> ConnectFailure {
         let host = std::net::Ipv4Addr::LOCALHOST;

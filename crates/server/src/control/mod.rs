@@ -48,6 +48,7 @@ use prony_wire::mysql::SessionUse;
 use prony_wire::{
     Exchange, FeedStatus, QueryMode, ServerError, Session, Statement, StatementIds, Value,
 };
+use socket::Deadline;
 use std::time::Duration;
 
 /// Limit for one reply, in bytes: only a broken or hostile server sends more to a control
@@ -72,6 +73,8 @@ pub struct Control {
     tls: Option<String>,
     /// The account on MySQL and MariaDB, once it was asked for.
     account: Option<Option<String>>,
+    /// How long the reply to a statement may take; `None`: as long as the server answers new connections.
+    reply_limit: Option<Duration>,
 }
 
 impl Control {
@@ -93,6 +96,7 @@ impl Control {
             route: opened.route,
             session: opened.session,
             account: None,
+            reply_limit: None,
         })
     }
 
@@ -104,7 +108,7 @@ impl Control {
     ) -> Result<Control, Error> {
         let mut route = self.route.clone();
         change(&mut route);
-        let deadline = socket::Deadline::after(Some(limit));
+        let deadline = Deadline::after(Some(limit));
         let opened = open::log_in(route, deadline, QueryMode::Extended);
         let mut opened = opened.map_err(|(failure, _)| Error::Connect(vec![failure]))?;
         opened.connection.set_deadline(deadline);
@@ -114,6 +118,7 @@ impl Control {
             route: opened.route,
             session: opened.session,
             account: None,
+            reply_limit: None,
         })
     }
 
@@ -300,6 +305,12 @@ impl Control {
         self.connection.set_io_timeout(limit);
     }
 
+    /// Limits how long the reply to each further statement may take; the connection is lost after it ([`Error::NoReply`]).
+    pub fn set_reply_limit(&mut self, limit: Option<Duration>) {
+        self.reply_limit = limit;
+        self.connection.set_deadline(Deadline::NEVER);
+    }
+
     /// Whether the login sent the password in clear text over a network without TLS. Never true for
     /// MySQL, whose clear-text plugin is refused there.
     pub fn exposed_password(&self) -> bool {
@@ -314,6 +325,12 @@ impl Control {
     /// Sends a request and waits for its reply.
     fn request(&mut self, sql: &str, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         refuse_zero_bytes(sql)?;
+        let endpoint = &self.route.endpoint;
+        self.connection
+            .set_awaited(|| format!("the server {endpoint} to answer {}", begin_of(sql)));
+        if let Some(limit) = self.reply_limit {
+            self.connection.set_deadline(Deadline::after(Some(limit)));
+        }
         let sent = self.connection.begin(request);
         let status = sent.and_then(|()| self.connection.wait());
         let needs_data = match self.route.account {
@@ -347,6 +364,11 @@ impl Control {
             .add_parameters(&mut self.session.parameters)
             .map_err(|error| Error::Violation(error.to_string()))?;
         reply.map_err(|mut error| {
+            if let (Error::Io(io), Some(limit)) = (&error, self.reply_limit)
+                && io.kind() == std::io::ErrorKind::TimedOut
+            {
+                return Error::NoReply(limit);
+            }
             if let Error::Statement(refusal) = &mut error
                 && grant::is_about_privileges(refusal)
             {
@@ -401,6 +423,17 @@ impl Control {
             ));
         }
         Ok(rows)
+    }
+}
+
+/// The first words of a statement, on one line.
+fn begin_of(sql: &str) -> String {
+    const LETTERS_MAX: usize = 60;
+    let words: Vec<_> = sql.split_whitespace().take(LETTERS_MAX / 2).collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(LETTERS_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
     }
 }
 

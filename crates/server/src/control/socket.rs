@@ -4,7 +4,7 @@
 
 use super::probe::{LossReason, ProbeTarget, probe};
 use super::route::Route;
-use super::waiting::{AttentionRequest, Silence, StopSignal, WaitError};
+use super::waiting::{AttentionRequest, NOTICE_AFTER, Silence, StopSignal, WaitError};
 use crate::target::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -12,6 +12,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny, SocketAddrUnix,
     SocketFlags, SocketType, connect, recv, sendmsg, socket_with, sockopt,
 };
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -68,6 +69,9 @@ pub(super) struct Socket {
     attention: AttentionRequest,
     /// The target of the probe, and the time without a byte after which it is probed.
     peer: Option<(Box<ProbeTarget>, Duration)>,
+    /// Who tells the user for what this waits, and what that is, until it is told.
+    notice: Option<fn(&str)>,
+    awaited: Cell<Option<String>>,
 }
 
 impl Socket {
@@ -158,6 +162,8 @@ impl Socket {
             stop: route.wait_options.stop.clone(),
             attention: AttentionRequest::default(),
             peer: None,
+            notice: route.wait_options.notice,
+            awaited: Cell::default(),
         };
         loop {
             match connect(&socket.fd, &address) {
@@ -191,6 +197,13 @@ impl Socket {
     pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
         let peer = self.peer.take();
         self.peer = peer.and_then(|(target, _)| limit.map(|limit| (target, limit)));
+    }
+
+    /// Begins to wait for this, which the user is told if it takes long.
+    pub(super) fn set_awaited(&self, describe: impl FnOnce() -> String) {
+        if self.notice.is_some() {
+            self.awaited.set(Some(describe()));
+        }
     }
 
     /// Sends all of `bytes`, without reading the data that the peer sends during this.
@@ -258,11 +271,18 @@ impl Socket {
 
     fn wait(&self, events: PollFlags, deadline: Deadline) -> io::Result<PollFlags> {
         let mut silent_since = Instant::now();
+        let begun = silent_since;
         loop {
             let remaining = self.time_left(deadline)?;
             let poll_time = remaining.map_or(POLL_INTERVAL, |time| time.min(POLL_INTERVAL));
             if let Some(ready) = self.poll(events, poll_time)? {
                 return Ok(ready);
+            }
+            if let Some(notice) = self.notice
+                && begun.elapsed() >= NOTICE_AFTER
+                && let Some(awaited) = self.awaited.take()
+            {
+                notice(&awaited);
             }
             // While sending, the request is not complete, and an attention must follow it.
             if events == PollFlags::IN && self.attention.take() {

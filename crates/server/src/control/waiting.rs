@@ -15,6 +15,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default time without a byte after which the server is probed.
 pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a statement has no reply until the user is told that it is waited for.
+pub(super) const NOTICE_AFTER: Duration = Duration::from_secs(3);
+
 /// How long waits continue after the signal, so that a cancelled statement can end. It applies to all
 /// waits of the process together, so that the command ends within two seconds.
 const WAIT_AFTER_SIGNAL: Duration = Duration::from_millis(1200);
@@ -28,6 +31,8 @@ pub struct WaitOptions {
     /// its session. `None`: no probes.
     pub io_timeout: Option<Duration>,
     pub stop: StopSignal,
+    /// Called once for a statement whose reply has not arrived after [`NOTICE_AFTER`], with whom and what is waited for.
+    pub notice: Option<fn(&str)>,
 }
 
 impl Default for WaitOptions {
@@ -35,6 +40,7 @@ impl Default for WaitOptions {
         WaitOptions {
             io_timeout: Some(IO_TIMEOUT),
             stop: StopSignal::default(),
+            notice: None,
         }
     }
 }

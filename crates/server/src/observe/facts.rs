@@ -120,7 +120,14 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let own_version = own_version.map(|(_, value)| value.clone());
     let versions = format!("{version} {}", own_version.as_deref().unwrap_or_default());
     let service = Service::recognize(control.dialect(), &versions, &settings);
-    let pooler = pooler::find_pooler(control, service)?;
+    let pooler = match pooler::find_pooler(control, service) {
+        Err(error) if !error.is_lost() => {
+            settings.push(("pooler".to_owned(), not_readable(&error)));
+            settings.sort();
+            None
+        }
+        found => found?,
+    };
     let version = match own_version {
         Some(own) if pooler.is_some() => own,
         _ => version,

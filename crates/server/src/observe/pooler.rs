@@ -24,6 +24,9 @@ const SHARING_ROUNDS: usize = 4;
 
 /// Finds the pooler. On a service with another engine only one that names itself is found, because the ids of its sessions
 /// may have another meaning.
+///
+/// # Errors
+/// The connection is lost, or the server refuses what would show one.
 pub(super) fn find_pooler(
     control: &mut Control,
     service: Option<Service>,
@@ -75,14 +78,10 @@ fn session_query(dialect: SqlDialect) -> &'static str {
     }
 }
 
-/// The first value of a query; `None` if the server refuses it.
+/// The first value of a query, if it is not NULL.
 fn value(control: &mut Control, sql: &str) -> Result<Option<String>, Error> {
-    match control.query(sql) {
-        Err(error) if error.is_lost() => Err(error),
-        rows => Ok(rows
-            .ok()
-            .and_then(|rows| cell(rows.first()?, 0).map(str::to_owned))),
-    }
+    let rows = control.query(sql)?;
+    Ok(rows.first().and_then(|row| cell(row, 0).map(str::to_owned)))
 }
 
 /// The session that executes this connection's statements, if it is not the one that the log-in named.

@@ -31,19 +31,23 @@ impl Conn {
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
         let mut effect = Effect::Reads;
+        let mut last_effect = Effect::Reads;
         let mut count = 0u32;
         let batch = batch.inspect(|(statement, _)| {
             count += 1;
+            last_effect = statement.effect();
             if statement.effect() != Effect::Reads && effect != Effect::Commits {
                 effect = statement.effect();
             }
         });
         self.exchange.borrow_mut().request(batch);
+        self.ends_with_commit.set(last_effect == Effect::Commits);
         self.set_request(effect, count);
     }
 
     pub(crate) fn query(&self, sql: &[u8]) {
         self.exchange.borrow_mut().query(sql);
+        self.ends_with_commit.set(false);
         self.set_request(Effect::Writes, 1);
     }
 
@@ -67,6 +71,8 @@ impl Conn {
         if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
             self.effect.set(statement.effect());
         }
+        self.ends_with_commit
+            .set(statement.effect() == Effect::Commits);
         self.pushed.set(pushed + 1);
     }
 
@@ -76,6 +82,7 @@ impl Conn {
 
     pub(crate) fn prepare(&self, statement: &Statement) {
         self.exchange.borrow_mut().prepare(statement);
+        self.ends_with_commit.set(false);
         self.set_request(Effect::Reads, 0);
     }
 
@@ -130,6 +137,16 @@ impl Conn {
     /// Whether the text that was sent has a statement that begins with one of these words.
     pub(crate) fn text_has(&self, words: &[&str]) -> bool {
         self.exchange.borrow().text_has(words)
+    }
+
+    /// Whether the last request, whose reply has no error, ends with a commit to which the server replied that it rolled
+    /// back: a statement had failed before, or the server says so for its own reasons.
+    #[inline]
+    pub(crate) fn is_commit_rolled_back(&self, exchange: &Exchange) -> bool {
+        self.ends_with_commit.get()
+            && exchange.has_rolled_back()
+            // One text may be a commit and a rollback.
+            && !exchange.text_has(&["rollback", "abort"])
     }
 
     /// Records that a request succeeded.

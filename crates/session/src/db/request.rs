@@ -193,6 +193,9 @@ impl Db {
         let exchange = self.conn.exchange();
         match exchange.error_summary().map(DbError::from) {
             Some(error) => Err(error.of_service(self.context.service())),
+            None if self.conn.is_commit_rolled_back(&exchange) => {
+                Err(DbError::rolled_back_commit())
+            }
             None => {
                 self.conn.record_success(exchange.block_state());
                 Ok(DbReply {

@@ -224,15 +224,16 @@ impl PgSession {
         Ok(())
     }
 
-    /// Answers a simple query. An error ends an open transaction, as if the client had rolled it back.
-    fn answer_query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+    /// Answers a statement of a simple query. An error ends an open transaction, as if the client had rolled it back.
+    /// Returns whether it succeeds.
+    fn answer_query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> bool {
         let kind = StatementKind::of(sql);
         match self.conversation.reply(sql) {
             Some(super::Reply::Rows(rows)) => put_rows(out, &rows),
             Some(super::Reply::Error(error)) => {
                 put_error(out, error);
                 self.in_transaction = false;
-                return;
+                return false;
             }
             None => {
                 let reply = Reply::to(sql, kind);
@@ -243,6 +244,7 @@ impl PgSession {
             }
         }
         self.in_transaction = kind.in_transaction_after(self.in_transaction);
+        true
     }
 
     fn statement(&self, name: &[u8]) -> Result<PreparedStatement, SessionEnd> {
@@ -258,8 +260,18 @@ impl PgSession {
     fn handle(&mut self, kind: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), SessionEnd> {
         match kind {
             b'Q' => {
-                let sql = split_text(body).0;
-                self.answer_query(sql, out);
+                // What Prony puts between the statements of a request.
+                let mut statements = split_text(body).0;
+                let mut has_failed = false;
+                while let Some(end) = statements.windows(2).position(|two| two == b"\n;")
+                    && !has_failed
+                {
+                    has_failed = !self.answer_query(&statements[..end], out);
+                    statements = &statements[end + 2..];
+                }
+                if !has_failed {
+                    self.answer_query(statements, out);
+                }
                 self.put_ready(out);
             }
             b'P' => {

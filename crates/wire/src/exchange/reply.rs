@@ -37,6 +37,16 @@ impl Exchange {
         }
     }
 
+    /// Whether the last command of a reply without an error rolled back. Only PostgreSQL tells; it answers a COMMIT so if
+    /// the block had failed.
+    #[inline]
+    pub fn has_rolled_back(&self) -> bool {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.has_rolled_back(),
+            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => false,
+        }
+    }
+
     pub fn started_copy(&self) -> bool {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.copy().is_some(),

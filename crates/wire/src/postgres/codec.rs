@@ -5,7 +5,7 @@
 //! Source: PostgreSQL documentation, "Message Formats".
 
 use crate::parameter_type::ParameterType;
-use crate::statement::{QueryMode, Statement};
+use crate::statement::{QueryMode, Statement, skip_blanks_and_comments};
 use crate::value::{Value, put_decimal, put_literal};
 
 /// Ends a request in the extended protocol.
@@ -88,9 +88,12 @@ impl Codec {
     ) {
         self.begin();
         if self.mode == QueryMode::Simple {
-            self.results = 1;
+            let results = &mut self.results;
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
+                    let has_words =
+                        skip_blanks_and_comments(statement.bytes(), 0) < statement.bytes().len();
+                    *results += u32::from(has_words);
                     if index > 0 {
                         // The previous text may end in a comment, so begin a new line.
                         out.extend_from_slice(b"\n;");
@@ -117,7 +120,8 @@ impl Codec {
         out.extend_from_slice(SYNC);
     }
 
-    /// How many results the request has at least, unless it fails: one, if anything is executed.
+    /// How many results the request has at least, unless it fails: one for each execution. A text may be several statements,
+    /// and counts as one.
     pub fn results(&self) -> u32 {
         self.results
     }
@@ -166,7 +170,7 @@ impl Codec {
             put_parse(out, name, statement);
             self.unanswered_parses.extend(name);
         }
-        self.results = 1;
+        self.results += 1;
         self.put_bind(
             name,
             values,

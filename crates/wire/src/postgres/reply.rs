@@ -278,6 +278,12 @@ impl Reply {
         self.end.is_some_and(|end| end < self.bytes.len())
     }
 
+    /// Whether the last command's tag is that of a ROLLBACK, which is also the reply to the COMMIT of a failed block.
+    pub fn has_rolled_back(&self) -> bool {
+        let tag = self.command_tag.clone();
+        tag.is_some_and(|tag| self.bytes[tag] == *b"ROLLBACK\0")
+    }
+
     /// Rows that the last command changed or returned, from its tag: `INSERT 0 5` is 5.
     pub fn affected_rows(&self) -> u64 {
         let tag = self.command_tag.clone().map_or(&[][..], |r| &self.bytes[r]);

@@ -22,7 +22,10 @@ use prony_server::Control;
 use prony_wire::{ErrorClass, ErrorSummary, ParameterType, ServerError, Statement, StatementIds};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+/// How long the server may take to prepare one statement: it waits for locks, and executes nothing.
+const REPLY_LIMIT: Duration = Duration::from_secs(30);
 /// MySQL's number for a statement that can only be sent as text, such as BEGIN.
 const UNSUPPORTED_PS: u32 = 1295;
 /// What PostgreSQL reports if it cannot infer the type of a parameter. In the simple protocol there is a literal instead.
@@ -41,6 +44,18 @@ const EXPLAINED_WORDS: [&str; 8] = [
 /// # Errors
 /// [`Error::Data`] for the first statement that the server refuses.
 pub(super) fn prepare_once(
+    control: &mut Control,
+    set: &ScriptSet,
+    scale: u32,
+    protocol: QueryMode,
+) -> Result<(), Error> {
+    control.set_reply_limit(Some(REPLY_LIMIT));
+    let tried = try_statements(control, set, scale, protocol);
+    control.set_reply_limit(None);
+    tried
+}
+
+fn try_statements(
     control: &mut Control,
     set: &ScriptSet,
     scale: u32,
@@ -81,7 +96,9 @@ pub(super) fn prepare_once(
                     if words(&sql.text).any(|word| created_names.contains(&word)) {
                         continue;
                     }
-                    trial.prepare(script, command, sql)?;
+                    trial
+                        .prepare(script, command, sql)
+                        .map_err(|error| at_line(error, script, command))?;
                 }
                 _ => {}
             }
@@ -224,6 +241,20 @@ fn server_error(
             Ok(Some(*error))
         }
         Err(error) => Err(sql::server_error("preparing the transactions", error)),
+    }
+}
+
+/// The error of a trial that ends, with its statement.
+fn at_line(error: Error, script: &Script, command: &Command) -> Error {
+    match error {
+        Error::Server { source, .. } => Error::Server {
+            activity: format!(
+                "preparing transaction \"{}\", line {}",
+                script.name, command.line
+            ),
+            source,
+        },
+        other => other,
     }
 }
 

@@ -32,6 +32,25 @@ fn paced(prefix: &str, p99_ns: [u64; 3]) -> Vec<Run> {
     runs.collect()
 }
 
+#[test]
+fn findings_that_runs_of_both_sides_have_are_no_difference() {
+    let difference = |a: &str, b: &str| Difference {
+        severity: Severity::Caveat,
+        what: FINDINGS.to_owned(),
+        a: a.to_owned(),
+        b: b.to_owned(),
+        why: "",
+    };
+    let merge = |differences: &[Difference]| {
+        let mut merged = MergedDifferences::default();
+        add_differences(&mut merged, differences.to_vec());
+        into_differences(merged)
+    };
+    let (one, other) = (difference("steal", "none"), difference("none", "steal"));
+    assert_eq!(merge(&[one.clone(), other]), []);
+    assert_eq!(merge(std::slice::from_ref(&one)), [one]);
+}
+
 fn compare(sides: &[&[Run]]) -> SidesComparison {
     let sides: Vec<Side<'_>> = sides
         .iter()

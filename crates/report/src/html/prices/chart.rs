@@ -53,9 +53,14 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
     for cost in &x.ticks {
         PLOT.draw_tick(&mut drawing, x.position(*cost), &units::rate(*cost))?;
     }
-    drawing.text("small", PLOT.left - 56.0, 16.0, "transactions/s")?;
+    drawing.text("small wide-only", PLOT.left - 56.0, 16.0, "transactions/s")?;
     let cost_label = format!("{currency} per month");
-    drawing.text("small y", PLOT.right, PLOT.bottom + 38.0, &cost_label)?;
+    drawing.text(
+        "small y wide-only",
+        PLOT.right,
+        PLOT.bottom + 38.0,
+        &cost_label,
+    )?;
     if let Some(ranking) = &prices.ranking {
         let frontier = ranking
             .frontier
@@ -72,8 +77,16 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
         )?;
     }
     for label in place_labels(points, &x, &y) {
-        let class = if label.ends_at_x { "name y" } else { "name" };
-        drawing.text(class, label.x, label.y, &label.text)?;
+        let end = if label.ends_at_x { " y" } else { "" };
+        drawing.text(
+            &format!("name wide-only{end}"),
+            label.x,
+            label.y,
+            &label.text,
+        )?;
+        // A phone has no room for names; the table below has them with their numbers.
+        let number = label.text.split(' ').next().unwrap_or_default();
+        drawing.text(&format!("name narrow-only{end}"), label.x, label.y, number)?;
     }
     let figure = Figure {
         id: "prices",

@@ -170,7 +170,7 @@ fn labels_do_not_overlap() {
     let page = page_with_prices(&runs(&[1_000; 9]), &price_inputs(sheet(&configurations), 9));
     let costs = prices_section(&page);
     let mut heights: Vec<f64> = costs
-        .split("<text class=\"name")
+        .split("<text class=\"name wide-only")
         .skip(1)
         .map(|label| {
             label
@@ -185,6 +185,8 @@ fn labels_do_not_overlap() {
         })
         .collect();
     assert_eq!(heights.len(), 9);
+    // A phone shows the numbers alone.
+    assert_eq!(costs.matches("<text class=\"name narrow-only").count(), 9);
     heights.sort_by(f64::total_cmp);
     assert!(
         heights.windows(2).all(|pair| pair[1] - pair[0] >= 13.0),

@@ -220,3 +220,25 @@ fn without_declared_types_the_parse_message_has_none() {
     Codec::new(QueryMode::Extended, false).execute(&undeclared, &[Value::Null], &mut out);
     assert_eq!(out, expected);
 }
+
+#[test]
+fn each_execution_has_a_result() {
+    let mut ids = StatementIds::new();
+    let statements = ["select 1", " -- nothing\n;", "/* a */ select 1; select 2"];
+    let [one, nothing, two] = statements.map(|sql| ids.add(sql));
+    let results = |mode, batch: &[&Statement]| {
+        let mut codec = Codec::new(mode, false);
+        let batch = batch.iter().map(|statement| (*statement, &[] as &[Value]));
+        // A second request does not count those of the first.
+        codec.request(batch.clone(), &mut Vec::new());
+        codec.request(batch, &mut Vec::new());
+        codec.results()
+    };
+    for mode in [QueryMode::Extended, QueryMode::Prepared] {
+        assert_eq!(results(mode, &[&one, &one, &nothing]), 3, "{mode:?}");
+    }
+    // A text has no result for what is only a comment, and one or more for several statements.
+    assert_eq!(results(QueryMode::Simple, &[&one, &nothing, &one]), 2);
+    assert_eq!(results(QueryMode::Simple, &[&one, &two]), 2);
+    assert_eq!(results(QueryMode::Simple, &[]), 0);
+}
