@@ -98,10 +98,12 @@ fn the_columns_of_a_row_are_drawn_together() {
 
 #[test]
 fn a_query_that_the_server_refuses_may_be_in_the_sql_of_another_product() {
-    let answer = |sql: &str, _: &[Parameter]| if sql.contains("TABLESAMPLE") {
-        vec![Outcome::Error(102, 1, 15, "Incorrect syntax".into())]
-    } else {
-        vec![Outcome::Done]
+    let answer = |sql: &str, _: &[Parameter]| {
+        if sql.contains("TABLESAMPLE") {
+            vec![Outcome::Error(102, 1, 15, "Incorrect syntax".into())]
+        } else {
+            vec![Outcome::Done]
+        }
     };
     let port = Listener::start(Config::new(answer)).address().port();
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
