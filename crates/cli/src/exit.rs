@@ -31,7 +31,7 @@ exit_codes! {
     Unexpected = 1, "an unexpected error, or a file that cannot be read or written";
     Usage = 2, "the command line or the plan is wrong";
     Connect = 3, "the server cannot be reached, or refuses the login or a statement";
-    Data = 4, "tables are missing, another owner's, not accessible or of the wrong scale, or a consistency check failed";
+    Data = 4, "tables are missing, not accessible or of the wrong scale, or a consistency check failed";
     Partial = 5, "the run ended early without a signal; its partial result is printed and stored";
     LoadOrClean = 6, "loading or cleaning failed";
     Invalid = 7, "the figures must not be used: a check or a comparison says so, or a report was changed";
