@@ -19,6 +19,7 @@ pub mod host;
 mod job;
 mod ledger;
 mod marks;
+mod no_server;
 mod observing;
 mod prepare;
 mod recording;

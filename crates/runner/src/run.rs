@@ -9,6 +9,7 @@ use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
 use crate::ledger::RunLedger;
 use crate::marks::Marks;
+use crate::no_server::NoServerDetector;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -124,6 +125,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         failure: None,
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
+        no_server_detector: NoServerDetector::of(job.plan.drive.stop),
         ledger,
         is_fleet: fleet.is_some(),
         marks: None,
@@ -328,6 +330,7 @@ struct RunRecorder<'a> {
     failure: Option<String>,
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
+    no_server_detector: Option<NoServerDetector>,
     ledger: Option<RunLedger>,
     /// Whether other machines drive the clients.
     is_fleet: bool,
@@ -486,6 +489,11 @@ impl Observer for RunRecorder<'_> {
         {
             self.failure = Some(refused.to_string());
             self.refused = Some(refused);
+        }
+        if let Some(detector) = &mut self.no_server_detector
+            && let Some(reason) = detector.look_at(row)
+        {
+            self.failure = Some(reason);
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 /// Arguments of `prony agent`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A command of `--agent` starts `prony agent --stdio` by itself. Over NATS, start agents first, for example by
-a service or as pods; they wait, drive one load after the other, and are named by `--agent` as they are here:
+A command of `--agent` starts `prony agent --stdio` by itself. Over NATS, start agents first, for
+example by a service or as pods; they wait, drive one load after the other, and are named by
+`--agent` as they are here:
 
   vm1$ prony agent --nats nats://bus:4222/vm1
   laptop$ prony run tpcb --url ... --agent nats://bus:4222/vm1
 
-The log-in at NATS is that of the nats command: NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_NKEY, NATS_CREDS,
-NATS_CA, NATS_CERT and NATS_KEY. The password of the database is that of the agent's own machine.")]
+The log-in at NATS is that of the nats command: NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_NKEY,
+NATS_CREDS, NATS_CA, NATS_CERT and NATS_KEY. The password of the database is that of the agent's own
+machine.")]
 #[command(group = clap::ArgGroup::new("carrier").required(true))]
 pub struct AgentArgs {
     /// Speak with the coordinator over standard input and output
@@ -57,13 +59,14 @@ pub struct FleetCollectArgs {
 /// Arguments of `prony fleet kubernetes`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
-An Indexed Job of pods that wait at a NATS server, on different nodes where possible. Then name its agents:
+An Indexed Job of pods that wait at a NATS server, on different nodes where possible. Then name its
+agents:
 
   prony fleet kubernetes --agents 8 --image registry/prony --nats nats://nats:4222 | kubectl apply -f -
   prony run tpcb --url ... --agent=nats://nats:4222/prony-{0..7}       bash makes eight flags of it
 
-The secret's keys become variables of the pods: PGPASSWORD, NATS_USER and NATS_PASSWORD. A pod that has this build
-can also be named by --agent 'kubectl exec -i POD --', without NATS.")]
+The secret's keys become variables of the pods: PGPASSWORD, NATS_USER and NATS_PASSWORD. A pod that
+has this build can also be named by --agent 'kubectl exec -i POD --', without NATS.")]
 pub struct FleetKubernetesArgs {
     /// Number of agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

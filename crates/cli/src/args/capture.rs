@@ -10,14 +10,14 @@ use std::time::Duration;
 /// Arguments of `prony capture`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The server counts its statements: in the extension pg_stat_statements, in performance_schema, or in the
-query store (sys.dm_exec_query_stats if it is off). The plan has the statements that took most of the time, with their calls as
-weights, and draws their parameters from rows of the tables. Its comments name every guess. Nothing is
-changed on the server, and no literal or row is copied.
+The server counts its statements: in the extension pg_stat_statements, in performance_schema, or in
+the query store (sys.dm_exec_query_stats if it is off). The plan has the statements that took most
+of the time, with their calls as weights, and draws their parameters from rows of the tables. Its
+comments name every guess. Nothing is changed on the server, and no literal or row is copied.
 
-With --log the server is not asked: its log has the sessions, with the times of their statements, and the
-file is a recording that prony replay replays. Read are PostgreSQL's csvlog and jsonlog, and the general
-and the slow query log of MySQL and MariaDB.
+With --log the server is not asked: its log has the sessions, with the times of their statements,
+and the file is a recording that prony replay replays. Read are PostgreSQL's csvlog and jsonlog, and
+the general and the slow query log of MySQL and MariaDB.
 
 Examples:
   prony capture --url postgres://bench@db1/bench --for 10m --out mix.toml

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The plan says in comments what was found on the server (product and version, the size of its data
-against its memory, how many clients its limits allow), why each value was chosen, and which commands
-run it. Nothing is changed on the server, and no file is replaced. A password is not written: keep it
-where the server's usual clients find it, or give --url again.
+against its memory, how many clients its limits allow), why each value was chosen, and which
+commands run it. Nothing is changed on the server, and no file is replaced. A password is not
+written: keep it where the server's usual clients find it, or give --url again.
 
 Examples:
   prony init --url postgres://bench@db1/bench --goal capacity

@@ -321,6 +321,28 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// clap would break a longer line after its 100th column, and leave the rest of it on a line of its own.
+    #[test]
+    fn no_line_of_prose_below_the_options_is_broken_again() {
+        fn long_lines(command: &clap::Command, lines: &mut Vec<String>) {
+            let help = [command.get_after_help(), command.get_after_long_help()];
+            for text in help.into_iter().flatten().map(ToString::to_string) {
+                let prose = text.lines().filter(|line| !line.starts_with(' '));
+                lines.extend(
+                    prose
+                        .filter(|line| line.chars().count() > 100)
+                        .map(str::to_owned),
+                );
+            }
+            for subcommand in command.get_subcommands() {
+                long_lines(subcommand, lines);
+            }
+        }
+        let mut lines = Vec::new();
+        long_lines(&Cli::command(), &mut lines);
+        assert!(lines.is_empty(), "{lines:#?}");
+    }
+
     #[test]
     fn usage_errors_do_not_repeat_a_password() {
         for line in [

@@ -8,9 +8,9 @@ use prony_plan::{PlanInput, REPLAY_WORKLOAD, value_from_flag};
 /// Arguments of `prony replay`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Each session of the recording is replayed on a connection of its own, in its order and at its times; the
-run ends with the last session. Lateness is measured: response time counts from the time at which a
-transaction was due. Errors of the recording may occur again; others are counted.
+Each session of the recording is replayed on a connection of its own, in its order and at its times;
+the run ends with the last session. Lateness is measured: response time counts from the time at
+which a transaction was due. Errors of the recording may occur again; others are counted.
 
 Examples:
   prony capture --log postgresql.csv --keep-literals --out monday.rec

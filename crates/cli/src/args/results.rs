@@ -29,9 +29,9 @@ response time. The others have an interval and no verdict.
 
 If others used the machines, so that the runs are invalid by neighbours, steal, server-steal or
 foreign-load and by nothing else than the variation that this causes, they are compared all the same
-if there are not enough others: by pairs, if they took turns in an experiment, whose intervals include
-the noise, otherwise by CPU time per transaction. The first line says so; no requirement passes then.
-If the intervals say nothing, the comparison is refused.
+if there are not enough others: by pairs, if they took turns in an experiment, whose intervals
+include the noise, otherwise by CPU time per transaction. The first line says so; no requirement
+passes then. If the intervals say nothing, the comparison is refused.
 
 Requirements are for CI. One that the runs do not decide fails, too: repeat each side several times.
 

@@ -114,8 +114,8 @@ pub struct RunArgs {
 
 /// Below the options of `prony drill`.
 pub const DRILL_EXAMPLES: &str = "\
-The same options as those of `prony run`, with --ledger and --expect-outage. The exit code is 8 if something that is
-required is missed, and 9 if it is undecided.
+The same options as those of `prony run`, with --ledger and --expect-outage. The exit code is 8 if
+something that is required is missed, and 9 if it is undecided.
 
 Examples:
   prony drill tpcb --url postgres://bench@db1,db2/bench --at 60s ./failover.sh --require 'outage<30s' --require lost=0

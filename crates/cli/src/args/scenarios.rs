@@ -45,10 +45,10 @@ Without --shrink, --duration, --warmup and --clients a scenario is run as publis
 per CPU of this machine. If the server has too few connections for the published clients, fewer are
 used; with --clients, that is an error.
 
-A suite is all scenarios of a document's table, in its order: `prony scenarios` lists suites. It says
-how long it will take, how large its data is and, with a price sheet, what it costs. If it was stopped,
-the same command continues it; rows on other machines are run with --only and another --url. Figures
-of rows that are smaller or shorter than published are shown as not comparable.
+A suite is all scenarios of a document's table, in its order: `prony scenarios` lists suites. It
+says how long it will take, how large its data is and, with a price sheet, what it costs. If it was
+stopped, the same command continues it; rows on other machines are run with --only and another
+--url. Figures of rows that are smaller or shorter than published are shown as not comparable.
 
 Examples:
   prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --duration 1m

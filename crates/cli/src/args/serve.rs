@@ -7,8 +7,9 @@ use prony_plan::{ListenAddress, ListenError};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The pages list the stored runs, experiments, trends and drills, and have the page of prony report
-for each run and for the runs that are ticked. A run in progress is shown second by second. The store
-is only read. There is no password and no encryption: whoever reaches the address reads all of it.
+for each run and for the runs that are ticked. A run in progress is shown second by second. The
+store is only read. There is no password and no encryption: whoever reaches the address reads all of
+it.
 
 Examples:
   prony serve

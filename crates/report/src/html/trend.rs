@@ -13,12 +13,15 @@ use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::plain;
 use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
-use crate::units::{count_with_noun, format_of};
+use crate::units::{count, count_with_noun, format_of};
 use prony_judge::trend::Trend;
 use prony_store::Build;
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
+
+/// The most runs that are named for a reason to leave them out.
+const MAX_LEFT_OUT: usize = 10;
 
 /// Start of every page of a trend; the version of its format follows.
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-trend=\"1\">";
@@ -183,11 +186,20 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     }
     start_section(out, 2, "left", "Runs left out")?;
     let rows = reasons(trend).into_iter();
-    let rows = rows.map(|(reason, runs)| [reason.to_owned(), runs.join(", ")]);
+    let rows = rows.map(|(reason, runs)| [reason.to_owned(), newest_of(&runs)]);
     let caption = "Why runs are not comparable";
     table::write_text_table(out, caption, ["reason", "runs"], rows)?;
     out.push_str("</section>\n");
     Ok(())
+}
+
+/// The ids of a history of thousands of runs would fill the page.
+fn newest_of(runs: &[&str]) -> String {
+    let (named, others) = runs.split_at(runs.len().min(MAX_LEFT_OUT));
+    match others.len() {
+        0 => named.join(", "),
+        others => format!("{} and {} more", named.join(", "), count(others as u64)),
+    }
 }
 
 fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {
@@ -210,6 +222,7 @@ mod tests {
     use crate::sample_run::written;
     use crate::trend::tests::sample;
     use prony_assertions::TextAssertions;
+    use prony_judge::trend::LeftOutRun;
 
     fn shown(trend: &Trend) -> String {
         written(|out| write_trend(out, trend, &Build::default()))
@@ -230,6 +243,19 @@ mod tests {
         assert!(answer < page.find("<figure>").expect("the drawing"));
         page.assert_contains("−10 % (worse)");
         page.assert_contains("clients 8, not 64");
+    }
+
+    #[test]
+    fn a_page_names_the_newest_of_many_runs_that_were_left_out() {
+        let mut trend = sample();
+        let run = |number| LeftOutRun {
+            run: format!("left-{number:04}"),
+            reason: "clients 8, not 64".to_owned(),
+        };
+        trend.left_out = (0..1_200).map(run).collect();
+        let page = shown(&trend);
+        page.assert_contains("left-0009 and 1,190 more</td>");
+        assert!(!page.contains("left-0010,"));
     }
 
     #[test]

@@ -255,7 +255,7 @@ impl ReplayUser<'_> {
             block = Some(self.db.times_opened()).filter(|_| reader.continues);
             let mut is_left_out = result.is_err() && reader.continues;
             let result = result.map_err(|mut error| {
-                error.message = without_quoted(&error.message);
+                error.message = without_quoted(&error.code, &error.message);
                 error
             });
             match result {

@@ -59,10 +59,17 @@ pub(super) fn key_of(text: &str, dialect: SqlDialect) -> String {
     }
 }
 
+/// Codes of a table that is missing: its name is no value, and says which backup or database is the wrong one. (PostgreSQL
+/// takes a value between double quotes for the name of a column.)
+const MISSING_TABLE: [&[u8; 5]; 2] = [b"42P01", b"42S02"];
+
 /// A message of the server without what stands between quotes, which may be a value: from the first quote of a kind to
 /// the last, because values may have quotes too.
-pub(super) fn without_quoted(message: &str) -> String {
+pub(super) fn without_quoted(code: &[u8; 5], message: &str) -> String {
     let mut out = message.to_owned();
+    if MISSING_TABLE.contains(&code) {
+        return out;
+    }
     for quote in ['\'', '"', '`'] {
         // An apostrophe follows a letter.
         let mut starts = out.match_indices(quote).map(|(start, _)| start);
@@ -180,8 +187,10 @@ mod tests {
             ("near 'a", "near '?"),
             ("division by zero", "division by zero"),
         ] {
-            assert_eq!(without_quoted(message), masked);
+            assert_eq!(without_quoted(b"23505", message), masked);
         }
+        let missing = "relation \"invoices\" does not exist";
+        assert_eq!(without_quoted(b"42P01", missing), missing);
     }
 
     #[test]

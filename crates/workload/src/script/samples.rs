@@ -13,7 +13,7 @@ use crate::remedy::Remedy;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_server::control::TextRow;
+use prony_server::control::{Error as ControlError, TextRow};
 use std::collections::HashSet;
 
 const KEYS: [&str; 2] = ["name", "sql"];
@@ -83,7 +83,17 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
     for (number, query) in own_sql.samples.iter().enumerate() {
         let activity = format!("reading the sample \"{}\"", query.name);
         let rows = control.query_at_most(&query.sql, ROWS_MAX, REPLY_BYTES_MAX);
-        let rows = rows.map_err(|error| sql::server_error(&activity, error))?;
+        let rows = rows.map_err(|error| match error {
+            ControlError::Statement(_) if error.hint().is_none() => Error::Data {
+                problem: format!("{activity}: {error}"),
+                remedy: Remedy::Advice(
+                    "correct its query in [[workload.samples]]. If the plan was captured on another product, its \
+                     queries are in that one's SQL: capture it on this product"
+                        .to_owned(),
+                ),
+            },
+            _ => sql::server_error(&activity, error),
+        })?;
         let scripts = own_sql.set.scripts.iter();
         let commands = scripts.flat_map(|script| &script.commands);
         let columns = commands.filter_map(|command| match &command.kind {

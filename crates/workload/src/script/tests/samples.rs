@@ -2,10 +2,11 @@
 
 use super::own_sql::plan;
 use crate::random::Random;
-use crate::script::samples::SampleRows;
+use crate::script::samples::{SampleRows, read_rows};
 use crate::script::{Evaluator, Script, VariableNames, transactions};
 use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
+use prony_plan::UserError;
 use prony_server::{Control, Environment};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Parameter, Type};
 use prony_wire::Value as WireValue;
@@ -93,6 +94,31 @@ fn the_columns_of_a_row_are_drawn_together() {
     drawn.sort();
     drawn.dedup();
     assert_eq!(drawn.len(), 101, "every row is drawn");
+}
+
+#[test]
+fn a_query_that_the_server_refuses_may_be_in_the_sql_of_another_product() {
+    let answer = |sql: &str, _: &[Parameter]| if sql.contains("TABLESAMPLE") {
+        vec![Outcome::Error(102, 1, 15, "Incorrect syntax".into())]
+    } else {
+        vec![Outcome::Done]
+    };
+    let port = Listener::start(Config::new(answer)).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let text = "[[samples]]\nname = 'a'\nsql = 'SELECT id FROM t TABLESAMPLE SYSTEM (1)'\n\
+                [[transactions]]\nname = 'a'\nsql = 'select 1'";
+    let own_sql = transactions::read(&plan(text), SqlDialect::TransactSql);
+    let own_sql = own_sql.map_err(|_| "problems").expect("valid");
+    let read = read_rows(&mut control, &own_sql);
+    let parts = read.err().expect("the server refuses it").parts();
+    parts.problem.assert_contains("the sample \"a\": ");
+    parts.problem.assert_contains("Incorrect syntax");
+    parts
+        .hint
+        .unwrap_or_default()
+        .assert_contains("another product");
 }
 
 #[test]
