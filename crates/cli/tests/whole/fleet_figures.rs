@@ -186,6 +186,7 @@ impl Capture {
                 libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, value, length)
             };
         }
+        keep_only(&socket, port);
         let must_end = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&must_end);
         let thread = spawn(move || {
@@ -220,6 +221,42 @@ impl Capture {
             times.len() as u64,
         )
     }
+}
+
+/// Lets a socket have only the packets of TCP over IPv4 from and to this port: those of other tests fill its buffer.
+fn keep_only(socket: &File, port: u16) {
+    let step = |code: u16, jt: u8, jf: u8, k: u32| libc::sock_filter { code, jt, jf, k };
+    // linux/bpf_common.h: load half a word, a byte, the length of IP's header, half a word behind it; jump if equal; return.
+    let (ldh, ldb, ldx_header, ldh_behind, jeq, ret) = (0x28, 0x30, 0xb1, 0x48, 0x15, 0x06);
+    let port = u32::from(port);
+    let mut steps = [
+        step(ldh, 0, 0, 12),
+        step(jeq, 0, 8, 0x0800),
+        step(ldb, 0, 0, 23),
+        step(jeq, 0, 6, 6),
+        step(ldx_header, 0, 0, 14),
+        step(ldh_behind, 0, 0, 14),
+        step(jeq, 2, 0, port),
+        step(ldh_behind, 0, 0, 16),
+        step(jeq, 0, 1, port),
+        step(ret, 0, 0, 65_536),
+        step(ret, 0, 0, 0),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program has this length, and its steps live until the call returns.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of_val(&program) as libc::socklen_t,
+        )
+    };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
 }
 
 /// The time of the packet that was read last.

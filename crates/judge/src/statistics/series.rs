@@ -21,7 +21,7 @@ const MIN_VALUES: usize = 20;
 const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 
 /// A longer series is judged by the means of neighbours: all its autocovariances take the square of its length.
-const MAX_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 50_000;
 
 /// Standard deviation of equal values that rounding may cause, share of their mean.
 const ROUNDING: f64 = 1e-12;
