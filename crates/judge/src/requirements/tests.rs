@@ -45,6 +45,17 @@ fn a_figure_is_decided_by_its_whole_interval() {
             "{result:?}"
         );
     }
+    // Each second is like the one before: its mean has no interval, and is not far outside what the seconds were.
+    let wave: Vec<u64> = (0..20)
+        .map(|second: u64| 15_900 + 20 * second.min(20 - second))
+        .collect();
+    for (text, verdict) in [
+        ("throughput>15000", AnswerVerdict::Pass),
+        ("throughput>17000", AnswerVerdict::Fail),
+        ("throughput>15900", AnswerVerdict::Undecided),
+    ] {
+        assert_eq!(answered(with_series(&wave), text).0, verdict, "{text}");
+    }
     // Too few seconds for an interval.
     let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
     assert_eq!(answer, AnswerVerdict::Undecided);
