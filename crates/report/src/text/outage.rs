@@ -23,8 +23,15 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     run.commit_gap.as_ref()?;
     let Some(gap) = commit_gap(run) else {
         let limit = seconds(shortest_outage_s(run));
+        let outage = match longest_outage_s(run) {
+            Ok(lost_s) if lost_s > 0.0 => {
+                let lost = seconds(lost_s);
+                format!("No time of {limit} without a commit; connections were lost for {lost}")
+            }
+            _ => format!("No outage: there was no time of {limit} without a commit"),
+        };
         return Some(OutageText {
-            outage: format!("No outage: there was no time of {limit} without a commit"),
+            outage,
             brief: None,
             clients: None,
             recovery: None,

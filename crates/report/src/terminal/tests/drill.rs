@@ -151,6 +151,11 @@ fn connections_that_were_lost_for_longer_are_the_outage_that_is_compared() {
     screen(&run).assert_contains(
         "  outage  117 ms from 13 s on (connections 400 ms); a client 117 ms to 133 ms",
     );
+    let gap = run.commit_gap.as_mut().expect("measured");
+    gap.until_s = Some(gap.from_s + 0.05);
+    screen(&run).assert_contains(
+        "  outage  No time of 100 ms without a commit; connections were lost for 400 ms",
+    );
 }
 
 #[test]
