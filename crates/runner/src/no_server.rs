@@ -1,4 +1,4 @@
-//! Ends a run that no time ends if its server does not come back.
+//! Ends a run without a time limit if its server does not come back.
 //!
 //! In: the rows of a run. Out: the reason to end. Must never: end a run that has a time limit, or whose clients have
 //! no connection because none of them has work.
@@ -8,7 +8,7 @@ use std::time::Duration;
 use prony_measure::IntervalRow;
 use prony_plan::Stop;
 
-/// Longer than a failover takes, and the restart of a server with much to recover mostly.
+/// A failover takes less, and so do most restarts with much to recover.
 const MAX_OUTAGE: Duration = Duration::from_mins(5);
 
 /// Measures how long no client has had a connection.

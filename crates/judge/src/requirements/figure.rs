@@ -87,8 +87,8 @@ fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
     scaled_mean_interval(&rates, value)
 }
 
-/// How many times as far from the mean as any second it is taken to be, if the seconds depend too much on each other for an
-/// interval of its own.
+/// If the seconds depend too much on each other for an interval, the true mean is taken to be at most this many times as
+/// far from theirs as the farthest second.
 const FARTHEST_SECOND_FACTOR: f64 = 2.0;
 
 /// The interval of the mean of a run's seconds, scaled to a value that means the same.
@@ -101,7 +101,7 @@ fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
         .then_some([value * (1.0 - half).max(0.0), value * (1.0 + half)])
 }
 
-/// An interval that is wide enough whatever the seconds depend on, for limits that are far away.
+/// A wide interval for seconds that depend on each other: it decides limits that are far away.
 fn interval_by_range(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
     let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
     let of_mean = |second: f64| (second / mean - 1.0) * FARTHEST_SECOND_FACTOR;

@@ -29,6 +29,8 @@ const MAX_NAME_CHARS: usize = 24;
 
 /// The label of a point, and its position.
 struct Label {
+    /// The number of the configuration, as in the table.
+    number: usize,
     text: String,
     x: f64,
     y: f64,
@@ -85,8 +87,8 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
             &label.text,
         )?;
         // A phone has no room for names; the table below has them with their numbers.
-        let number = label.text.split(' ').next().unwrap_or_default();
-        drawing.text(&format!("name narrow-only{end}"), label.x, label.y, number)?;
+        let number = label.number.to_string();
+        drawing.text(&format!("name narrow-only{end}"), label.x, label.y, &number)?;
     }
     let figure = Figure {
         id: "prices",
@@ -167,6 +169,7 @@ fn place_labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
         let point_x = x.position(point.total_monthly_cost);
         let ends_at_x = point_x + 9.0 + text_width(&text) > DRAWING_WIDTH;
         let mut label = Label {
+            number: index + 1,
             text,
             x: if ends_at_x {
                 point_x - 8.0
