@@ -53,8 +53,8 @@ const SCRIPT_LINES: &[&str] = &[
     "\\setshell a echo 1",
 ];
 
-/// The reply that `choice` selects: `choice` modulo 6 selects the messages, and `choice` divided by 6 the
-/// transaction status. After a rollback the status is idle.
+/// The reply that `choice` selects: `choice` modulo 6 selects the messages, which answer each statement of a pipeline,
+/// and `choice` divided by 6 the transaction status. After a rollback the status is idle.
 fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     let columns = b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
         b\0\0\0\0\0\0\0\0\0\0\x19\0\x04\xff\xff\xff\xff\0\0";
@@ -83,6 +83,13 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
         .concat(),
         _ => message(b'I', b""),
     };
+    let is_error = choice % 6 == SERIALIZATION_FAILURE;
+    let statements = if is_error {
+        1
+    } else {
+        executions(request).max(1)
+    };
+    let body = body.repeat(statements);
     let is_rollback = request.ends_with(b"ROLLBACK\0");
     let block: &[u8] = match choice / 6 {
         _ if is_rollback => b"I",
@@ -91,6 +98,17 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
         _ => b"I",
     };
     [body, message(b'Z', block)].concat()
+}
+
+/// The number of a request's messages that execute a statement of the extended protocol.
+fn executions(mut request: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some((&kind, rest)) = request.split_first() {
+        let length = u32::from_be_bytes(*rest.first_chunk().expect("a message has a length"));
+        request = &rest[length as usize..];
+        count += usize::from(kind == b'E');
+    }
+    count
 }
 
 /// Drives a user of five transactions to its end. `replies` are the choices of its replies, repeated in a
