@@ -170,6 +170,14 @@ impl MariaDb {
         self.state().child.as_ref().map(Child::id)
     }
 
+    /// The end of its log, if it has ended by itself.
+    pub fn log_of_crash(&self) -> Option<String> {
+        let mut state = self.state();
+        state.child.as_mut()?.try_wait().ok()??;
+        let log = fs::read(self.directory.log_path()).unwrap_or_default();
+        Some(last_lines(&String::from_utf8_lossy(&log)))
+    }
+
     /// Shuts the server down cleanly, and kills it if it does not end. Does nothing if stopped.
     pub fn stop(&self) {
         terminate(

@@ -191,9 +191,11 @@ pub fn wait_until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
     let started = Instant::now();
     let store = RunStore::open(Some(home)).expect("a store");
     loop {
-        let mut runs = store.list(&RunFilter::default()).expect("a listing").runs;
-        runs.retain(|run| run.state == RunState::Running);
-        let mut running = runs.iter().filter_map(|run| store.load(&run.id).ok());
+        let runs = store.list(&RunFilter::default()).expect("a listing").runs;
+        let mut running = runs
+            .iter()
+            .filter(|run| run.state == RunState::Running)
+            .filter_map(|run| store.load(&run.id).ok());
         if running.any(|run| condition(&run)) {
             return;
         }
