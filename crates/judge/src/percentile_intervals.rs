@@ -1,9 +1,9 @@
 //! Confidence intervals of a run's percentiles of the response time.
 //!
 //! In: a Run. Out: for the median, the 95th and the 99th percentile an interval at 95 %, which says how
-//! precisely this run knows the percentile of its own conditions; not what another run would measure. Must
-//! never: count transactions of one second as independent, or return an interval for seconds that are too few
-//! or too autocorrelated.
+//! precisely this run knows the percentile of its own conditions; not what another run would measure. For
+//! requirements, an interval of any percentile, also a wide one. Must never: count transactions of one second as
+//! independent, or return an interval for seconds that are too few.
 //!
 //! Among n independent response times, the number below the percentile q has the standard deviation
 //! `sqrt(n q (1 - q))`, and the response times of these ranks are the interval (David and Nagaraja 2003, Order
@@ -14,13 +14,21 @@
 //! If the seconds have too few transactions for percentiles, their means take this place.
 //! `tests/percentile_intervals.rs` holds the level.
 //!
+//! That gives no interval if the seconds are too autocorrelated, or if a rank would be beyond the last transaction. A
+//! requirement is then decided by [`interval_of`] with a wider interval: the one of independent transactions, whose ends are
+//! moved by as much as the true mean of the seconds' logarithms may differ from that of these seconds ([`series_interval`]).
+//! It is wide enough if what slows a second slows all its transactions by the same factor. Among seconds that keep up to 0.9
+//! of their deviation, at most 5 % of such intervals miss the true percentile.
+//!
 //! [`lower_bound_of`] has the lower end alone, which a percentile has with any number of transactions: by the binomial
 //! distribution, in which the transactions of a second count as one if there are too few seconds to say more.
 
 use crate::all_kinds;
-use crate::statistics::{ALPHA, ranks_below, series_mean, student};
+use crate::statistics::{
+    ALPHA, SeriesInterval, ranks_below, series_interval, series_mean, student,
+};
 use crate::steady::judged_rows;
-use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
+use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, STEADY_MIN_SECONDS};
 use prony_store::{Latency, RecordedTimes, Run, Second};
 use serde::Serialize;
 
@@ -32,7 +40,8 @@ const PERCENTILES: [PercentileSource; 3] = [
 ];
 
 /// A percentile, and how to read it.
-type PercentileSource = (f64, fn(&Latency) -> Option<u64>, fn(&Second) -> Option<u64>);
+type PercentileSource = (f64, fn(&Latency) -> Option<u64>, OfSecond);
+type OfSecond = fn(&Second) -> Option<u64>;
 
 /// Share of the transactions above the percentile by which the rank is moved to measure how fast the response time
 /// rises there: far more than the resolution of the histogram, and still near the percentile.
@@ -72,7 +81,7 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
             let share = percentile / 100.0;
             let value_ns = value(response)?;
             let effect = design_effect(&distribution, &seconds, share, *of_second)?;
-            let [low_ns, high_ns] = distribution.interval(share, &effect)?;
+            let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
             Some(PercentileInterval {
                 percentile: *percentile,
                 value_ns,
@@ -86,21 +95,49 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
 }
 
 /// The response or server times between which a percentile of one kind lies, nanoseconds. The dependence of the
-/// transactions on each other is that of the response times of all kinds. `None` for the same reasons as for
-/// [`percentile_intervals`].
+/// transactions on each other is that of the response times of all kinds. `None` without a histogram or 20 whole seconds.
 pub(crate) fn interval_of(run: &Run, times: &Latency, share: f64) -> Option<[u64; 2]> {
-    let effect = effect_of(run, share)?;
-    distribution_of(run, times)?.interval(share, &effect)
+    let distribution = distribution_of(run, times)?;
+    let by_rank =
+        effect_of(run, share).and_then(|effect| distribution.interval(share, effect.deviations()));
+    by_rank.or_else(|| moved_interval(run, &distribution, share))
+}
+
+/// The interval of independent transactions, with each end moved as far as the level of the seconds may be from that of
+/// these seconds.
+fn moved_interval(run: &Run, distribution: &Distribution, share: f64) -> Option<[u64; 2]> {
+    let [least, most] = level_factors(run, share)?;
+    let [low_ns, high_ns] = distribution.interval(share, NORMAL_QUANTILE)?;
+    Some([scaled(low_ns, least), scaled(high_ns, most)])
+}
+
+/// By which factors the true level of the seconds may be below and above that of these seconds.
+fn level_factors(run: &Run, share: f64) -> Option<[f64; 2]> {
+    let seconds = judged_rows(run)?;
+    let (_, of_second) = nearest_percentile(share);
+    let logs = logs_of_percentile(&seconds, of_second).or_else(|| {
+        let means = means_of(&seconds)?;
+        Some(means.into_iter().map(f64::ln).collect())
+    })?;
+    let SeriesInterval { mean, low, high } = series_interval(&logs)?;
+    Some([low, high].map(|end| (end - mean).exp()))
+}
+
+fn scaled(ns: u64, factor: f64) -> u64 {
+    (ns as f64 * factor) as u64
 }
 
 /// The response or server time above which a percentile of one kind lies, nanoseconds, also if there are too few
 /// transactions for the percentile itself, or too few seconds for an interval. `None` if not even the shortest time is.
 pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u64> {
+    let distribution = distribution_of(run, times)?;
     let factor = match effect_of(run, share) {
         // An estimate from few seconds may be too low.
         Some(effect) => effect.factor * (effect.quantile() / NORMAL_QUANTILE).powi(2),
-        // The seconds depend too much on each other to say anything.
-        None if judged_rows(run).is_some() => return None,
+        None if judged_rows(run).is_some() => {
+            let [least, _] = level_factors(run, share)?;
+            return Some(scaled(distribution.lower_bound(share, 1.0)?, least));
+        }
         // What slows a transaction may slow all of its second, and of its client's next ones: together they say as much as
         // one.
         None => {
@@ -108,7 +145,7 @@ pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u
             per_second.max(f64::from(run.drive.clients)).max(1.0)
         }
     };
-    distribution_of(run, times)?.lower_bound(share, factor)
+    distribution.lower_bound(share, factor)
 }
 
 fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
@@ -127,16 +164,16 @@ fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
 fn effect_of(run: &Run, share: f64) -> Option<DesignEffect> {
     let all = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
-    let nearest = PERCENTILES
-        .iter()
-        .find(|(percentile, ..)| share * 100.0 <= *percentile);
+    let (share, of_second) = nearest_percentile(share);
+    design_effect(&Distribution::new(all)?, &seconds, share, of_second)
+}
+
+/// The nearest percentile that the seconds have, as a share, and how to read it.
+fn nearest_percentile(share: f64) -> (f64, OfSecond) {
+    let mut percentiles = PERCENTILES.iter();
+    let nearest = percentiles.find(|(percentile, ..)| share * 100.0 <= *percentile);
     let (percentile, _, of_second) = nearest.unwrap_or(&PERCENTILES[2]);
-    design_effect(
-        &Distribution::new(all)?,
-        &seconds,
-        percentile / 100.0,
-        *of_second,
-    )
+    (percentile / 100.0, *of_second)
 }
 
 /// How much more a percentile varies than that of independent transactions.
@@ -151,31 +188,23 @@ impl DesignEffect {
     fn quantile(&self) -> f64 {
         student::quantile(1.0 - ALPHA / 2.0, self.dof)
     }
+
+    /// How many standard deviations among independent transactions that is.
+    fn deviations(&self) -> f64 {
+        self.quantile() * self.factor.sqrt()
+    }
 }
 
 fn design_effect(
     distribution: &Distribution,
     seconds: &[&Second],
     share: f64,
-    of_second: fn(&Second) -> Option<u64>,
+    of_second: OfSecond,
 ) -> Option<DesignEffect> {
-    let enough =
-        |values: &[f64]| values.len() as f64 >= LATENCY_SECONDS_MIN_SHARE * seconds.len() as f64;
-    let logs: Vec<f64> = seconds
-        .iter()
-        .filter_map(|second| of_second(second).filter(|ns| *ns > 0))
-        .map(|ns| (ns as f64).ln())
-        .collect();
-    let (series, independent_variance) = if enough(&logs) {
-        (logs, distribution.log_percentile_variance(share))
-    } else {
-        let means = seconds.iter().map(|second| second.mean_ns);
-        let means: Vec<f64> = means.filter(|mean_ns| *mean_ns > 0.0).collect();
-        (means, distribution.mean_variance())
+    let (series, independent_variance) = match logs_of_percentile(seconds, of_second) {
+        Some(logs) => (logs, distribution.log_percentile_variance(share)),
+        None => (means_of(seconds)?, distribution.mean_variance()),
     };
-    if !enough(&series) {
-        return None;
-    }
     let mean = series_mean(&series)?;
     let factor = if independent_variance > 0.0 {
         (mean.variance / independent_variance).max(1.0)
@@ -187,6 +216,25 @@ fn design_effect(
         factor,
         dof: mean.dof,
     })
+}
+
+/// The logarithms of the seconds' percentiles; `None` if too few seconds have enough transactions for it.
+fn logs_of_percentile(seconds: &[&Second], of_second: OfSecond) -> Option<Vec<f64>> {
+    let values = seconds.iter().filter_map(|second| of_second(second));
+    let logs = values.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
+    known_in_most(seconds, logs.collect())
+}
+
+/// The seconds' means; `None` if too few seconds have transactions.
+fn means_of(seconds: &[&Second]) -> Option<Vec<f64>> {
+    let means = seconds.iter().map(|second| second.mean_ns);
+    known_in_most(seconds, means.filter(|mean_ns| *mean_ns > 0.0).collect())
+}
+
+fn known_in_most(seconds: &[&Second], values: Vec<f64>) -> Option<Vec<f64>> {
+    let needed = LATENCY_SECONDS_MIN_SHARE * seconds.len() as f64;
+    let is_enough = values.len() as f64 >= needed && values.len() >= STEADY_MIN_SECONDS;
+    is_enough.then_some(values)
 }
 
 /// The response times of a run.
@@ -252,9 +300,10 @@ impl Distribution {
         self.variance / self.count
     }
 
-    /// The response times between which the percentile lies, in nanoseconds.
-    fn interval(&self, share: f64, effect: &DesignEffect) -> Option<[u64; 2]> {
-        let half = effect.quantile() * self.rank_deviation(share) * effect.factor.sqrt();
+    /// The response times between which the percentile lies, in nanoseconds; `deviations`: how many standard deviations of
+    /// independent transactions to each side.
+    fn interval(&self, share: f64, deviations: f64) -> Option<[u64; 2]> {
+        let half = deviations * self.rank_deviation(share);
         let rank = self.count * share;
         let low_ns = self.at_rank((rank - half).floor())?;
         let high_ns = self.at_rank((rank + half).ceil() + 1.0)?;

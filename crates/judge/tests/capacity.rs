@@ -187,6 +187,8 @@ struct Tally {
     /// Searches whose bounds have the truth between them.
     covered: u64,
     most_steps: usize,
+    /// Steps that were decided by a figure without its interval.
+    uncertain: usize,
 }
 
 fn search_often(server: Server, requirements: &[&str], truth: f64, searches: u64) -> Tally {
@@ -194,7 +196,8 @@ fn search_often(server: Server, requirements: &[&str], truth: f64, searches: u64
         .iter()
         .map(|text| Requirement::parse(text).unwrap());
     let requirements: Vec<Requirement> = requirements.collect();
-    let (mut near, mut covered, mut most_steps) = (0, 0, 0);
+    let (mut near, mut covered, mut most_steps, mut all_steps) = (0, 0, 0, 0);
+    let mut uncertain = 0;
     let mut ratios = Vec::new();
     for seed in 0..searches {
         let mut random = SplitMix::new(seed);
@@ -209,19 +212,25 @@ fn search_often(server: Server, requirements: &[&str], truth: f64, searches: u64
             low.is_some_and(|low| low <= truth) && high.is_some_and(|high| truth <= high);
         covered += u64::from(is_covered);
         most_steps = most_steps.max(found.steps.len());
+        all_steps += found.steps.len();
+        let steps = found.steps.iter();
+        uncertain += steps.filter(|step| !step.is_certain).count();
         ratios.push(ratio);
     }
     ratios.sort_by(f64::total_cmp);
     println!(
-        "truth {truth:.0}: of {searches}, {near} near, {covered} covered, ratios {:.3} to {:.3}, at most {most_steps} steps",
+        "truth {truth:.0}: of {searches}, {near} near, {covered} covered, ratios {:.3} to {:.3}, {:.1} steps, at most {most_steps}, \
+         {uncertain} of {all_steps} steps by their figure alone",
         ratios[0],
         ratios[ratios.len() - 1],
+        all_steps as f64 / searches as f64,
     );
     Tally {
         searches,
         near,
         covered,
         most_steps,
+        uncertain,
     }
 }
 
@@ -268,6 +277,10 @@ fn check(tally: &Tally, must_cover: bool) {
         tally.covered
     );
     assert!(tally.most_steps < 15, "{} steps", tally.most_steps);
+    assert_eq!(
+        tally.uncertain, 0,
+        "each step is long enough for an interval"
+    );
 }
 
 #[test]

@@ -290,8 +290,8 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         .any(|step| !step.is_certain)
     {
         texts.push(
-            "Steps at the bounds were too short or too unsteady for intervals, and were decided by their figures alone: \
-             the bounds are not at 95 %."
+            "Steps at the bounds were too short for intervals, or had seconds without transactions, and were decided by \
+             their figures alone: the bounds are not at 95 %."
                 .to_owned(),
         );
     }

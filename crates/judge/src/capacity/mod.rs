@@ -4,8 +4,8 @@
 //! limit. Must never: answer from a run whose figures must not be used without saying so.
 //!
 //! A step fails if the load fell behind its rate, or if a figure with its whole interval misses a limit. A step that is
-//! too short for an interval is decided by the figure alone, and says so; a longer one without an interval only by a
-//! figure that is far from the limit.
+//! too short for an interval is decided by the figure alone, and says so; a longer one without an interval, because some of
+//! its seconds have no transactions, only by a figure that is far from the limit.
 
 mod clients;
 mod search;

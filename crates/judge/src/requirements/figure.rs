@@ -10,7 +10,7 @@ use crate::formatting;
 use crate::growth::lost_commits;
 use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
 use crate::percentile_intervals::{interval_of, lower_bound_of};
-use crate::statistics::{ALPHA, series_mean, student};
+use crate::statistics::{SeriesInterval, series_interval};
 use crate::steady::{judged_rows, per_second_rates};
 use prony_store::{
     Latency, RequiredFigure, RequiredLimit, Requirement, Run, RunState, Second, Statistic,
@@ -21,7 +21,7 @@ pub(super) fn no_interval_reason(run: &Run) -> &'static str {
     if judged_rows(run).is_none() {
         "an interval needs 20 whole seconds without lost connections"
     } else {
-        "the seconds of the run depend too much on each other for an interval: measure longer"
+        "an interval needs transactions in almost every second, and the run's histogram"
     }
 }
 
@@ -87,28 +87,10 @@ fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
     scaled_mean_interval(&rates, value)
 }
 
-/// If the seconds depend too much on each other for an interval, the true mean is taken to be at most this many times as
-/// far from theirs as the farthest second.
-const FARTHEST_SECOND_FACTOR: f64 = 2.0;
-
 /// The interval of the mean of a run's seconds, scaled to a value that means the same.
 fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
-    let Some(mean) = series_mean(seconds) else {
-        return interval_by_range(seconds, value);
-    };
-    let half = student::quantile(1.0 - ALPHA / 2.0, mean.dof) * mean.variance.sqrt() / mean.mean;
-    half.is_finite()
-        .then_some([value * (1.0 - half).max(0.0), value * (1.0 + half)])
-}
-
-/// A wide interval for seconds that depend on each other: it decides limits that are far away.
-fn interval_by_range(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
-    let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    let of_mean = |second: f64| (second / mean - 1.0) * FARTHEST_SECOND_FACTOR;
-    let lowest = seconds.iter().copied().fold(mean, f64::min);
-    let highest = seconds.iter().copied().fold(mean, f64::max);
-    let bounds = [of_mean(lowest), of_mean(highest)].map(|share| value * (1.0 + share).max(0.0));
-    (mean > 0.0 && highest.is_finite()).then_some(bounds)
+    let SeriesInterval { mean, low, high } = series_interval(seconds)?;
+    (mean > 0.0).then(|| [low, high].map(|end| value * (end / mean).max(0.0)))
 }
 
 fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figure, String> {
@@ -177,39 +159,12 @@ pub(super) fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use prony_plan::SplitMix;
+    use super::scaled_mean_interval;
 
     #[test]
-    fn seconds_that_depend_on_each_other_too_much_have_an_interval_that_is_wide_enough() {
-        let mut random = SplitMix::new(11);
-        for seconds in [20, 60] {
-            for memory in [0.0, 0.5, 0.8, 0.9] {
-                let (mut dependent, mut missed) = (0, 0);
-                for _ in 0..4_000 {
-                    let mut noise = || (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0;
-                    let mut value = noise();
-                    let mut next = || {
-                        let deviation: f64 = value;
-                        value = memory * value + (1.0 - memory * memory).sqrt() * noise();
-                        1_000.0 + 30.0 * deviation
-                    };
-                    let series: Vec<f64> = (0..seconds).map(|_| next()).collect();
-                    if series_mean(&series).is_some() {
-                        continue;
-                    }
-                    let mean = series.iter().sum::<f64>() / series.len() as f64;
-                    let [low, high] = interval_by_range(&series, mean).unwrap();
-                    dependent += 1;
-                    missed += u32::from(!(low..=high).contains(&1_000.0));
-                }
-                println!("{seconds} s, {memory}: {missed} of {dependent}");
-                assert!(
-                    missed * 20 <= dependent,
-                    "{seconds} s, {memory}: {missed} of {dependent}"
-                );
-            }
-        }
-        assert_eq!(interval_by_range(&[0.0; 20], 0.0), None);
+    fn seconds_without_a_figure_give_no_interval() {
+        assert_eq!(scaled_mean_interval(&[0.0; 20], 0.0), None);
+        let of_ones = scaled_mean_interval(&[1.0; 20], 60.0);
+        assert_eq!(of_ones, Some([60.0, 60.0]), "per second, and per minute");
     }
 }

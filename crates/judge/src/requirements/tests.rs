@@ -362,3 +362,49 @@ fn a_percentile_that_is_surely_above_its_limit_fails_without_an_interval() {
     let two = [short(8, 0, 3_000), short(8, 0, 3_000)];
     assert_eq!(of_repeats(&two, 2, "p99<2ms").verdict, Fail);
 }
+
+/// A run of 20 s, each second slower or faster than the one before, by at most 10 % in all: so many transactions of 1 ms and
+/// of 5 ms.
+fn wave(fast: u64, slow: u64) -> Run {
+    let times = short(8, fast, slow);
+    let mut run = with_series(&[(fast + slow) / 20; 20]);
+    run.measured = times.measured;
+    for (index, second) in run.series.iter_mut().enumerate() {
+        let level = 100 + index.min(20 - index) as u64;
+        second.mean_ns = 10_000.0 * level as f64;
+        second.p99_ns = run.measured.kinds[0]
+            .response
+            .p99_ns
+            .map(|_| 50_000 * level);
+    }
+    run
+}
+
+#[test]
+fn a_percentile_of_seconds_that_depend_on_each_other_is_decided_by_limits_that_are_far_away() {
+    use AnswerVerdict::{Fail, Pass, Undecided};
+    let decided = |text: &str, run: Run| answered(run, text).0;
+    // The seconds have no 95th percentile, and their means take its place.
+    for figure in ["p99", "p95"] {
+        for (limit, verdict) in [("6ms", Pass), ("4ms", Fail), ("5.2ms", Undecided)] {
+            let text = format!("{figure}<{limit}");
+            let mut run = wave(18_000, 2_000);
+            run.measured.kinds[0].response.p95_ns = Some(5_000_000);
+            assert_eq!(decided(&text, run), verdict, "{text}");
+        }
+    }
+    // Too few transactions for the percentile.
+    assert_eq!(decided("p99<4ms", wave(0, 300)), Fail);
+    assert_eq!(decided("p99<4.8ms", wave(0, 300)), Undecided);
+    let mut without_histogram = wave(18_000, 2_000);
+    without_histogram.measured.kinds[0]
+        .response
+        .histogram
+        .clear();
+    let (verdict, result) = answered(without_histogram, "p99<6ms");
+    assert_eq!(verdict, Undecided);
+    result
+        .reason
+        .unwrap()
+        .assert_contains("the run's histogram");
+}

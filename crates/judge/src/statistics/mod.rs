@@ -57,7 +57,7 @@ pub use median_interval::{median_intervals, order_statistic_interval, ranks_belo
 pub use ranks::{RankComparison, ranks_suffice};
 pub(crate) use runs::moments;
 pub use runs::{coefficient_of_variation, median, paired, runs_needed, welch};
-pub use series::{SeriesMean, series_mean};
+pub use series::{SeriesInterval, SeriesMean, series_interval, series_mean};
 pub use usl::{MIN_USL_POINTS, Usl, UslFit, fit_usl};
 
 /// Two-sided level of a test: one in twenty pairs of equal systems shows a difference.
