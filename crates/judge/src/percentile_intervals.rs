@@ -1,4 +1,4 @@
-//! Confidence intervals of a run's percentiles of the response time.
+//! Confidence intervals of a run's percentiles of the response time, and of the means of its kinds.
 //!
 //! In: a Run. Out: for the median, the 95th and the 99th percentile an interval at 95 %, which says how
 //! precisely this run knows the percentile of its own conditions; not what another run would measure. Must
@@ -111,6 +111,19 @@ pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u
     distribution_of(run, times)?.lower_bound(share, factor)
 }
 
+/// The response or server times between which the mean of one kind lies, nanoseconds: the means of the seconds are known
+/// only of all kinds, of which a rare one has more chance in its mean than they show. `None` for the same reasons as for
+/// [`percentile_intervals`].
+pub(crate) fn mean_interval_of(run: &Run, times: &Latency) -> Option<[f64; 2]> {
+    let all = Distribution::new(&all_kinds(run)?.response)?;
+    let seconds = judged_rows(run)?;
+    let means: Vec<f64> = seconds.iter().map(|second| second.mean_ns).collect();
+    let effect = effect_of_series(&means, all.mean_variance())?;
+    let deviation = distribution_of(run, times)?.mean_variance().sqrt();
+    let half = effect.quantile() * deviation * effect.factor.sqrt();
+    Some([(times.mean_ns - half).max(0.0), times.mean_ns + half])
+}
+
 fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
     if !times.histogram.is_empty() {
         return Distribution::new(times);
@@ -139,7 +152,7 @@ fn effect_of(run: &Run, share: f64) -> Option<DesignEffect> {
     )
 }
 
-/// How much more a percentile varies than that of independent transactions.
+/// How much more a percentile or a mean varies than that of independent transactions.
 struct DesignEffect {
     factor: f64,
     /// Degrees of freedom of its estimate.
@@ -176,7 +189,12 @@ fn design_effect(
     if !enough(&series) {
         return None;
     }
-    let mean = series_mean(&series)?;
+    effect_of_series(&series, independent_variance)
+}
+
+/// How much more the mean of a series varies than if its transactions were independent.
+fn effect_of_series(series: &[f64], independent_variance: f64) -> Option<DesignEffect> {
+    let mean = series_mean(series)?;
     let factor = if independent_variance > 0.0 {
         (mean.variance / independent_variance).max(1.0)
     } else {
