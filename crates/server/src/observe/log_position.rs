@@ -110,34 +110,5 @@ pub fn read_log_position(control: &mut Control) -> BTreeMap<String, String> {
         // Without GTIDs or a cluster.
         (!value.is_empty()).then_some((name, value))
     });
-    without_cluster(values.collect())
-}
-
-/// Without a cluster, MariaDB shows some values of one nevertheless, but no state of a node.
-fn without_cluster(mut values: BTreeMap<String, String>) -> BTreeMap<String, String> {
-    if !values.contains_key("wsrep_local_state_comment") {
-        values.retain(|name, _| !name.starts_with("wsrep_"));
-    }
-    values
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_is_no_node_has_no_values_of_a_cluster() {
-        let values = |names: &[&str]| {
-            let values = names.iter().map(|name| (name.to_string(), "0".to_owned()));
-            without_cluster(values.collect()).len()
-        };
-        assert_eq!(
-            values(&["server", "wsrep_cluster_size", "wsrep_cluster_status"]),
-            1
-        );
-        assert_eq!(
-            values(&["server", "wsrep_cluster_size", "wsrep_local_state_comment"]),
-            3
-        );
-    }
+    values.collect()
 }
