@@ -19,10 +19,12 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         let finding = format!(
             "{acknowledged} commits were acknowledged, and it is not known which are there: {reason}"
         );
-        let advice = format!(
-            "The table {} is kept: prony check ledger --url URL decides once more.",
-            account.table
-        );
+        // A run that is not stored has no id, and nothing to decide by.
+        let decide = match run.id.as_str() {
+            "" => String::new(),
+            id => format!(": prony check ledger --run {id} --url URL decides once more"),
+        };
+        let advice = format!("The table {} is kept{decide}.", account.table);
         return new_finding(Severity::Caveat, finding, advice);
     }
     let text = ledger_sentence(account);
@@ -188,7 +190,15 @@ mod tests {
             not_read: Some("no server".to_owned()),
             ..complete.clone()
         };
-        assert_eq!(severity_and_text(unread).0, Severity::Caveat);
+        let of_unread = Run {
+            id: "20261130-155308-tpcb-84cd".to_owned(),
+            ledger: Some(unread),
+            ..Run::default()
+        };
+        let finding = check_ledger(&of_unread).expect("a ledger always has a finding");
+        assert_eq!(finding.severity, Severity::Caveat);
+        let command = "prony check ledger --run 20261130-155308-tpcb-84cd --url URL";
+        finding.advice.assert_contains(command);
         let empty = LedgerAccount::default();
         assert_eq!(severity_and_text(empty.clone()).0, Severity::Caveat);
         let of_empty = Run {

@@ -1,4 +1,4 @@
-//! Confidence intervals of a run's percentiles of the response time.
+//! Confidence intervals of a run's percentiles of the response time, and of the means of its kinds.
 //!
 //! In: a Run. Out: for the median, the 95th and the 99th percentile an interval at 95 %, which says how
 //! precisely this run knows the percentile of its own conditions; not what another run would measure. For
@@ -148,6 +148,22 @@ pub(crate) fn lower_bound_of(run: &Run, times: &Latency, share: f64) -> Option<u
     distribution.lower_bound(share, factor)
 }
 
+/// The response or server times between which the mean of one kind lies, nanoseconds: the means of the seconds are known
+/// only of all kinds, of which a rare one has more chance in its mean than they show. `None` without a histogram or 20 whole
+/// seconds.
+pub(crate) fn mean_interval_of(run: &Run, times: &Latency) -> Option<[f64; 2]> {
+    let all = Distribution::new(&all_kinds(run)?.response)?;
+    let means = means_of(&judged_rows(run)?)?;
+    let deviation = distribution_of(run, times)?.mean_variance().sqrt();
+    let around = |half: f64| [(times.mean_ns - half).max(0.0), times.mean_ns + half];
+    if let Some(effect) = effect_of_series(&means, all.mean_variance()) {
+        return Some(around(deviation * effect.deviations()));
+    }
+    let SeriesInterval { mean, low, high } = series_interval(&means)?;
+    let [lowest, highest] = around(deviation * NORMAL_QUANTILE);
+    Some([lowest * (low / mean).max(0.0), highest * high / mean])
+}
+
 fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
     if !times.histogram.is_empty() {
         return Distribution::new(times);
@@ -176,7 +192,7 @@ fn nearest_percentile(share: f64) -> (f64, OfSecond) {
     (percentile / 100.0, *of_second)
 }
 
-/// How much more a percentile varies than that of independent transactions.
+/// How much more a percentile or a mean varies than that of independent transactions.
 struct DesignEffect {
     factor: f64,
     /// Degrees of freedom of its estimate.
@@ -205,7 +221,12 @@ fn design_effect(
         Some(logs) => (logs, distribution.log_percentile_variance(share)),
         None => (means_of(seconds)?, distribution.mean_variance()),
     };
-    let mean = series_mean(&series)?;
+    effect_of_series(&series, independent_variance)
+}
+
+/// How much more the mean of a series varies than if its transactions were independent.
+fn effect_of_series(series: &[f64], independent_variance: f64) -> Option<DesignEffect> {
+    let mean = series_mean(series)?;
     let factor = if independent_variance > 0.0 {
         (mean.variance / independent_variance).max(1.0)
     } else {

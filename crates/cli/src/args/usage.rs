@@ -72,13 +72,12 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     Failure::usage(message, hint)
 }
 
-/// Names the argument that is not UTF-8.
+/// Names the argument that is not UTF-8 by its place: its text may contain a password, and in text that is not valid none is
+/// found.
 fn no_utf8(arguments: &[OsString]) -> String {
-    let argument = arguments
-        .iter()
-        .find(|argument| argument.to_str().is_none());
-    let argument = argument.map_or_else(String::new, |it| it.to_string_lossy().into_owned());
-    format!("argument '{}' is not UTF-8", shorten(&argument))
+    let invalid = |argument: &OsString| argument.to_str().is_none();
+    let place = arguments.iter().position(invalid).unwrap_or_default();
+    format!("argument {place} is not UTF-8")
 }
 
 /// A part of an error as text; the parts of a list on lines of their own.
@@ -269,14 +268,27 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_in_words_and_what_is_not_utf8_is_named() {
+    fn a_range_is_in_words() {
         let (_, hint) = error_of("prony find tpcb --max-steps 0");
         assert_eq!(hint, "give a number from 1 to 100");
-        let mut arguments: Vec<OsString> = ["prony", "show"].map(OsString::from).into();
-        arguments.push(OsString::from_vec(b"a\xff".to_vec()));
-        let failure = parse(&arguments).unwrap_err();
-        let message = &failure.problems[0].problem;
-        assert_eq!(message, "argument 'a\u{fffd}' is not UTF-8");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_named_without_its_text() {
+        let message_of = |arguments: &[&[u8]]| {
+            let arguments = arguments.iter().map(|it| OsString::from_vec(it.to_vec()));
+            let arguments: Vec<OsString> = arguments.collect();
+            let failure = parse(&arguments).expect_err("not UTF-8");
+            failure.problems[0].problem.clone()
+        };
+        let url = b"postgres://bench:geheim\xff@h/d";
+        for (message, place) in [
+            (message_of(&[b"prony", b"show", b"a\xff"]), 2),
+            (message_of(&[b"prony", b"run", b"tpcb", b"--url", url]), 4),
+            (message_of(&[b"prony", b"run", url]), 2),
+        ] {
+            assert_eq!(message, format!("argument {place} is not UTF-8"));
+        }
     }
 
     #[test]

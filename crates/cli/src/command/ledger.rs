@@ -7,15 +7,21 @@ use crate::args::TablesArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::ledger::ledger_sentence;
 use prony_runner::{Dropping, Signals, decide_ledger};
-use prony_store::RunState;
+use prony_store::{LedgerAccount, RunState};
 
-/// Reads the ledger's table, and prints what became of each commit that the run's clients knew of.
+/// Prints what became of each commit that the run's clients knew of: as the run found, if it accounted for all of them, or
+/// as the ledger's table says now.
 pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     let (run, _) = stored::open_store()?.load_from(run)?;
     if run.state == RunState::Running {
         let message = format!("the run {} has not ended", run.id);
         let hint = "it accounts for its commits itself; ask again if it is killed";
         return Err(Failure::new(Exit::Data, message, hint));
+    }
+    if let Some(account) = run.ledger.as_ref().filter(|it| is_decided(it)) {
+        let sentence = ledger_sentence(account);
+        output::show(|out, _| writeln!(out, "{}: {sentence}, as found after its load.", run.id))?;
+        return Ok(exit_of(account));
     }
     let account = run.ledger.filter(|account| account.client_state.is_some());
     let account = account.ok_or_else(|| {
@@ -36,9 +42,18 @@ pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     }
     let sentence = ledger_sentence(&decided);
     output::show(|out, _| writeln!(out, "{}: {sentence}.", run.id))?;
-    Ok(if decided.has_faults() {
+    Ok(exit_of(&decided))
+}
+
+/// Whether the run itself accounted for each commit, and kept nothing by which to decide once more.
+fn is_decided(account: &LedgerAccount) -> bool {
+    account.client_state.is_none() && account.not_read.is_none()
+}
+
+fn exit_of(account: &LedgerAccount) -> Exit {
+    if account.has_faults() {
         Exit::Data
     } else {
         Exit::Success
-    })
+    }
 }

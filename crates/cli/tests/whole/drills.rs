@@ -206,6 +206,26 @@ fn kill_a_client(bench: &TestBench) {
 }
 
 #[test]
+fn a_run_that_accounted_for_all_of_its_commits_is_not_a_failure_when_asked_again() {
+    let bench = TestBench::loaded("ledger_decided", 1);
+    let run = bench.prony("run tpcb --clients 1 --duration 1s --warmup 0s --ledger");
+    assert_ne!(run.status.code(), Some(4), "{run:?}");
+    let checked = bench.prony("check ledger --run last");
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    assert!(
+        text.contains(": lost 0 of ") && text.contains("as found after its load"),
+        "{text}"
+    );
+    let without = bench.prony("run tpcb --clients 1 --duration 1s --warmup 0s");
+    assert_ne!(without.status.code(), Some(4), "{without:?}");
+    assert_eq!(
+        bench.prony("check ledger --run last").status.code(),
+        Some(4)
+    );
+}
+
+#[test]
 fn sigusr1_is_a_mark_and_ends_nothing() {
     let bench = TestBench::loaded("drill_signal", 1);
     let mut command = bench.command("run tpcb --clients 1 --duration 3s --warmup 0s");

@@ -9,7 +9,7 @@ use crate::all_kinds;
 use crate::formatting;
 use crate::growth::lost_commits;
 use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
-use crate::percentile_intervals::{interval_of, lower_bound_of};
+use crate::percentile_intervals::{interval_of, lower_bound_of, mean_interval_of};
 use crate::statistics::{SeriesInterval, series_interval};
 use crate::steady::{judged_rows, per_second_rates};
 use prony_store::{
@@ -59,7 +59,11 @@ pub(super) fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, Str
             kind,
             is_server,
             statistic,
-        } => time_figure(run, times_of(run, kind.as_deref(), *is_server)?, *statistic),
+        } => {
+            let times = times_of(run, kind.as_deref(), *is_server)?;
+            let is_part = kind.is_some() || *is_server;
+            time_figure(run, times, *statistic, is_part)
+        }
     }
 }
 
@@ -93,7 +97,13 @@ fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
     (mean > 0.0).then(|| [low, high].map(|end| value * (end / mean).max(0.0)))
 }
 
-fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figure, String> {
+/// `is_part`: the times are those of one kind, or the server's part, of which the seconds have no means.
+fn time_figure(
+    run: &Run,
+    times: &Latency,
+    statistic: Statistic,
+    is_part: bool,
+) -> Result<Figure, String> {
     if times.samples == 0 {
         return Err("no transaction committed".to_owned());
     }
@@ -116,6 +126,7 @@ fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figur
         Ok((ns as f64, interval))
     };
     match statistic {
+        Statistic::Mean if is_part => Ok((times.mean_ns, mean_interval_of(run, times))),
         Statistic::Mean => {
             let rows = judged_rows(run).unwrap_or_default();
             let means: Vec<f64> = rows

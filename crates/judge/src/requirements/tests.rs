@@ -4,7 +4,7 @@ use super::beside::compare_with;
 use super::*;
 use crate::sample::{healthy, with_series};
 use prony_assertions::TextAssertions;
-use prony_store::{Check, Event, GrowthReading, KindFigures};
+use prony_store::{Check, Event, GrowthReading, KindFigures, Latency};
 
 fn requirement(text: &str) -> Requirement {
     Requirement::parse(text).unwrap()
@@ -62,6 +62,43 @@ fn a_figure_is_decided_by_its_whole_interval() {
     result.reason.unwrap().assert_contains("20 whole seconds");
     let (_, result) = answered(steady(), "absent_kind.p99<1ms");
     result.reason.unwrap().assert_contains("absent_kind");
+}
+
+#[test]
+fn the_mean_of_a_rare_kind_is_less_certain_than_that_of_all() {
+    let times = |fast: u64, slow: u64| {
+        let mut histogram = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+        histogram.record_n(1_000_000, fast).unwrap();
+        histogram.record_n(90_000_000, slow).unwrap();
+        Latency {
+            samples: histogram.len(),
+            mean_ns: histogram.mean(),
+            histogram: prony_store::encode_histogram(&histogram),
+            ..Latency::default()
+        }
+    };
+    let mut run = steady();
+    for (index, second) in run.series.iter_mut().enumerate() {
+        second.mean_ns = 1e6 + (index * 7 % 11) as f64 * 1e3;
+    }
+    run.measured.kinds[0].response = times(960_000, 100);
+    for (name, fast, slow) in [("rare", 18, 2), ("frequent", 900_000, 90)] {
+        run.measured.kinds.push(KindFigures {
+            kind: Some(name.to_owned()),
+            response: times(fast, slow),
+            ..KindFigures::default()
+        });
+    }
+    // Two slow ones of twenty: their mean is 9.9 ms, and might as well be 5 or 20 ms.
+    let (verdict, result) = answered(run.clone(), "rare.mean<11ms");
+    assert_eq!(verdict, AnswerVerdict::Undecided, "{result:?}");
+    let [low, high] = result.interval.expect("it has a histogram");
+    assert!(low < 5e6 && high > 15e6, "{result:?}");
+    assert_eq!(
+        answered(run.clone(), "rare.mean<60ms").0,
+        AnswerVerdict::Pass
+    );
+    assert_eq!(answered(run, "frequent.mean<1.1ms").0, AnswerVerdict::Pass);
 }
 
 #[test]
