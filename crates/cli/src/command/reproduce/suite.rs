@@ -11,7 +11,7 @@ use crate::command::compare::complete_runs;
 use crate::command::{output, stored};
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
-use crate::run::{ObserveOptions, RunRequest};
+use crate::run::RunRequest;
 use prony_judge::reproduced::suite_summary;
 use prony_plan::format_duration;
 use prony_plan::scenario::{Scenario, Suite};
@@ -325,13 +325,13 @@ impl Schedule for SuiteSchedule<'_> {
         &mut self,
         _: &Experiment,
         driver: &ExperimentDriver<'_>,
-    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+    ) -> Result<RunRequest, Failure> {
         let (run, prepared) = self.current.as_mut().expect("a run was decided");
         let keeps_data = self.suite.keep_data && self.loaded == Some(data_key(run.scenario));
         let must_load = !self.args.no_load && !keeps_data;
         let mut planned = PlannedRun::new(self.args, run.scenario, must_load, self.arguments)?;
         planned.prepare_server(self.args, driver.signals)?;
-        let request = (planned.request.clone(), planned.observe.clone());
+        let request = planned.request.clone();
         *prepared = Some(planned);
         Ok(request)
     }
