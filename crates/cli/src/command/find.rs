@@ -12,13 +12,15 @@ use crate::run::{self, ResultFormat, RunRequest, RunResult};
 use prony_drive::KeptConnections;
 use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
-use prony_report::{capacity as view, json};
+use prony_report::{Style, capacity as view};
 use prony_runner::Signals;
 use prony_store::{
     AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
     RunState, Setting, samples_needed,
 };
+use serde::Serialize;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::time::Duration;
 
 /// Shortest step: an interval needs 20 whole seconds.
@@ -190,11 +192,9 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     }
     let requirements = &finder.runs.requirements;
     let found = CapacityResult::new(&finder.search, requirements, finder.steps, &driver.runs);
-    output::show(|out, style| match args.format {
-        Some(ResultFormat::Junit) => view::write_junit(out, &found),
-        Some(_) => view::write_github(out, &found),
-        None if args.json => json::write_pretty(out, &found),
-        None => view::write(out, style, &found),
+    let answer = view::SearchAnswer::of_rates(&found);
+    show_answer(args, &answer, &found, |out, style| {
+        view::write(out, style, &found)
     })?;
     let exit = ended?;
     Ok(match signals.received() {
@@ -202,6 +202,20 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         None if found.is_unfinished => exit,
         None => exit_of(&found),
     })
+}
+
+/// Shows the answer of a search as its arguments ask for.
+pub(super) fn show_answer(
+    args: &FindArgs,
+    answer: &view::SearchAnswer<'_>,
+    found: &impl Serialize,
+    write: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match args.format {
+        Some(ResultFormat::Junit) => output::show(|out, _| answer.write_junit(out)),
+        Some(_) => output::show(|out, _| answer.write_github(out)),
+        None => output::show_or_json(args.json, found, write),
+    }
 }
 
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {

@@ -3,14 +3,14 @@
 //! Each step is a run with another number of clients; together they are a sweep, whose curve has the knee and the universal
 //! scalability law. `judge` decides which number follows.
 
-use super::find::{MIN_STEP, StepRuns, exit_of_verdict, step_input, step_length};
+use super::find::{MIN_STEP, StepRuns, exit_of_verdict, show_answer, step_input, step_length};
 use super::output;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ResultFormat, RunRequest, RunResult};
 use prony_judge::capacity::{ClientsResult, ClientsSearch, ClientsStep, judge_step, max_clients};
 use prony_plan::{PlanInput, value_from_flag};
-use prony_report::{capacity as view, json};
+use prony_report::capacity as view;
 use prony_runner::Signals;
 use prony_store::{Experiment, RateSearch, Requirement, Run};
 use std::time::Duration;
@@ -63,11 +63,9 @@ pub fn find(runs: StepRuns<'_>) -> Result<Exit, Failure> {
     }
     let requirements = &finder.runs.requirements;
     let found = ClientsResult::new(&finder.search, requirements, finder.steps, &driver.runs);
-    output::show(|out, style| match args.format {
-        Some(ResultFormat::Junit) => view::write_clients_junit(out, &found),
-        Some(_) => view::write_clients_github(out, &found),
-        None if args.json => json::write_pretty(out, &found),
-        None => view::write_clients(out, style, &found),
+    let answer = view::SearchAnswer::of_clients(&found);
+    show_answer(args, &answer, &found, |out, style| {
+        view::write_clients(out, style, &found)
     })?;
     ended?;
     let exit = exit_of_verdict(found.verdict(), found.invalid_by().is_empty());

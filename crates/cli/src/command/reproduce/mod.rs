@@ -9,9 +9,9 @@ mod scenario_record;
 mod server_setup;
 mod suite;
 
-use super::load::{self, LoadInput, load_summary};
+use super::load::{self, load_summary};
 use super::{output, plan, scenarios, server, sizing, tables};
-use crate::args::{CachedArgs, ReproduceArgs, TimeoutArgs};
+use crate::args::{CachedArgs, LoadArgs, PlanFlags, ReproduceArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::fleet::with_agents_of_environment;
 use crate::run::{ResultFormat, RunRequest, run_and_print};
@@ -337,17 +337,19 @@ fn load_data(
     scenario: &Scenario,
     settings: &ScenarioSettings,
 ) -> Result<ScenarioLoad, Failure> {
-    let finished = load::run_load(LoadInput {
-        plan_input: PlanInput {
-            url: args.flags.input.url.clone(),
-            ..commands::load_input(scenario, settings)
-        },
+    let input = PlanInput {
+        url: args.flags.input.url.clone(),
+        ..commands::load_input(scenario, settings)
+    };
+    let finished = load::run_load(&LoadArgs {
+        workload: scenario.data_workload().to_owned(),
+        flags: PlanFlags::of(input),
         timeout: TimeoutArgs::default(),
         cached: CachedArgs::default(),
         jobs: settings.jobs,
         seed: commands::DATA_SEED,
         // The size of a scenario is published, or was chosen.
-        is_confirmed: true,
+        yes: true,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
     server_setup::fail_if_interrupted(&finished.signals)?;

@@ -15,7 +15,7 @@ use crate::run::RunRequest;
 use prony_judge::reproduced::suite_summary;
 use prony_plan::format_duration;
 use prony_plan::scenario::{Scenario, Suite};
-use prony_report::{Style, experiment, json, suite as view, units};
+use prony_report::{Style, experiment, suite as view, units};
 use prony_runner::Signals;
 use prony_store::{
     Experiment, ExperimentKind, Run, RunFilter, RunOrder, RunState, RunStore, RunSummary,
@@ -71,12 +71,8 @@ pub fn reproduce_suite(
     let done = rows.len() - planned.len();
     let estimate = estimate::estimate(args, suite, &planned, done, &progress.runs)?;
     if args.suite.estimate {
-        output::show(|out, style| {
-            if args.json {
-                json::write_pretty(out, &estimate)
-            } else {
-                view::write_estimate(out, style, &estimate)
-            }
+        output::show_or_json(args.json, &estimate, |out, style| {
+            view::write_estimate(out, style, &estimate)
         })?;
         return Ok(Exit::Success);
     }
