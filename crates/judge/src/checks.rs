@@ -13,6 +13,7 @@ use crate::{
     workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
+use std::collections::BTreeSet;
 
 /// When a finding is reported, and how severe it is then.
 #[derive(Debug)]
@@ -501,6 +502,15 @@ pub(crate) fn kind(id: &str, severity: Severity) -> Option<FindingKind> {
 /// What a figure with a finding of this check is limited to.
 fn scope(id: &str) -> Option<&'static str> {
     find_check(id)?.scope
+}
+
+/// Ids of the findings of these runs that have this severity, each once.
+pub(crate) fn ids_of<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+    severity: Severity,
+) -> BTreeSet<&'a str> {
+    let checks = runs.into_iter().flat_map(|run| run.checks_of(severity));
+    checks.map(|check| check.id.as_str()).collect()
 }
 
 /// What the figures are limited to, in the order of the findings; empty if nothing limits them. `partial-run`

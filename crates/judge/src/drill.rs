@@ -41,7 +41,7 @@ pub struct PermittedLoss {
 
 /// What the server's settings before the load permit to lose; `None` if they are not known.
 pub fn permitted_loss(run: &Run) -> Option<PermittedLoss> {
-    let before = run.observed.as_ref()?.before.as_ref()?;
+    let before = run.state_before()?;
     let Durability { class, because, .. } = before.durability.as_ref()?;
     let [brief_crash, crash] = match class {
         DurabilityClass::D0 => ["crash: any data", "a crash may destroy any data"],

@@ -6,7 +6,7 @@
 
 use crate::noise::is_of_others;
 use crate::statistics::median;
-use crate::{all_kinds, errors, worst};
+use crate::{all_kinds, distinct, errors, worst};
 use prony_store::{Check, ExperimentKind, Latency, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
@@ -136,8 +136,7 @@ pub fn all_have_nopm(runs: &[impl Borrow<Run>]) -> bool {
 }
 
 fn nopm(run: &Run) -> Option<f64> {
-    let rate = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
-    rate.map(|rate| rate.value)
+    run.metric(&MetricName::Nopm)
 }
 
 /// Names of the variants that have runs, in the plan's order; without a plan, in the order of the runs.
@@ -146,12 +145,7 @@ pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
         runs.iter()
             .filter_map(|run| run.borrow().experiment.as_ref())
     };
-    let mut names: Vec<String> = Vec::new();
-    for experiment in experiments() {
-        if !names.contains(&experiment.variant) {
-            names.push(experiment.variant.clone());
-        }
-    }
+    let mut names = distinct(experiments().map(|experiment| experiment.variant.clone()));
     let variants = experiments().next().map(|experiment| &experiment.variants);
     names.sort_by_key(|name| variants?.iter().position(|variant| variant == name));
     names

@@ -2,6 +2,8 @@
 //!
 //! Must never: print more digits than a reader needs.
 
+use std::borrow::Borrow;
+
 /// A share as a percentage: `0.42 %`, `4.2 %`, `42 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -63,6 +65,16 @@ pub fn bytes(n: u64) -> String {
     }
     let decimals = usize::from(unit > 0 && value < 9.95);
     format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// The first of these texts, and how many more there are: `a, b and 3 more`, with a semicolon `a; b; and 3 more`.
+pub fn first_and_more(texts: &[impl Borrow<str>], max: usize, separator: &str) -> String {
+    let first = texts[..texts.len().min(max)].join(separator);
+    match texts.len().saturating_sub(max) as u64 {
+        0 => first,
+        more if separator == ", " => format!("{first} and {} more", thousands(more)),
+        more => format!("{first}{separator}and {} more", thousands(more)),
+    }
 }
 
 /// A number with its noun: `1 client`, `2,000 clients`.

@@ -125,11 +125,8 @@ fn describe_event(event: &Event) -> String {
 /// The vacuums and analyses that the tables' counters show and that no sample observed: `7 vacuums or analyzes too
 /// short to be observed`; `None` if there are none.
 pub fn unobserved_maintenance(run: &Run) -> Option<String> {
-    let observed_run = observed(run)?;
-    let (before, after) = observed_run
-        .before
-        .as_ref()
-        .zip(observed_run.after.as_ref())?;
+    observed(run)?;
+    let (before, after) = run.states()?;
     let maintenance_count = |tables: &[TableState]| -> u64 {
         let tables = tables.iter();
         tables

@@ -127,6 +127,17 @@ pub fn worst(checks: &[Check]) -> Option<Severity> {
     checks.iter().map(|check| check.severity).max()
 }
 
+/// Each value once, in the order of their first occurrence.
+pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
 /// The figures of all kinds together; `None` for a run that measured nothing.
 fn all_kinds(run: &Run) -> Option<&KindFigures> {
     run.measured.all_kinds()

@@ -50,7 +50,7 @@ pub fn data_fit(run: &Run) -> Option<DataFit> {
 /// Checks for a cache of the default size, such as 128 MB on a machine with 25 GB.
 pub(crate) fn check_untuned(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
-    let cache = observed.before.as_ref()?.cache_bytes?;
+    let cache = run.state_before()?.cache_bytes?;
     let memory = observed.machine.memory_bytes?;
     let share = cache as f64 / memory as f64;
     if memory < UNTUNED_MIN_MEMORY_BYTES

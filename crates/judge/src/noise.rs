@@ -64,10 +64,7 @@ impl RunNoise {
 
 /// Whether all that makes a run invalid is the work of others, so that repeats can be compared in spite of it.
 pub fn is_invalid_by_others_only(run: &Run) -> bool {
-    let invalid = run.checks.iter();
-    let mut invalid = invalid
-        .filter(|check| check.severity == Severity::Invalid)
-        .peekable();
+    let mut invalid = run.checks_of(Severity::Invalid).peekable();
     let has_figures = all_kinds(run).is_some_and(|all| all.committed > 0);
     let shows_others = run
         .checks

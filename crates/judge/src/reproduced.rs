@@ -77,8 +77,7 @@ const TPM_BY_TRANSACTIONS: &str = "TPM by transactions";
 
 /// Whether TPM counts batch requests, as on SQL Server.
 pub(crate) fn counts_batch_requests(run: &Run) -> bool {
-    run.server.dialect() == Some(SqlDialect::TransactSql)
-        && run.rates.iter().any(|rate| rate.name == MetricName::Tpm)
+    run.server.dialect() == Some(SqlDialect::TransactSql) && run.metric(&MetricName::Tpm).is_some()
 }
 
 /// This run's value of a figure, in the unit of the published figure.
@@ -92,10 +91,7 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         .as_ref()
         .and_then(|scenario| scenario.load.as_ref());
     let load_phase = |name: &str| load.and_then(|load| load.phases.get(name).copied());
-    let rate = |name: MetricName| {
-        let rate = run.rates.iter().find(|rate| rate.name == name)?;
-        Some(rate.value)
-    };
+    let rate = |name: MetricName| run.metric(&name);
     match metric {
         PublishedMetric::Nopm => rate(MetricName::Nopm),
         PublishedMetric::Tpm => rate(MetricName::Tpm),
@@ -171,7 +167,7 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let requested = run.cached.as_ref()?;
     let pages = observations::cache_pages(run);
     let hit_ratio = pages.map(|(hits, all)| crate::formatting::share(hits, all));
-    let before = observations::observed(run).and_then(|observed| observed.before.as_ref());
+    let before = observations::state_before(run);
     let data = size::data_size_before(run);
     let data_bytes = data.map(|data| data.bytes);
     let share_in_cache =

@@ -9,6 +9,7 @@
 mod beside;
 mod figure;
 
+use crate::checks::ids_of;
 use crate::compare::sides::{SideComparison, SidesComparison};
 use crate::experiment::is_counted;
 use crate::noise::is_invalid_by_others_only;
@@ -19,7 +20,6 @@ use prony_store::{
     Answer, AnswerVerdict, Comparator, RequiredFigure, Requirement, RequirementResult, Run,
     RunState, Severity, Statistic,
 };
-use std::collections::BTreeSet;
 
 /// Least number of repeats whose values alone give an interval.
 const MIN_REPEATS: usize = 3;
@@ -358,9 +358,7 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
 
 /// That the figures of these runs must not be used, and by which checks.
 fn unusable(runs: &[&Run]) -> String {
-    let checks = runs.iter().flat_map(|run| &run.checks);
-    let invalid = checks.filter(|check| check.severity == Severity::Invalid);
-    let ids: BTreeSet<&str> = invalid.map(|check| &*check.id).collect();
+    let ids = ids_of(runs.iter().copied(), Severity::Invalid);
     let ids: Vec<&str> = ids.into_iter().collect();
     let text = "the run's figures must not be used";
     match &*ids.join(", ") {

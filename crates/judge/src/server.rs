@@ -9,7 +9,7 @@ use crate::checks::{Finding, new_finding};
 use crate::compare::rule_table::reported_server_settings;
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, thousands, time};
-use crate::observations::observed;
+use crate::observations::{observed, state_before};
 use crate::service::is_absent;
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
@@ -29,7 +29,7 @@ struct CommitCounts {
 /// The counts; `None` if they cannot be compared.
 fn commit_counts(run: &Run) -> Option<CommitCounts> {
     let observed = run.observed.as_ref()?;
-    let (before, after) = states_before_and_after(run)?;
+    let (before, after) = run.states()?;
     let server = after.commits?.checked_sub(before.commits?)?;
     let committed = |figures: &Figures| {
         let all = figures.all_kinds();
@@ -136,9 +136,8 @@ fn counts_all_commits(run: &Run) -> bool {
     }
     let cache = run.server.settings.get("query_cache_type");
     let has_query_cache = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
-    let before = observed(run).and_then(|observed| observed.before.as_ref());
     let has_unlogged_tables =
-        before.is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
+        state_before(run).is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
     !has_query_cache && !has_unlogged_tables
 }
 
@@ -189,7 +188,7 @@ pub(crate) fn check_settings_changed(run: &Run) -> Option<Finding> {
 /// Whether the server was restarted during the run, or replaced by another. Its start time alone does not say so,
 /// because some engines report a wrong one: connections were lost too, or the counters reset.
 fn was_restarted(run: &Run) -> bool {
-    let Some((before, after)) = states_before_and_after(run) else {
+    let Some((before, after)) = run.states() else {
         return false;
     };
     let has_start = !is_absent(run, ObservedTopic::ServerStart);
@@ -209,13 +208,6 @@ fn was_restarted(run: &Run) -> bool {
         && (lost_connections || commits.is_some_and(|(before, after)| after < before))
 }
 
-fn states_before_and_after(
-    run: &Run,
-) -> Option<(&prony_store::ServerState, &prony_store::ServerState)> {
-    let observed = run.observed.as_ref()?;
-    observed.before.as_ref().zip(observed.after.as_ref())
-}
-
 pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let mut texts: Vec<String> = observed
@@ -227,7 +219,8 @@ pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
     if texts.is_empty() && was_restarted(run) {
         texts.push("the server's start time changed during the run".to_owned());
     }
-    let roles = states_before_and_after(run)
+    let roles = run
+        .states()
         .and_then(|(before, after)| before.is_replica.zip(after.is_replica));
     if texts.is_empty() && roles.is_some_and(|(before, after)| before != after) {
         texts.push("the server's role changed during the run".to_owned());

@@ -4,12 +4,15 @@
 //! use.
 
 use crate::checks::{Finding, new_finding};
-use crate::observations::{events, observed};
+use crate::formatting::first_and_more;
+use crate::observations::{events, observed, state_before};
 use crate::thresholds::{TABLE_LARGE_MIN_BYTES, TABLE_SHRUNK_MAX_SHARE};
 use crate::workload::description;
 use prony_store::{EventKind, Observed, Run, ServerState, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Maximum number of tables that are named for one change.
+const MAX_LISTED: usize = 4;
 /// Maximum number of tables whose identity a document stores.
 const MAX_TABLE_IDS: usize = 1_000;
 /// The codes of an error for a table that does not exist: PostgreSQL's, MySQL's, SQL Server's.
@@ -20,8 +23,7 @@ const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "tru
 /// Checks that the tables are the same after the run as before it; if not, the transactions ran on different
 /// rows, or on none.
 pub(crate) fn check_tables_replaced(run: &Run) -> Option<Finding> {
-    let observed = observed(run)?;
-    let before = observed.before.as_ref()?.table_ids.as_ref()?;
+    let before = state_before(run)?.table_ids.as_ref()?;
     let words = statement_words(run);
     if REPLACING_KEYWORDS.iter().any(|word| words.contains(*word)) {
         return None;
@@ -90,7 +92,7 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
     ];
     let changes = changes.iter().filter(|(names, _)| !names.is_empty());
     let changes: Vec<String> = changes
-        .map(|(names, change)| format!("{} ({change})", list_names(names)))
+        .map(|(names, change)| format!("{} ({change})", first_and_more(names, MAX_LISTED, ", ")))
         .collect();
     (!changes.is_empty()).then(|| changes.join("; "))
 }
@@ -159,18 +161,6 @@ fn has_shrunk(observed: &Observed, name: &str) -> bool {
         return false;
     };
     before >= TABLE_LARGE_MIN_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK_MAX_SHARE
-}
-
-fn list_names(names: &[&str]) -> String {
-    const MAX_LISTED: usize = 4;
-    match names.len() {
-        0..=MAX_LISTED => names.join(", "),
-        count => format!(
-            "{} and {} more",
-            names[..MAX_LISTED].join(", "),
-            count - MAX_LISTED
-        ),
-    }
 }
 
 /// All words of the run's statements, in lower case.

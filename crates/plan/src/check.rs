@@ -4,7 +4,7 @@
 //! consequence of another one is not reported.
 
 use crate::duration::{format_duration, shorten};
-use crate::input::{InputValue, PlanInput};
+use crate::input::{InputValue, Located, PlanInput};
 use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
 use crate::problem::{InputLocation, Problem, Problems};
@@ -57,33 +57,17 @@ impl PlanInput {
                 name: self.file.name.as_deref().and_then(file_stem),
                 server,
                 read_from: self.read_from.clone().map(|url| ServerPlan::Url(url.value)),
-                declared: self
-                    .declared
-                    .clone()
-                    .map(|declared| declared.value)
-                    .unwrap_or_default(),
-                settings: self
-                    .settings
-                    .clone()
-                    .map(|settings| settings.value)
-                    .unwrap_or_default(),
+                declared: value_or_default(&self.declared),
+                settings: value_or_default(&self.settings),
                 workload,
                 drive,
                 observe,
-                expect_outage: value_or(&self.expect_outage, false),
-                agents: self
-                    .agents
-                    .clone()
-                    .map(|agents| agents.value)
-                    .unwrap_or_default(),
-                install_agents: value_or(&self.install_agents, false),
-                at: self.at.clone().map(|at| at.value).unwrap_or_default(),
-                ledger: value_or(&self.ledger, false),
-                require: self
-                    .require
-                    .clone()
-                    .map(|require| require.value)
-                    .unwrap_or_default(),
+                expect_outage: value_or_default(&self.expect_outage),
+                agents: value_or_default(&self.agents),
+                install_agents: value_or_default(&self.install_agents),
+                at: value_or_default(&self.at),
+                ledger: value_or_default(&self.ledger),
+                require: value_or_default(&self.require),
             }),
             _ => Err(Problems::sorted(problems)),
         }
@@ -114,6 +98,13 @@ impl Checker<'_> {
         self.problems.push(problem.with_hint(hint));
     }
 
+    /// Reports a value that is given, where it must not be.
+    fn refuse<T>(&mut self, given: Option<&Located<T>>, message: impl Into<String>, hint: &str) {
+        if let Some(given) = given {
+            self.report_with_hint(&given.location, message, hint);
+        }
+    }
+
     fn check_limits(&mut self) {
         for (setting, value, location) in self.input.given_settings() {
             if let Some(problem) = setting.range_problem(value, location) {
@@ -137,8 +128,7 @@ impl Checker<'_> {
 
     fn check_server(&mut self) -> Option<ServerPlan> {
         let input = self.input;
-        let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
-        match (&input.url, embedded) {
+        match (&input.url, switched_on(&input.embedded)) {
             (Some(url), Some(embedded)) => {
                 let message = format!("embedded and url ({}) exclude each other", url.location);
                 let hint = "name a server or let Prony start one: remove one of the two";
@@ -266,7 +256,7 @@ impl Checker<'_> {
     /// Checks the server for reads; returns its share of the read-only transactions.
     fn check_reads(&mut self) -> Option<u32> {
         let input = self.input;
-        let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
+        let embedded = switched_on(&input.embedded);
         if let Some((url, embedded)) = input.read_from.as_ref().zip(embedded) {
             let message = format!(
                 "read_from and embedded ({}) exclude each other",
@@ -322,15 +312,12 @@ impl Checker<'_> {
             let hint = "the number is that of all machines together, and each has at least one";
             self.report_with_hint(&threads.location, message, hint);
         }
-        if let Some(embedded) = input.embedded.as_ref().filter(|embedded| embedded.value) {
-            let message = "other machines cannot reach a throw-away server of this one";
-            let hint = "name a server with url, or drive the load from this machine alone";
-            self.report_with_hint(&embedded.location, message, hint);
-        }
-        if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
-            let message = "a sample of clients over TCP is not possible with agents";
-            self.report_with_hint(&sample.location, message, "remove one of the two");
-        }
+        let message = "other machines cannot reach a throw-away server of this one";
+        let hint = "name a server with url, or drive the load from this machine alone";
+        self.refuse(switched_on(&input.embedded), message, hint);
+        let sample = input.tcp_sample.as_ref().filter(|sample| sample.value > 0);
+        let message = "a sample of clients over TCP is not possible with agents";
+        self.refuse(sample, message, "remove one of the two");
     }
 
     /// Checks that each command can run before the load ends.
@@ -420,24 +407,15 @@ impl Checker<'_> {
     fn check_replay_pace(&mut self) -> Pace {
         let input = self.input;
         let hint = "sessions start at their recorded times: use --speed";
-        if let Some(rate) = &input.rate_tps {
-            self.report_with_hint(&rate.location, "a replay has no rate", hint);
-        }
-        if let Some(arrival) = &input.arrival {
-            self.report_with_hint(&arrival.location, "a replay has no arrival", hint);
-        }
-        if let Some(count) = &input.transactions {
-            let message = "a replay ends with its last session, or after a duration";
-            self.report_with_hint(&count.location, message, "remove transactions");
-        }
-        if let Some(on) = input.connect_per_transaction.as_ref().filter(|on| on.value) {
-            let message = "each recorded session has a connection of its own";
-            self.report_with_hint(&on.location, message, "remove it");
-        }
-        if let Some(url) = &input.read_from {
-            let message = "a replay sends each session to one server";
-            self.report_with_hint(&url.location, message, "remove it");
-        }
+        self.refuse(input.rate_tps.as_ref(), "a replay has no rate", hint);
+        self.refuse(input.arrival.as_ref(), "a replay has no arrival", hint);
+        let message = "a replay ends with its last session, or after a duration";
+        self.refuse(input.transactions.as_ref(), message, "remove transactions");
+        let message = "each recorded session has a connection of its own";
+        let connects = switched_on(&input.connect_per_transaction);
+        self.refuse(connects, message, "remove it");
+        let message = "a replay sends each session to one server";
+        self.refuse(input.read_from.as_ref(), message, "remove it");
         let pace = replay_pace(input);
         if let Some(warmup) = &input.warmup
             && pace == Pace::Timetable
@@ -533,6 +511,16 @@ fn default_warmup(input: &PlanInput, stop: Stop) -> Duration {
 fn file_stem(file: &str) -> Option<String> {
     let stem = Path::new(file).file_stem()?;
     Some(stem.to_string_lossy().into_owned())
+}
+
+fn value_or_default<T: Clone + Default>(input: &InputValue<T>) -> T {
+    let value = input.as_ref().map(|input| input.value.clone());
+    value.unwrap_or_default()
+}
+
+/// The switch, if it is given and on.
+fn switched_on(input: &InputValue<bool>) -> Option<&Located<bool>> {
+    input.as_ref().filter(|input| input.value)
 }
 
 pub(crate) fn value_or<T: Copy>(input: &InputValue<T>, default: T) -> T {

@@ -11,6 +11,7 @@ use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
 use prony_document::{Declared, ServerSettings};
+use std::str::FromStr;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -200,15 +201,26 @@ impl<'a, 'i> Section<'a, 'i> {
         self.reject(key, Problem { hint, ..problem });
     }
 
-    pub(crate) fn read_text(&mut self, key: &'static str) -> InputValue<String> {
+    /// Reads a value that `convert` accepts; of any other one, the problem says what is `expected` and has a hint.
+    fn read_as<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        convert: impl FnOnce(&DeValue<'i>) -> Option<T>,
+        hint: impl FnOnce(&DeValue<'i>) -> Option<String>,
+    ) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;
-        if let Some(text) = value.as_str() {
-            let value = text.to_owned();
+        if let Some(value) = convert(value) {
             return Some(Located { value, location });
         }
-        let hint = "put it in double quotes".to_owned();
-        self.reject_wrong_type(key, location, "a string", value, Some(hint));
+        self.reject_wrong_type(key, location, expected, value, hint(value));
         None
+    }
+
+    pub(crate) fn read_text(&mut self, key: &'static str) -> InputValue<String> {
+        let hint = |_: &DeValue<'i>| Some("put it in double quotes".to_owned());
+        let text = |value: &DeValue<'i>| value.as_str().map(str::to_owned);
+        self.read_as(key, "a string", text, hint)
     }
 
     /// Reads a whole number that is not negative.
@@ -216,11 +228,8 @@ impl<'a, 'i> Section<'a, 'i> {
         let (value, location) = self.read_value(key)?;
         let Some(integer) = value.as_integer() else {
             let hint = match value {
-                DeValue::String(text) if text.trim().parse::<u64>().is_ok() => {
-                    Some(format!("write it without quotes: {key} = {}", text.trim()))
-                }
                 DeValue::Float(_) => Some("write it without a decimal point".to_owned()),
-                _ => None,
+                value => unquoted_hint::<u64>(key, value),
             };
             self.reject_wrong_type(key, location, "a whole number", value, hint);
             return None;
@@ -236,8 +245,7 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// Reads a number with or without a decimal point.
     pub(crate) fn read_number(&mut self, key: &'static str) -> InputValue<f64> {
-        let (value, location) = self.read_value(key)?;
-        let number = match value {
+        let number = |value: &DeValue<'i>| match value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => {
                 let integer = i128::from_str_radix(integer.as_str(), integer.radix());
@@ -246,28 +254,14 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             _ => None,
         };
-        if let Some(value) = number {
-            return Some(Located { value, location });
-        }
-        let hint = match value {
-            DeValue::String(text) if text.trim().parse::<f64>().is_ok() => {
-                Some(format!("write it without quotes: {key} = {}", text.trim()))
-            }
-            _ => None,
-        };
-        self.reject_wrong_type(key, location, "a number", value, hint);
-        None
+        let hint = |value: &DeValue<'i>| unquoted_hint::<f64>(key, value);
+        self.read_as(key, "a number", number, hint)
     }
 
     /// Reads `true` or `false`.
     pub(crate) fn read_bool(&mut self, key: &'static str) -> InputValue<bool> {
-        let (value, location) = self.read_value(key)?;
-        if let Some(value) = value.as_bool() {
-            return Some(Located { value, location });
-        }
         let hint = format!("write {key} = true or {key} = false, without quotes");
-        self.reject_wrong_type(key, location, "true or false", value, Some(hint));
-        None
+        self.read_as(key, "true or false", DeValue::as_bool, |_| Some(hint))
     }
 
     /// Reads a duration: a string, or a whole number of seconds.
@@ -445,19 +439,14 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     pub(crate) fn read_texts(&mut self, key: &'static str) -> InputValue<Vec<String>> {
-        let (value, location) = self.read_value(key)?;
-        let texts = value.as_array().and_then(|list| {
-            let texts = list
-                .iter()
-                .map(|item| item.get_ref().as_str().map(str::to_owned));
-            texts.collect::<Option<Vec<_>>>()
-        });
-        let Some(value) = texts else {
-            let hint = format!("write {key} = [\"...\", \"...\"]");
-            self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
-            return None;
+        let texts = |value: &DeValue<'i>| {
+            let texts = value.as_array()?.iter();
+            texts
+                .map(|item| item.get_ref().as_str().map(str::to_owned))
+                .collect()
         };
-        Some(Located { value, location })
+        let hint = format!("write {key} = [\"...\", \"...\"]");
+        self.read_as(key, "a list of strings", texts, |_| Some(hint))
     }
 
     pub(crate) fn read_choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
@@ -481,6 +470,13 @@ impl<'a, 'i> Section<'a, 'i> {
         self.reject(key, problem);
         None
     }
+}
+
+/// The hint for a number in quotes; `None` for any other value.
+fn unquoted_hint<T: FromStr>(key: &str, value: &DeValue<'_>) -> Option<String> {
+    let text = value.as_str()?.trim();
+    let is_number = text.parse::<T>().is_ok();
+    is_number.then(|| format!("write it without quotes: {key} = {text}"))
 }
 
 fn out_of_range_problem(location: InputLocation, integer: &DeInteger<'_>) -> Problem {

@@ -39,39 +39,57 @@ pub fn step_line(step: &CapacityStep) -> String {
     )
 }
 
-/// Writes the answer as JUnit XML, in one case; one that is not certain fails.
-pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    let sentence = answer_sentence(found);
-    write_case(
-        out,
-        "highest rate",
-        &found.workload,
-        found.verdict(),
-        &sentence,
-    )
-}
-
-fn write_case(
-    out: &mut dyn Write,
-    name: &str,
-    workload: &str,
+/// The answer of a search for a CI server.
+pub struct SearchAnswer<'a> {
+    /// What was searched for.
+    name: &'static str,
+    workload: &'a str,
     verdict: AnswerVerdict,
-    sentence: &str,
-) -> io::Result<()> {
-    let case = TestCase {
-        name: name.to_owned(),
-        message: format!("{}: {sentence}", verdict.name()),
-        failed: verdict != AnswerVerdict::Pass,
-    };
-    write_document(out, "prony find", &[(workload.to_owned(), vec![case])])
+    sentence: String,
+    /// What it rests on, and what would make it better.
+    remarks: Vec<String>,
 }
 
-/// Writes the answer and what it rests on as an annotation of GitHub's workflows.
-pub fn write_github(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    let verdict = found.verdict();
-    let mut lines = vec![format!("{}: {}", verdict.name(), answer_sentence(found))];
-    lines.extend(remarks(found));
-    write_annotation(out, verdict, &found.workload, &lines.join("\n"))
+impl<'a> SearchAnswer<'a> {
+    pub fn of_rates(found: &'a CapacityResult) -> SearchAnswer<'a> {
+        SearchAnswer {
+            name: "highest rate",
+            workload: &found.workload,
+            verdict: found.verdict(),
+            sentence: answer_sentence(found),
+            remarks: remarks(found),
+        }
+    }
+
+    pub fn of_clients(found: &'a ClientsResult) -> SearchAnswer<'a> {
+        SearchAnswer {
+            name: "highest throughput",
+            workload: &found.workload,
+            verdict: found.verdict(),
+            sentence: clients_sentence(found),
+            remarks: clients_remark(found).into_iter().collect(),
+        }
+    }
+
+    fn with_verdict(&self) -> String {
+        format!("{}: {}", self.verdict.name(), self.sentence)
+    }
+
+    /// Writes it as JUnit XML, in one case; one that is not certain fails.
+    pub fn write_junit(&self, out: &mut dyn Write) -> io::Result<()> {
+        let case = TestCase {
+            name: self.name.to_owned(),
+            message: self.with_verdict(),
+            failed: self.verdict != AnswerVerdict::Pass,
+        };
+        write_document(out, "prony find", &[(self.workload.to_owned(), vec![case])])
+    }
+
+    /// Writes it with its remarks as an annotation of GitHub's workflows.
+    pub fn write_github(&self, out: &mut dyn Write) -> io::Result<()> {
+        let lines = [vec![self.with_verdict()], self.remarks.clone()].concat();
+        write_annotation(out, self.verdict, self.workload, &lines.join("\n"))
+    }
 }
 
 /// Writes the answer, what it rests on, and the steps.
@@ -142,20 +160,6 @@ pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) 
         return Ok(());
     };
     write_curves(out, style, sweep)
-}
-
-/// Writes the answer of a search over clients as JUnit XML, in one case; one that is not certain fails.
-pub fn write_clients_junit(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
-    let (name, sentence) = ("highest throughput", clients_sentence(found));
-    write_case(out, name, &found.workload, found.verdict(), &sentence)
-}
-
-/// Writes the answer of a search over clients as an annotation of GitHub's workflows.
-pub fn write_clients_github(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
-    let verdict = found.verdict();
-    let mut lines = vec![format!("{}: {}", verdict.name(), clients_sentence(found))];
-    lines.extend(clients_remark(found));
-    write_annotation(out, verdict, &found.workload, &lines.join("\n"))
 }
 
 /// The answer of a search over clients: `4,310 /s at p99 below 20.0 ms, with 16 clients`.

@@ -13,9 +13,7 @@ use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
 use crate::text::replay::replayed_over_repeats;
-use crate::text::sweep::{
-    KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
-};
+use crate::text::sweep::{curves_legend, knee_sentences, law_sentences, sweep_table};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
@@ -301,21 +299,10 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
         plain(&sweep.axis),
         count_with_noun(sweep.points().count() as u64, "point", "points")
     ))?;
-    for curve in &sweep.curves {
-        if let Some(sentence) = knee_sentence(sweep, curve) {
-            out.paragraph(&sentence)?;
-        }
-    }
+    out.paragraphs(knee_sentences(sweep))?;
     out.table(&sweep_table(sweep))?;
-    out.paragraph(&format!("{} {KNEE_LEGEND}", sweep_legend(sweep)))?;
-    for curve in &sweep.curves {
-        if let Some(sentence) = usl_sentence(curve) {
-            let name = curve_name(curve);
-            let separator = if name.is_empty() { "" } else { ": " };
-            out.paragraph(&format!("{name}{separator}{sentence}"))?;
-        }
-    }
-    Ok(())
+    out.paragraph(&curves_legend(sweep))?;
+    out.paragraphs(law_sentences(sweep))
 }
 
 /// Writes a sweep that has ended: its curves, the notes on its prices, the runs that do not count.

@@ -97,7 +97,7 @@ impl RunSummary {
             clients: run.drive.clients,
             rate_tps: run.drive.rate_tps,
             tps: measured.map(|all| all.tps),
-            nopm: measured.and_then(|_| nopm(run)),
+            nopm: measured.and_then(|_| run.metric(&MetricName::Nopm)),
             p99_ns: measured.and_then(|all| all.response.p99_ns),
             failed: measured.map(|all| all.failed),
             attempts_p99_ns: measured.and_then(|all| all.attempts.as_ref()?.p99_ns),
@@ -129,13 +129,6 @@ impl RunSummary {
 fn no_commit_s(run: &Run) -> Option<f64> {
     let gap = run.commit_gap.as_ref()?;
     Some(gap.until_s.unwrap_or(run.window.load_end_s()) - gap.from_s)
-}
-
-/// New orders committed per minute.
-fn nopm(run: &Run) -> Option<f64> {
-    let mut rates = run.rates.iter();
-    let rate = rates.find(|rate| rate.name == MetricName::Nopm)?;
-    Some(rate.value)
 }
 
 /// Size of a document, bytes, and the time of its last change, nanoseconds since 1970: of the content or of the file's

@@ -25,8 +25,8 @@ pub use statements::*;
 
 use crate::scenario::{CachedShare, Scenario};
 use prony_document::{
-    Answer, Event, IndustryMetric, Observed, ObservedShare, RunState, ServiceTimePartsSource,
-    Setting, TransactionTime,
+    Answer, Event, IndustryMetric, MetricName, Observed, ObservedShare, RunState, ServerState,
+    ServiceTimePartsSource, Setting, Severity, TransactionTime,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,29 @@ impl Run {
     /// The finding of a check; `None` if it has nothing to report.
     pub fn check(&self, id: &str) -> Option<&Check> {
         self.checks.iter().find(|check| check.id == id)
+    }
+
+    /// The findings of this severity.
+    pub fn checks_of(&self, severity: Severity) -> impl Iterator<Item = &Check> {
+        let checks = self.checks.iter();
+        checks.filter(move |check| check.severity == severity)
+    }
+
+    /// The value of an industry metric; `None` if the run does not have it.
+    pub fn metric(&self, name: &MetricName) -> Option<f64> {
+        let rate = self.rates.iter().find(|rate| rate.name == *name)?;
+        Some(rate.value)
+    }
+
+    /// The server's state before the load; `None` if it was not read.
+    pub fn state_before(&self) -> Option<&ServerState> {
+        self.observed.as_ref()?.before.as_ref()
+    }
+
+    /// The server's states before and after the load; `None` if one was not read.
+    pub fn states(&self) -> Option<(&ServerState, &ServerState)> {
+        self.state_before()
+            .zip(self.observed.as_ref()?.after.as_ref())
     }
 
     /// The machine that drove the clients, or the first of several; if there is none, one with empty fields.

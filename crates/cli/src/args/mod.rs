@@ -29,6 +29,7 @@ pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use init::{Goal, InitArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
+pub use plan_flags::PlanFlags;
 pub use replay::ReplayArgs;
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,

@@ -16,7 +16,7 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::suggestion;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::{Style, answer, capacity, experiment, json};
+use prony_report::{Style, answer, capacity, experiment};
 use prony_store::{
     Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
     RunFilter, RunState, RunStore, Statistic, StoreError,
@@ -190,13 +190,7 @@ fn show_search(
         let hint = "prony find --resume answers other requirements";
         return Err(Failure::usage(message, hint));
     }
-    output::show(|out, style| {
-        if args.json {
-            json::write_pretty(out, found)
-        } else {
-            write(out, style)
-        }
-    })?;
+    output::show_or_json(args.json, found, write)?;
     Ok(exit)
 }
 

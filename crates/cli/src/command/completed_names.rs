@@ -7,6 +7,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::aot::Shell;
+use prony_judge::distinct;
 use prony_plan::scenario::{all_scenarios, suites};
 use prony_workload::describe::OptionKind;
 use prony_workload::registry;
@@ -43,20 +44,13 @@ fn values_of(argument: &Arg) -> Vec<&'static str> {
 
 /// The values of the option of workloads that a flag sets.
 fn choices(name: &str) -> Vec<&'static str> {
-    let mut values = Vec::new();
-    let options = registry::list()
-        .iter()
-        .flat_map(|workload| workload.options());
-    for option in options.filter(|option| option.name == name) {
-        if let OptionKind::Choice(choices) = option.kind {
-            for choice in choices {
-                if !values.contains(choice) {
-                    values.push(*choice);
-                }
-            }
-        }
-    }
-    values
+    let workloads = registry::list().iter();
+    let options = workloads.flat_map(|workload| workload.options());
+    let choices = options.filter_map(|option| match option.kind {
+        OptionKind::Choice(choices) if option.name == name => Some(choices),
+        _ => None,
+    });
+    distinct(choices.flatten().copied())
 }
 
 /// Adds to a script what the generator leaves out: in zsh, files beside names; in fish, the names of arguments

@@ -2,11 +2,10 @@
 //!
 //! Equivalent to a `prony run` command, which is shown on stderr.
 
-use super::run::request_document;
 use super::{demo_failover, output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
+use crate::run::{ResultFormat, RunRequest, run_and_print};
 use prony_plan::{Plan, PlanInput, cpu_count, value_from_flag};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -44,8 +43,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     output::notice(&format!("The same as: prony run tpcb {flags}"));
     let plan = plan::check_plan(input.clone(), "the demo")?;
     let format = ResultFormat::from_flags(args.json, args.full);
-    let request = request(args, &input, plan, format, arguments);
-    run_and_print(&request, &ObserveOptions::default())
+    run_and_print(&request(args, &input, plan, format, arguments))
 }
 
 pub(super) fn request(
@@ -56,16 +54,9 @@ pub(super) fn request(
     arguments: &[OsString],
 ) -> RunRequest {
     RunRequest {
-        restart: None,
-        request_json: request_document(input, &plan, arguments),
-        plan,
         may_download: args.download,
         format,
         must_store: !args.no_store,
-        progress_interval: Duration::from_secs(1),
-        check_after: false,
-        doctor: false,
-        label: None,
-        purpose: Default::default(),
+        ..RunRequest::new(input, plan, arguments)
     }
 }

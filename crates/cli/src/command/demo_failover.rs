@@ -5,7 +5,7 @@
 use super::{demo, embedded, load, output, plan, server};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{ObserveOptions, ResultFormat, run_and_print};
+use crate::run::{ResultFormat, run_and_print};
 use prony_plan::{Mark, PlanInput, format_duration, value_from_flag};
 use prony_runner::Signals;
 use prony_server::Control;
@@ -59,8 +59,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         ResultFormat::FirstScreen => ResultFormat::Drill,
         format => format,
     };
-    let request = demo::request(args, &input, plan, format, arguments);
-    run_and_print(&request, &ObserveOptions::default())
+    run_and_print(&demo::request(args, &input, plan, format, arguments))
 }
 
 fn input(url: &str, command: &str, duration: Duration) -> Result<PlanInput, Failure> {

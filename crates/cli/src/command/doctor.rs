@@ -6,7 +6,7 @@
 use super::{output, plan, server};
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure};
-use prony_report::{doctor, json};
+use prony_report::doctor;
 use prony_runner::Signals;
 use prony_runner::doctor::{DoctorLoad, DoctorOptions, examine};
 use prony_server::{Control, Target};
@@ -53,12 +53,8 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| doctor::write_fix_script(out, &report))?;
         return Ok(Exit::Success);
     }
-    output::show(|out, style| {
-        if args.json {
-            json::write_pretty(out, &report)
-        } else {
-            doctor::write(out, style, &report)
-        }
+    output::show_or_json(args.json, &report, |out, style| {
+        doctor::write(out, style, &report)
     })?;
     Ok(match report.worst() {
         DoctorState::Bad => Exit::Invalid,

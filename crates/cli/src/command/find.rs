@@ -3,22 +3,24 @@
 //! Each step is a run at a rate, executed, judged and stored as `prony run` does; together they are one experiment.
 //! `judge` decides what a step says and which rate follows. A step is stored before the next one starts.
 
-use super::run::{observe_options, plan_input, request_document};
+use super::run::plan_input;
 use super::{find_clients, find_resume, output, plan};
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
-use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
+use crate::run::{self, ResultFormat, RunRequest, RunResult};
 use prony_drive::KeptConnections;
 use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
-use prony_plan::{Plan, PlanInput, RunOrder, value_from_flag};
-use prony_report::{capacity as view, json};
-use prony_runner::{Purpose, Signals};
+use prony_plan::{PlanInput, RunOrder, value_from_flag};
+use prony_report::{Style, capacity as view};
+use prony_runner::Signals;
 use prony_store::{
     AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
     RunState, Setting, samples_needed,
 };
+use serde::Serialize;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::time::Duration;
 
 /// Shortest step: an interval needs 20 whole seconds.
@@ -30,18 +32,95 @@ const FIRST_SHARE: f64 = 0.8;
 /// More transactions than a percentile needs, because their number scatters.
 const MARGIN: f64 = 1.2;
 
-struct Finder<'a> {
-    args: &'a FindArgs,
-    input: PlanInput,
+/// What the searches over the rate and over the clients have in common: how a step becomes a run.
+pub(super) struct StepRuns<'a> {
+    pub args: &'a FindArgs,
+    pub arguments: &'a [OsString],
+    pub input: PlanInput,
     /// Name of the input for messages.
-    subject: &'a str,
-    arguments: &'a [OsString],
-    requirements: Vec<Requirement>,
+    pub subject: &'a str,
+    pub requirements: Vec<Requirement>,
+    /// The earlier runs, until they were compared with the server and the data of today.
+    pub unchecked: Vec<Run>,
+}
+
+impl StepRuns<'_> {
+    pub fn request(&self, input: PlanInput, must_store: bool) -> Result<RunRequest, Failure> {
+        let plan = plan::check_runnable(input.clone(), self.subject)?;
+        Ok(RunRequest {
+            may_download: self.args.download,
+            must_store,
+            progress_interval: self.args.progress,
+            label: self.args.label.clone(),
+            ..RunRequest::new(&input, plan, self.arguments)
+        })
+    }
+
+    /// Executes a short run, which is not stored.
+    fn probe(&self, input: PlanInput, driver: &ExperimentDriver<'_>) -> Result<RunResult, Failure> {
+        let length = self.args.step.unwrap_or(PROBE).min(PROBE);
+        let input = PlanInput {
+            duration: value_from_flag("find", Some(length)),
+            ..input
+        };
+        driver.execute(&self.request(input, false)?, Experiment::default())
+    }
+
+    /// The request of a step. That of the first one after a resumption is also probed: the earlier runs must have had the
+    /// same server and data.
+    pub fn prepare(
+        &mut self,
+        input: PlanInput,
+        driver: &ExperimentDriver<'_>,
+    ) -> Result<RunRequest, Failure> {
+        let unchecked = std::mem::take(&mut self.unchecked);
+        if !unchecked.is_empty() {
+            output::notice(find_resume::PROBE_NOTICE);
+            let probe = self.probe(input.clone(), driver)?;
+            let is_embedded = self.input.embedded.is_some();
+            find_resume::check_same(&unchecked, probe.run(), is_embedded, &self.args.over)?;
+        }
+        self.request(input, true)
+    }
+
+    /// The earlier runs of a search, of which each has been given to `add_step`. `input`: of any of its steps.
+    pub fn resume(
+        &mut self,
+        name: &str,
+        input: PlanInput,
+        add_step: impl FnMut(&Run),
+    ) -> Result<Vec<Run>, Failure> {
+        let plan = plan::check_runnable(input, self.subject)?;
+        let runs = find_resume::earlier_runs(name, &plan, &self.args.over)?;
+        runs.iter().for_each(add_step);
+        let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
+        self.unchecked.clone_from(&runs);
+        Ok(runs)
+    }
+
+    /// The place of the next step, with this value; `None` if the run before it did not complete.
+    pub fn position(&self, ended: &[Run], value: String, search: RateSearch) -> Option<Experiment> {
+        let is_complete = |run: &Run| run.state == RunState::Complete;
+        let point = vec![Setting::new(&*self.args.over, value)];
+        let earlier = ended.iter().filter(|run| run.point() == point).count();
+        ended.last().is_none_or(is_complete).then(|| Experiment {
+            kind: ExperimentKind::Search(search),
+            variant: format!("{}-{}", point[0].name, point[0].value),
+            repeat: u32::try_from(earlier + 1).unwrap_or(u32::MAX),
+            position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
+            runs: self.args.max_steps,
+            order: RunOrder::Sequential,
+            point,
+            ..Experiment::default()
+        })
+    }
+}
+
+struct Finder<'a> {
+    runs: StepRuns<'a>,
     search: Search,
     steps: Vec<CapacityStep>,
     length: Duration,
-    /// The earlier runs, until they were compared with the server and the data of today.
-    unchecked: Vec<Run>,
 }
 
 pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
@@ -59,25 +138,31 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     }
     // Any rate shows what is wrong with the others.
     let checked = plan::check_runnable(step_input(&input, Some(1.0), MIN_STEP), subject)?;
-    let requirements = checked.require.0.clone();
+    let requirements = checked.require.0;
     if let Some(reason) = requirements.iter().find_map(capacity::refusal) {
         let message = "what is required says nothing about a highest rate";
         return Err(Failure::usage(message, reason).at("--require"));
     }
+    let runs = StepRuns {
+        args,
+        arguments,
+        input,
+        subject,
+        requirements,
+        unchecked: Vec::new(),
+    };
     if args.over == capacity::OVER_CLIENTS {
-        return find_clients::find(args, arguments, &input, subject, requirements);
+        return find_clients::find(runs);
     }
-    let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
+    let any_step = step_input(&runs.input, Some(1.0), MIN_STEP);
+    let metrics = run::listen_for_prometheus(&runs.request(any_step.clone(), true)?.observe)?;
     let signals = Signals::listen()?;
     let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
     // Each step with a throw-away server has a server of its own.
-    driver.kept_connections = input.embedded.is_none().then(KeptConnections::default);
+    let is_embedded = runs.input.embedded.is_some();
+    driver.kept_connections = (!is_embedded).then(KeptConnections::default);
     let mut finder = Finder {
-        args,
-        input,
-        subject,
-        arguments,
-        requirements,
+        runs,
         search: Search {
             start: 0.0,
             is_estimate: args.from.is_none(),
@@ -86,10 +171,11 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         },
         steps: Vec::new(),
         length: MIN_STEP,
-        unchecked: Vec::new(),
     };
     if let Some(name) = &args.resume {
-        driver.runs = finder.resume(name)?;
+        let requirements = finder.runs.requirements.clone();
+        let add = |run: &Run| finder.steps.push(capacity::judge_step(run, &requirements));
+        driver.runs = finder.runs.resume(name, any_step, add)?;
         finder.search.start = finder.steps[0].rate;
     } else if let Some(start) = args.from {
         finder.search.start = start;
@@ -104,17 +190,11 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if finder.steps.is_empty() {
         return ended;
     }
-    let found = CapacityResult::new(
-        &finder.search,
-        &finder.requirements,
-        finder.steps,
-        &driver.runs,
-    );
-    output::show(|out, style| match args.format {
-        Some(ResultFormat::Junit) => view::write_junit(out, &found),
-        Some(_) => view::write_github(out, &found),
-        None if args.json => json::write_pretty(out, &found),
-        None => view::write(out, style, &found),
+    let requirements = &finder.runs.requirements;
+    let found = CapacityResult::new(&finder.search, requirements, finder.steps, &driver.runs);
+    let answer = view::SearchAnswer::of_rates(&found);
+    show_answer(args, &answer, &found, |out, style| {
+        view::write(out, style, &found)
     })?;
     let exit = ended?;
     Ok(match signals.received() {
@@ -122,6 +202,20 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         None if found.is_unfinished => exit,
         None => exit_of(&found),
     })
+}
+
+/// Shows the answer of a search as its arguments ask for.
+pub(super) fn show_answer(
+    args: &FindArgs,
+    answer: &view::SearchAnswer<'_>,
+    found: &impl Serialize,
+    write: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
+) -> Result<(), Failure> {
+    match args.format {
+        Some(ResultFormat::Junit) => output::show(|out, _| answer.write_junit(out)),
+        Some(_) => output::show(|out, _| answer.write_github(out)),
+        None => output::show_or_json(args.json, found, write),
+    }
 }
 
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
@@ -145,28 +239,14 @@ impl Schedule for Finder<'_> {
         let NextStep::Measure { rate, lengths } = self.search.next_step(&verdicts) else {
             return None;
         };
-        if ended
-            .last()
-            .is_some_and(|run| run.state != RunState::Complete)
-        {
-            return None;
-        }
-        self.length = step_length(self.args.step, &self.requirements, rate) * lengths;
-        let earlier = self.steps.iter().filter(|step| step.rate == rate);
-        Some(Experiment {
-            kind: ExperimentKind::Search(RateSearch {
-                is_estimate: self.search.is_estimate,
-                precision: self.search.precision,
-                max_steps: self.args.max_steps,
-            }),
-            variant: format!("rate-{rate}"),
-            repeat: u32::try_from(earlier.count() + 1).unwrap_or(u32::MAX),
-            position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
-            runs: self.args.max_steps,
-            order: RunOrder::Sequential,
-            point: vec![Setting::new(capacity::OVER_RATE, rate.to_string())],
-            ..Experiment::default()
-        })
+        let (args, requirements) = (self.runs.args, &self.runs.requirements);
+        self.length = step_length(args.step, requirements, rate) * lengths;
+        let search = RateSearch {
+            is_estimate: self.search.is_estimate,
+            precision: self.search.precision,
+            max_steps: args.max_steps,
+        };
+        self.runs.position(ended, rate.to_string(), search)
     }
 
     fn header(&self, position: &Experiment) -> String {
@@ -177,20 +257,13 @@ impl Schedule for Finder<'_> {
         &mut self,
         position: &Experiment,
         driver: &ExperimentDriver<'_>,
-    ) -> Result<(RunRequest, ObserveOptions), Failure> {
-        let rate = Some(rate_of(position));
-        let unchecked = std::mem::take(&mut self.unchecked);
-        if !unchecked.is_empty() {
-            output::notice(find_resume::PROBE_NOTICE);
-            let probe = self.probe(rate, driver)?;
-            let is_embedded = self.input.embedded.is_some();
-            find_resume::check_same(&unchecked, probe.run(), is_embedded, capacity::OVER_RATE)?;
-        }
-        self.request(rate, self.length, true)
+    ) -> Result<RunRequest, Failure> {
+        let input = step_input(&self.runs.input, Some(rate_of(position)), self.length);
+        self.runs.prepare(input, driver)
     }
 
     fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        let mut step = capacity::judge_step(result.run(), &self.requirements);
+        let mut step = capacity::judge_step(result.run(), &self.runs.requirements);
         // As it was asked for: the search compares rates.
         step.rate = result.run().experiment.as_ref().map_or(step.rate, rate_of);
         output::notice(&view::step_line(&step));
@@ -212,7 +285,9 @@ impl Finder<'_> {
     /// The first rate of the search, by a closed loop.
     fn estimate(&self, driver: &ExperimentDriver<'_>) -> Result<f64, Failure> {
         output::notice("estimating the first rate by a closed loop");
-        let result = self.probe(None, driver)?;
+        let result = self
+            .runs
+            .probe(step_input(&self.runs.input, None, PROBE), driver)?;
         let all = result.run().measured.all_kinds();
         let tps = all.map_or(0.0, |all| all.tps);
         if tps <= 0.0 && driver.signals.received().is_none() {
@@ -223,74 +298,6 @@ impl Finder<'_> {
         }
         Ok(tps * FIRST_SHARE)
     }
-
-    /// Takes the steps of an earlier search; returns its runs.
-    fn resume(&mut self, name: &str) -> Result<Vec<Run>, Failure> {
-        let (plan, _) = self.checked(Some(1.0), MIN_STEP)?;
-        let runs = find_resume::earlier_runs(name, &plan, capacity::OVER_RATE)?;
-        let steps = runs.iter();
-        let steps = steps.map(|run| capacity::judge_step(run, &self.requirements));
-        self.steps = steps.collect();
-        let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
-        self.unchecked.clone_from(&runs);
-        Ok(runs)
-    }
-
-    /// Executes a short run at a rate, or a closed loop, which is not stored.
-    fn probe(
-        &self,
-        rate: Option<f64>,
-        driver: &ExperimentDriver<'_>,
-    ) -> Result<RunResult, Failure> {
-        let (request, observe) = self.request(rate, probe_length(self.args), false)?;
-        driver.execute(&request, &observe, Experiment::default())
-    }
-
-    fn request(
-        &self,
-        rate: Option<f64>,
-        length: Duration,
-        must_store: bool,
-    ) -> Result<(RunRequest, ObserveOptions), Failure> {
-        let input = step_input(&self.input, rate, length);
-        request_of_step(self.args, self.arguments, input, self.subject, must_store)
-    }
-
-    fn checked(&self, rate: Option<f64>, length: Duration) -> Result<(Plan, PlanInput), Failure> {
-        let input = step_input(&self.input, rate, length);
-        let plan = plan::check_runnable(input.clone(), self.subject)?;
-        Ok((plan, input))
-    }
-}
-
-/// The length of a run that is no step.
-pub(super) fn probe_length(args: &FindArgs) -> Duration {
-    args.step.unwrap_or(PROBE).min(PROBE)
-}
-
-pub(super) fn request_of_step(
-    args: &FindArgs,
-    arguments: &[OsString],
-    input: PlanInput,
-    subject: &str,
-    must_store: bool,
-) -> Result<(RunRequest, ObserveOptions), Failure> {
-    let plan = plan::check_runnable(input.clone(), subject)?;
-    let observe = observe_options(&input, &plan);
-    let request = RunRequest {
-        request_json: request_document(&input, &plan, arguments),
-        plan,
-        may_download: args.download,
-        format: ResultFormat::FirstScreen,
-        must_store,
-        progress_interval: args.progress,
-        check_after: false,
-        doctor: false,
-        label: args.label.clone(),
-        restart: None,
-        purpose: Purpose::default(),
-    };
-    Ok((request, observe))
 }
 
 /// The input of a step; without a rate, of the closed loop.

@@ -4,11 +4,11 @@
 //! reports what it left behind.
 
 use super::{load_size, output, server, sizing};
-use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
+use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::fleet;
 use prony_fleet::FleetLoad;
-use prony_plan::{PlanInput, cpu_count, value_from_flag};
+use prony_plan::{cpu_count, value_from_flag};
 use prony_report::{LoadProgressView, LoadStepProgress, Size, Style, data, units};
 use prony_runner::Signals;
 use prony_server::Target;
@@ -25,14 +25,7 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Loads the tables of a workload, and prints their sizes.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
-    let finished = run_load(LoadInput {
-        plan_input: args.input(),
-        timeout: args.timeout.clone(),
-        cached: args.cached,
-        jobs: args.jobs,
-        seed: args.seed,
-        is_confirmed: args.yes,
-    })?;
+    let finished = run_load(args)?;
     output::show(|out, style| {
         writeln!(out, "{}", load_summary(finished.workload, &finished.report))?;
         data::write_table_sizes(out, style, &finished.report.tables)
@@ -47,22 +40,8 @@ pub struct FinishedLoad {
     pub signals: Signals,
 }
 
-pub struct LoadInput {
-    /// Server, workload, scale and options.
-    pub plan_input: PlanInput,
-    /// How long to wait for a server that does not respond.
-    pub timeout: TimeoutArgs,
-    /// `--cached`: chooses the scale by the share of the data that fits into the cache.
-    pub cached: CachedArgs,
-    /// Number of connections that load at the same time.
-    pub jobs: u32,
-    pub seed: u64,
-    /// Whether the user has confirmed a load of any size.
-    pub is_confirmed: bool,
-}
-
-pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
-    let mut plan_input = fleet::with_agents_of_environment(input.plan_input);
+pub fn run_load(args: &LoadArgs) -> Result<FinishedLoad, Failure> {
+    let mut plan_input = fleet::with_agents_of_environment(args.input());
     // The rules of a plan's agents are those of a run.
     let agents = plan_input.agents.take();
     let agents = agents.map(|agents| agents.value).unwrap_or_default();
@@ -74,40 +53,34 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     }
     let url = plan_input.url.as_ref().map(|url| url.value.clone());
     let url = url.as_deref();
-    let target = server::target_with_timeout(url, &input.timeout)?;
+    let target = server::target_with_timeout(url, &args.timeout)?;
     server::require_protocol(&target, workload)?;
     let signals = Signals::listen()?;
     // A server that cannot be reached is not a failed load, because nothing was started.
     let mut control = server::connect(&target)?;
     server::require_engine(&control, workload)?;
-    if let Some(sizing) = sizing::choose_scale(&mut control, &input.cached, &plan.workload, None)? {
+    if let Some(sizing) = sizing::choose_scale(&mut control, &args.cached, &plan.workload, None)? {
         output::notice(&sizing.description());
         plan_input.scale = value_from_flag("--cached", Some(sizing.scale));
         plan = super::plan::check_runnable(plan_input, "the command line")?;
     }
     // A workload without tables of its own is refused below.
     if workload.workload_to_load(&plan.workload).is_some() {
-        load_size::announce(
-            &mut control,
-            workload,
-            &plan.workload,
-            input.is_confirmed,
-            &signals,
-        )?;
+        load_size::announce(&mut control, workload, &plan.workload, args.yes, &signals)?;
     }
     drop(control);
     let mut fleet = fleet::start_if_any(&agents, plan.install_agents, &signals)?;
-    let jobs = input.jobs.max(agents.len() as u32);
+    let jobs = args.jobs.max(agents.len() as u32);
     let sender = fleet
         .as_mut()
-        .map(|fleet| FleetLoad::new(fleet, &plan, &target, jobs, input.seed))
+        .map(|fleet| FleetLoad::new(fleet, &plan, &target, jobs, args.seed))
         .transpose()
         .map_err(|error| fleet::failure(&error, &signals))?;
     let request = LoadRequest {
         target: &target,
         plan: &plan.workload,
         jobs,
-        seed: input.seed,
+        seed: args.seed,
         division: match &sender {
             Some(sender) => LoadDivision::Others(sender),
             None => LoadDivision::Undivided,

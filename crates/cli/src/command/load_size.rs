@@ -42,6 +42,8 @@ enum Decision {
     Ask(String),
     /// It does not fit, or perhaps not with its log; the largest scale that certainly does.
     DoesNotFit {
+        bytes: u64,
+        free: FreeSpace,
         largest_scale: u64,
     },
 }
@@ -115,8 +117,11 @@ impl LoadSize {
         if let Ok(free) = &self.free
             && self.peak_bytes(bytes) > free.bytes
         {
-            let largest_scale = self.largest_scale(bytes, free.bytes);
-            return Decision::DoesNotFit { largest_scale };
+            return Decision::DoesNotFit {
+                bytes,
+                free: free.clone(),
+                largest_scale: self.largest_scale(bytes, free.bytes),
+            };
         }
         let seconds = self.seconds().unwrap_or(0.0);
         if bytes > CONFIRM_BYTES || seconds > CONFIRM_S {
@@ -151,28 +156,34 @@ pub fn announce(
 ) -> Result<(), Failure> {
     let size = LoadSize::of(control, workload, plan);
     output::notice(&size.describe());
-    let decision = size.decide();
-    match &decision {
+    let has_terminal = stdin().is_terminal() && stderr().is_terminal();
+    match size.decide() {
         _ if is_confirmed => Ok(()),
-        Decision::Load => Ok(()),
-        Decision::Ask(_) if !stdin().is_terminal() || !stderr().is_terminal() => {
-            Err(refusal(&size, &decision))
-        }
-        Decision::Ask(what) => {
+        Decision::Ask(what) if has_terminal => {
             if asks_to_go_on(&format!("Load {what}? [y/N] "), signals)? {
                 Ok(())
             } else {
                 Err(Failure::usage("nothing was loaded", ""))
             }
         }
-        Decision::DoesNotFit { .. } => Err(refusal(&size, &decision)),
+        decision => refusal(&decision).map_or(Ok(()), Err),
     }
 }
 
-fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
-    let (message, place, hint) = match (decision, &size.free) {
-        (Decision::DoesNotFit { largest_scale }, Ok(free)) => {
-            let fits = if size.bytes.is_some_and(|bytes| bytes > free.bytes) {
+/// Why a load does not begin unless the user confirms it; `None` if it may.
+fn refusal(decision: &Decision) -> Option<Failure> {
+    match decision {
+        Decision::Load => None,
+        Decision::Ask(what) => Some(Failure::usage(
+            format!("a load of {what} needs a confirmation"),
+            "add --yes, or use a smaller --scale",
+        )),
+        Decision::DoesNotFit {
+            bytes,
+            free,
+            largest_scale,
+        } => {
+            let fits = if *bytes > free.bytes {
                 "does not fit"
             } else {
                 "may not fit with its log and sort files"
@@ -182,20 +193,10 @@ fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
                 0 => String::new(),
                 scale => format!("use --scale {scale} or less, "),
             };
-            (
-                message,
-                free.folder.clone(),
-                format!("{smaller}make room, or load anyway with --yes"),
-            )
+            let hint = format!("{smaller}make room, or load anyway with --yes");
+            Some(Failure::usage(message, hint).at(&*free.folder))
         }
-        (Decision::Ask(what), _) => (
-            format!("a load of {what} needs a confirmation"),
-            String::new(),
-            "add --yes, or use a smaller --scale".to_owned(),
-        ),
-        _ => (String::new(), String::new(), String::new()),
-    };
-    Failure::usage(message, hint).at(place)
+    }
 }
 
 /// Asks on the terminal; only `y` or `yes` agrees.
@@ -276,10 +277,8 @@ mod tests {
     #[test]
     fn what_certainly_does_not_fit_is_refused_and_what_is_large_is_asked_about() {
         assert_eq!(size(100, Ok(1_770_000_000), 0).decide(), Decision::Load);
-        let too_large = size(200, Ok(1_570_000_000), 0);
-        let decision = too_large.decide();
-        assert_eq!(decision, Decision::DoesNotFit { largest_scale: 88 });
-        let failure = refusal(&too_large, &decision);
+        let refused = |size: &LoadSize| refusal(&size.decide()).expect("a refusal");
+        let failure = refused(&size(200, Ok(1_570_000_000), 0));
         assert_eq!(failure.exit, Exit::Usage);
         assert_eq!(
             failure.problems[0].problem,
@@ -287,12 +286,12 @@ mod tests {
         );
         let hint = |failure: &Failure| failure.problems[0].hint.clone().unwrap();
         hint(&failure).assert_starts_with("use --scale 88 or less");
+        assert_eq!(failure.problems[0].details.as_deref(), Some("/data"));
         // Without a limit, the log is as large as the data.
-        let tight = size(100, Ok(1_770_000_000), u64::MAX);
-        let decision = tight.decide();
-        assert_eq!(decision, Decision::DoesNotFit { largest_scale: 53 });
+        let failure = refused(&size(100, Ok(1_770_000_000), u64::MAX));
+        hint(&failure).assert_starts_with("use --scale 53 or less");
         assert_eq!(
-            refusal(&tight, &decision).problems[0].problem,
+            failure.problems[0].problem,
             "the data may not fit with its log and sort files: 1.8 GB are free"
         );
         let smaller = size(53, Ok(1_770_000_000), u64::MAX);
@@ -304,8 +303,7 @@ mod tests {
             panic!("157 GB");
         };
         assert_eq!(what, "157 GB in about 1 h 5 min");
-        let refused = refusal(&large, &large.decide());
-        hint(&refused).assert_contains("--yes");
+        hint(&refused(&large)).assert_contains("--yes");
         assert_eq!(size(6_000, Err("elsewhere"), 0).decide(), Decision::Load);
     }
 }

@@ -28,7 +28,7 @@ pub mod plan;
 pub mod price;
 mod report;
 pub mod reproduce;
-mod run;
+pub mod run;
 mod scenarios;
 mod serve;
 pub mod server;

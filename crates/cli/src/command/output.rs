@@ -5,7 +5,8 @@
 use crate::exit::{Exit, Failure};
 use prony_plan::system_error;
 use prony_report::visible::{Visible, visible};
-use prony_report::{Style, ignore_closed_pipe};
+use prony_report::{Style, ignore_closed_pipe, json};
+use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// Writes text or JSON to stdout, buffered, with control characters made visible. A closed pipe (`| head`) ends the
@@ -15,6 +16,19 @@ pub fn show(view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>) -> Resu
     let style = Style::of(&stdout);
     let mut out = Visible::new(BufWriter::new(stdout.lock()), &style);
     check_written(view(&mut out, &style).and_then(|()| out.flush()))
+}
+
+/// Writes a value as JSON if that is asked for, otherwise its view.
+pub fn show_or_json(
+    as_json: bool,
+    value: &impl Serialize,
+    view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if as_json {
+        show(|out, _| json::write_pretty(out, value))
+    } else {
+        show(view)
+    }
 }
 
 /// Writes CSV, a log or a page for other programs, unchanged except on a terminal.

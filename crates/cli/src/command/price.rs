@@ -16,8 +16,8 @@ use prony_judge::price::{
 use prony_plan::suggest::suggestion;
 use prony_plan::system_error;
 use prony_report::html::SheetText;
+use prony_report::price;
 use prony_report::text::plain;
-use prony_report::{json, price};
 use prony_store::{Check, Run, RunStore, Severity};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
@@ -56,12 +56,8 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
     // Notes come after more severe remarks.
     prices.remarks.extend(notes);
-    output::show(|out, style| {
-        if args.json {
-            json::write_pretty(out, &prices)
-        } else {
-            price::write(out, style, &prices)
-        }
+    output::show_or_json(args.json, &prices, |out, style| {
+        price::write(out, style, &prices)
     })?;
     Ok(if price::is_incomplete(&prices) {
         Exit::Invalid

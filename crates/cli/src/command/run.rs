@@ -69,9 +69,11 @@ fn run_as(
         }
     }
     check_primary(args, 1)?;
-    let (request, observe) = single_run_request(args, &input, subject, view, arguments)?;
+    let plan = plan::check_runnable(input.clone(), subject)?;
+    let baselines = baselines_of(&plan)?;
+    let request = run_request(args, &input, plan, baselines, view, arguments)?;
     if !args.prove_client {
-        return run_and_print(&request, &observe);
+        return run_and_print(&request);
     }
     if request.plan.agents.len() < 2 {
         let hint = "name at least two with --agent: half of them drive the same load again";
@@ -87,7 +89,7 @@ fn run_as(
             hint,
         ));
     }
-    prove_client(&request, &observe)
+    prove_client(&request)
 }
 
 /// Refuses a figure to test where there is nothing to compare.
@@ -123,8 +125,8 @@ fn check_copy_is_kept(experiment: &Experiment) -> Result<(), Failure> {
 }
 
 /// Drives the same load once more from half of the machines, and says whether the figure was the same.
-fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
-    let (whole, exit) = run_and_print_run(request, observe)?;
+fn prove_client(request: &RunRequest) -> Result<Exit, Failure> {
+    let (whole, exit) = run_and_print_run(request)?;
     if exit != Exit::Success {
         return Ok(exit);
     }
@@ -136,7 +138,7 @@ fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, 
         "prony: the same load from {} of {machines} machines (--prove-client)",
         machines / 2
     ));
-    let (half, half_exit) = execute(&half_request, observe, None)?.into_stored_run()?;
+    let (half, half_exit) = execute(&half_request, None)?.into_stored_run()?;
     if half_exit != Exit::Success {
         output::notice(
             "prony: the load from half of the machines did not succeed, so that it proves nothing",
@@ -191,20 +193,6 @@ fn with_recorded_load(mut input: PlanInput) -> PlanInput {
     input
 }
 
-fn single_run_request(
-    args: &RunArgs,
-    input: &PlanInput,
-    subject: &str,
-    view: ResultFormat,
-    arguments: &[OsString],
-) -> Result<(RunRequest, ObserveOptions), Failure> {
-    let plan = plan::check_runnable(input.clone(), subject)?;
-    let baselines = baselines_of(&plan)?;
-    let request = run_request(args, input, plan, baselines, view, arguments)?;
-    let observe = observe_options(input, &request.plan);
-    Ok((request, observe))
-}
-
 fn experiment_request(
     args: &RunArgs,
     input: &PlanInput,
@@ -228,9 +216,7 @@ fn experiment_request(
                 loaded
             }
         };
-        let observe = observe_options(&input, plan);
-        let request = run_request(args, &input, plan.clone(), baselines, view, arguments)?;
-        Ok((request, observe))
+        run_request(args, &input, plan.clone(), baselines, view, arguments)
     });
     Ok(ExperimentRequest {
         requests: requests.collect::<Result<_, Failure>>()?,
@@ -259,7 +245,6 @@ fn run_request(
     let format = args.format.unwrap_or(by_flags);
     answers::check_format(format, &plan.require.0)?;
     Ok(RunRequest {
-        request_json: request_document(input, &plan, arguments),
         check_after: args.check_after,
         doctor: args.doctor,
         purpose: Purpose {
@@ -267,13 +252,13 @@ fn run_request(
             baselines,
             ..Purpose::default()
         },
-        plan,
         may_download: args.download,
         format,
         label: args.label.clone(),
         restart: input.restart.clone().map(|command| command.value),
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
+        ..RunRequest::new(input, plan, arguments)
     })
 }
 

@@ -49,12 +49,8 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     }
     tables.retain(|table| !table.scenarios.is_empty());
     let suites: Vec<&Suite> = suites().iter().filter(is_suite_selected).collect();
-    output::show(|out, style| {
-        if args.json {
-            json::write_pretty(out, &tables)
-        } else {
-            scenarios::write_list(out, style, &tables, &suites, data_size)
-        }
+    output::show_or_json(args.json, &tables, |out, style| {
+        scenarios::write_list(out, style, &tables, &suites, data_size)
     })?;
     Ok(Exit::Success)
 }

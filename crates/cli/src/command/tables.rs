@@ -34,6 +34,15 @@ fn refuse_misplaced(is_ledger: bool, has_run: bool, repairs: bool) -> Result<(),
     Err(Failure::usage(message, hint).at(option))
 }
 
+/// The workload of these arguments, and a connection to its server, which a signal ends.
+fn connect(args: &TablesArgs) -> Result<(&'static dyn Workload, Control), Failure> {
+    let workload = server::find_workload(&args.workload)?;
+    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
+    server::require_protocol(&target, workload)?;
+    Signals::listen()?;
+    Ok((workload, server::connect(&target)?))
+}
+
 /// Checks the data, and prints the findings and the sizes of the tables.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let CheckArgs {
@@ -46,12 +55,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     if is_ledger {
         return ledger::check(args, run.as_deref().unwrap_or("last"));
     }
-    let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
-    let target = server::target_with_timeout(url, &args.timeout)?;
-    server::require_protocol(&target, workload)?;
-    Signals::listen()?;
-    let mut control = server::connect(&target)?;
+    let (workload, mut control) = connect(args)?;
     if *repair_sequences {
         let repaired = workload
             .repair_order_numbers(&mut control)
@@ -107,12 +112,8 @@ pub fn reload_remedy(workload: &'static str) -> Remedy {
 
 /// Drops the tables and names them.
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
-    let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
-    let target = server::target_with_timeout(url, &args.timeout)?;
-    server::require_protocol(&target, workload)?;
-    Signals::listen()?;
-    let mut control = server::connect(&target)?;
+    let (workload, mut control) = connect(args)?;
     let beside = clients_of_runs(&mut control, workload);
     // It ended the search, which then knows nothing of runs.
     if signals::received().is_some() {

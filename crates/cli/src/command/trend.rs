@@ -23,19 +23,16 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
     let name = || trend.workload.clone();
     let answers: Vec<(String, Answer)> =
         answer.map(|answer| (name(), answer)).into_iter().collect();
-    if let Some(format) = args.format {
-        answers::check_format(format, &args.require)?;
-        answers::print(format, &answers)?;
-        return Ok(
-            answers::exit_of(answers.iter().map(|(_, answer)| answer)).unwrap_or(Exit::Success)
-        );
-    }
-    match &args.output {
-        None if args.json => {
+    match (args.format, &args.output) {
+        (Some(format), _) => {
+            answers::check_format(format, &args.require)?;
+            answers::print(format, &answers)?;
+        }
+        (None, None) if args.json => {
             let answer = answers.first().map(|(_, answer)| answer);
             output::show(|out, _| trend::json(out, &trend, answer))?;
         }
-        None => {
+        (None, None) => {
             answers::print(ResultFormat::Full, &answers)?;
             output::show(|out, style| {
                 if !answers.is_empty() {
@@ -44,10 +41,10 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
                 trend::write(out, style, &trend)
             })?;
         }
-        Some(path) if path.as_os_str() == "-" => {
+        (None, Some(path)) if path.as_os_str() == "-" => {
             output::show_raw(|out| html::write_trend(out, &trend, &this_build()))?;
         }
-        Some(path) => {
+        (None, Some(path)) => {
             file::check_replaceable(path, "a page of a trend", html::is_trend_page)?;
             file::write_result(path, "page", |out| {
                 html::write_trend(out, &trend, &this_build())
@@ -125,8 +122,7 @@ fn filter(args: &TrendArgs) -> RunFilter {
 /// The run with which the others compare: the requested one, otherwise the newest one that may be used.
 fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Result<Run, Failure> {
     if let Some(name) = &args.like {
-        let mut run = store.load_judged(name)?;
-        judge_by_own_rules(&mut run);
+        let run = load_judged(store, name)?;
         if ![&*run.workload.name, run.workload.display_name()].contains(&&*args.workload) {
             let message = format!("{} is a run of {}", run.id, run.workload.name);
             let hint = format!("name a run of {}", args.workload);

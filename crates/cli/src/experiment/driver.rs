@@ -6,9 +6,7 @@
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{
-    self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, RunResult,
-};
+use crate::run::{self, ExperimentPart, MetricsServer, ResultFormat, RunRequest, RunResult};
 use prony_drive::KeptConnections;
 use prony_judge::experiment::{LastingProblem, lasting_problem};
 use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
@@ -32,7 +30,7 @@ pub trait Schedule {
         &mut self,
         position: &Experiment,
         driver: &ExperimentDriver<'_>,
-    ) -> Result<(RunRequest, ObserveOptions), Failure>;
+    ) -> Result<RunRequest, Failure>;
 
     /// Shows a run that has ended, which still has its seconds.
     fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
@@ -100,12 +98,12 @@ impl<'a> ExperimentDriver<'a> {
                 return Ok(signal.into());
             }
             output::notice(&schedule.header(&position));
-            let (request, observe) = schedule.prepare(&position, self)?;
+            let request = schedule.prepare(&position, self)?;
             if let Some(signal) = self.signals.received() {
                 return Ok(signal.into());
             }
             position.id = self.experiment_id();
-            let result = self.execute(&request, &observe, position)?;
+            let result = self.execute(&request, position)?;
             schedule.show(request.format, &result)?;
             let (run, exit) = result.into_stored_run()?;
             self.add(run);
@@ -119,7 +117,6 @@ impl<'a> ExperimentDriver<'a> {
     pub fn execute(
         &self,
         request: &RunRequest,
-        observe: &ObserveOptions,
         experiment: Experiment,
     ) -> Result<RunResult, Failure> {
         let plan_seed = request.plan.drive.seed;
@@ -130,7 +127,7 @@ impl<'a> ExperimentDriver<'a> {
             metrics: self.metrics,
             kept_connections: self.kept_connections.as_ref(),
         };
-        run::execute(request, observe, Some(&part))
+        run::execute(request, Some(&part))
     }
 
     fn add(&mut self, mut run: Run) {

@@ -52,7 +52,7 @@ pub fn check(request: &ExperimentRequest) -> Result<(), Failure> {
         return Ok(());
     }
     check_scales(request)?;
-    for (variant, (run_request, _)) in experiment.variants.iter().zip(&request.requests) {
+    for (variant, run_request) in experiment.variants.iter().zip(&request.requests) {
         if run_request.plan.server != ServerPlan::Embedded {
             let refusal = check_variant(run_request);
             refusal.map_err(|failure| failure.at(format!("variant {}", variant.name)))?;

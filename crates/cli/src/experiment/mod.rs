@@ -12,7 +12,7 @@ mod prices;
 use crate::command::output;
 use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult, answers};
+use crate::run::{self, ResultFormat, RunRequest, RunResult, answers};
 pub use driver::{ExperimentDriver, Schedule};
 use prony_judge::compare::sides::CompareOptions;
 use prony_judge::drill::DrillTimes;
@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 /// An experiment to execute, and how to print its runs.
 pub struct ExperimentRequest {
     pub experiment: Experiment,
-    /// For each variant, in their order, its request and how its server is observed.
-    pub requests: Vec<(RunRequest, ObserveOptions)>,
+    /// For each variant, in their order.
+    pub requests: Vec<RunRequest>,
     /// The figure that is tested instead of the usual one.
     pub primary: Option<String>,
 }
@@ -43,7 +43,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     // All runs share one listener, so that it answers during pauses too, and no other process can take the
     // port.
     let first = request.requests.first();
-    let metrics = first.map(|(_, observe)| run::listen_for_prometheus(observe));
+    let metrics = first.map(|first| run::listen_for_prometheus(&first.observe));
     let metrics = metrics.transpose()?.flatten();
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
@@ -73,7 +73,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     let result = driver.drive(&mut schedule);
     let runs = driver.runs;
     drop(metrics);
-    let format = request.requests[0].0.format;
+    let format = request.requests[0].format;
     let answers = answers_of(request, &runs);
     if !answers.is_empty() {
         answers::print(format, &answers)?;
@@ -93,7 +93,7 @@ fn print_summary(
     drills: &[DrillTimes],
 ) -> Result<(), Failure> {
     let experiment = &request.experiment;
-    let format = request.requests[0].0.format;
+    let format = request.requests[0].format;
     if matches!(format, ResultFormat::Junit | ResultFormat::Github) {
         return Ok(());
     }
@@ -155,7 +155,7 @@ fn answers_of(request: &ExperimentRequest, ended: &[Run]) -> Vec<(String, Answer
     let planned = request.experiment.repeats as usize;
     let variants = request.experiment.variants.iter().zip(&request.requests);
     let variants = variants.filter(|_| !ended.is_empty());
-    let answers = variants.filter_map(|(variant, (run_request, _))| {
+    let answers = variants.filter_map(|(variant, run_request)| {
         let runs: Vec<&Run> = ended
             .iter()
             .filter(|run| run.variant() == Some(&variant.name))
@@ -219,7 +219,7 @@ impl Schedule for PlanSchedule<'_> {
         &mut self,
         position: &prony_store::Experiment,
         driver: &ExperimentDriver<'_>,
-    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+    ) -> Result<RunRequest, Failure> {
         between::run_between(&self.request.experiment, position, driver.signals)?;
         let scheduled = self.order[position.position as usize - 1];
         Ok(self.request.requests[scheduled.variant].clone())

@@ -12,6 +12,7 @@ pub mod run_server;
 mod server_settings;
 mod warnings;
 
+use crate::command::run::{observe_options, request_document};
 use crate::command::{load, output, server, stored};
 use crate::exit::{Exit, Failure};
 use live_observer::LiveObserver;
@@ -19,7 +20,8 @@ pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::{ConnectError, KeptConnections};
 use prony_plan::{
-    DrivePlan, ListenAddress, Plan, REPLAY_WORKLOAD, ServerPlan, UserError, format_duration,
+    DrivePlan, ListenAddress, Plan, PlanInput, REPLAY_WORKLOAD, ServerPlan, UserError,
+    format_duration,
 };
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
@@ -32,6 +34,7 @@ use prony_server::ProtocolOptions;
 use prony_server::control::FailureCause;
 use prony_store::{Annotation, Answer, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
+use std::ffi::OsString;
 use std::io::{self, Stderr, Write, stderr};
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -69,6 +72,7 @@ pub struct RunRequest {
     /// The request as it was made, for the document; without passwords.
     pub request_json: serde_json::Value,
     pub plan: Plan,
+    pub observe: ObserveOptions,
     /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
     pub may_download: bool,
     pub format: ResultFormat,
@@ -84,6 +88,27 @@ pub struct RunRequest {
     pub restart: Option<String>,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
+}
+
+impl RunRequest {
+    /// A run of this plan that is stored, prints its first screen and does no more than the plan says. `input`: what the plan
+    /// was checked from; `arguments`: the command line.
+    pub fn new(input: &PlanInput, plan: Plan, arguments: &[OsString]) -> RunRequest {
+        RunRequest {
+            request_json: request_document(input, &plan, arguments),
+            observe: observe_options(input, &plan),
+            plan,
+            may_download: false,
+            format: ResultFormat::FirstScreen,
+            must_store: true,
+            progress_interval: Duration::from_secs(1),
+            check_after: false,
+            doctor: false,
+            label: None,
+            restart: None,
+            purpose: Purpose::default(),
+        }
+    }
 }
 
 /// How to observe the server during the run, and where to publish the figures.
@@ -153,16 +178,13 @@ impl RunResult {
     }
 }
 
-pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
-    Ok(run_and_print_run(request, observe)?.1)
+pub fn run_and_print(request: &RunRequest) -> Result<Exit, Failure> {
+    Ok(run_and_print_run(request)?.1)
 }
 
 /// Executes a run and prints its result; returns its document too.
-pub fn run_and_print_run(
-    request: &RunRequest,
-    observe: &ObserveOptions,
-) -> Result<(Run, Exit), Failure> {
-    let result = execute(request, observe, None)?;
+pub fn run_and_print_run(request: &RunRequest) -> Result<(Run, Exit), Failure> {
+    let result = execute(request, None)?;
     let answer = result.run.answer.clone();
     let answers: Vec<(String, Answer)> = answer
         .map(|answer| (result.run.id.clone(), answer))
@@ -203,7 +225,6 @@ pub fn run_and_print_run(
 /// runs share one listener for Prometheus.
 pub fn execute(
     request: &RunRequest,
-    observe: &ObserveOptions,
     part: Option<&ExperimentPart<'_>>,
 ) -> Result<RunResult, Failure> {
     let plan = &request.plan;
@@ -211,7 +232,7 @@ pub fn execute(
     // Listen first, so that an address that cannot be used is reported before anything is started.
     let own_metrics = match part {
         Some(_) => None,
-        None => listen_for_prometheus(observe)?,
+        None => listen_for_prometheus(&request.observe)?,
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
@@ -220,7 +241,7 @@ pub fn execute(
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
-    let (prepared, doctor_report) = prepare(workload, request, &run_server, observe)?;
+    let (prepared, doctor_report) = prepare(workload, request, &run_server)?;
     let purpose = Purpose {
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()

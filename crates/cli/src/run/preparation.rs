@@ -2,7 +2,7 @@
 //!
 //! In: a request and its server. Out: what the runner needs. Must never: keep a connection.
 
-use super::{ObserveOptions, RunRequest, answers};
+use super::{RunRequest, answers};
 use crate::command::{doctor, output, server};
 use crate::exit::{Exit, Failure};
 use prony_runner::doctor::DoctorLoad;
@@ -16,9 +16,8 @@ pub(super) fn prepare(
     workload: &dyn Workload,
     request: &RunRequest,
     run_server: &RunServer,
-    observe: &ObserveOptions,
 ) -> Result<(RunPreparation, Option<DoctorReport>), Failure> {
-    let plan = &request.plan;
+    let (plan, observe) = (&request.plan, &request.observe);
     let mut target = run_server.target.clone();
     target.wait_options.notice =
         Some(|awaited| output::notice(&format!("prony: waiting for {awaited}")));

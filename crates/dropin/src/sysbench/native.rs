@@ -5,8 +5,9 @@
 use super::agents::Coordinator;
 use super::bench::{Bench, DefaultTexts, EventCounts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
+use super::connection;
 use super::errors::SysbenchErrorPolicy;
-use super::{connection, tables};
+use super::tables::Tables;
 use crate::agents::{start, too_few};
 use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, ToolFleet, facts_or_reason};
@@ -94,10 +95,16 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
         connection::resolve_server(&native.settings).map_err(|(lines, reason)| {
             print_threads_not_started(call, native.command, lines, reason)
         })?;
+    let tables = Tables {
+        call,
+        command: &command,
+        driver,
+        target: &target,
+    };
     match native.command {
-        Command::Prepare => tables::prepare(call, &command, driver, &target),
-        Command::Prewarm => tables::prewarm(call, &command, driver, &target),
-        Command::Cleanup => tables::cleanup(call, &command, driver, &target),
+        Command::Prepare => tables.prepare(),
+        Command::Prewarm => tables.prewarm(),
+        Command::Cleanup => tables.cleanup(),
         Command::Run => run(call, &command, driver, target, fleet),
         // The help was printed when the arguments were parsed.
         Command::Help => Ok(()),

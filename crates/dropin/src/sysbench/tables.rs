@@ -27,92 +27,146 @@ fn print_line(line: &str) {
     print_output_bytes(line.as_bytes());
 }
 
-/// Opens a control connection for a command.
-///
-/// # Errors
-/// The server cannot be reached; the error is already printed.
-pub fn connect(
-    call: &SysbenchCall,
-    command: &BundledCommand<'_>,
-    driver: Driver,
-    target: &Target,
-) -> Result<Control, CommandError> {
-    crate::cleartext::connect(target).map_err(|error| {
-        let database = &command.native.settings.database;
-        let lines = connection::control_error_lines(database, driver, &error);
-        let function = failing_function(command.native.command, false);
-        call.fail(&(lines + &function_failed(function, NOT_CONNECTED)))
-    })
+/// A command on the tables of a bundled test. Its errors are already printed.
+pub struct Tables<'a> {
+    pub call: &'a SysbenchCall,
+    pub command: &'a BundledCommand<'a>,
+    pub driver: Driver,
+    pub target: &'a Target,
 }
 
-/// Creates and fills the tables.
-///
-/// # Errors
-/// A table already exists, or the load fails; the error is already printed.
-pub fn prepare(
-    call: &SysbenchCall,
-    command: &BundledCommand<'_>,
-    driver: Driver,
-    target: &Target,
-) -> Result<(), CommandError> {
-    let options = options::read(&command.plan, command.workload).map_err(|problems| {
-        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        call.fail_with_text(&lines.join("\n"))
-    })?;
-    let mut control = connect(call, command, driver, target)?;
-    let table_count = options.tables.unwrap_or(1);
-    let dialect = control.dialect();
-    let fail = |error: &ControlError, sql: &str| {
-        let lines = errors::statement_failure_lines(driver, Command::Prepare, error, sql);
-        call.fail(&lines)
-    };
-    let existing = existing_tables(&mut control).map_err(|(error, sql)| fail(&error, sql))?;
-    for number in 1..=table_count {
-        let name = statements::table_name(number);
-        if !existing.contains(&name) {
-            continue;
-        }
-        // Send the statement, so that the server reports in its own words that the table exists.
-        print_line(&creating_table(&name));
-        let is_bulk = !command.native.test.declares_options;
-        let create = statements::create_table(dialect, number, &options, is_bulk);
-        control
-            .execute(&create)
-            .map_err(|error| fail(&error, &create))?;
+impl Tables<'_> {
+    fn connect(&self) -> Result<Control, CommandError> {
+        crate::cleartext::connect(self.target).map_err(|error| {
+            let database = &self.command.native.settings.database;
+            let lines = connection::control_error_lines(database, self.driver, &error);
+            let function = failing_function(self.command.native.command, false);
+            let failed = function_failed(function, NOT_CONNECTED);
+            self.call.fail(&(lines + &failed))
+        })
     }
-    drop(control);
-    let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
-    let request = LoadRequest {
-        target,
-        plan: &command.plan,
-        jobs: load_jobs(&command.native.settings),
-        seed: 0,
-        division: LoadDivision::Undivided,
-    };
-    let progress = PrepareProgress {
-        table_count,
-        rows_per_table: u64::from(command.workload.loaded_rows(&options)),
-        has_secondary_index: options.create_secondary && command.native.test.declares_options,
-        printed_table_count: Mutex::new(0),
-    };
-    match command.workload.load(&request, &progress, &signals.flag()) {
-        Ok(_) => {
-            progress.finish();
-            Ok(())
-        }
-        Err(error) => {
-            let function = failing_function(Command::Prepare, false);
-            let problem = match &error {
-                Error::Server { source, .. } => source.to_string(),
-                other => other.problem(),
-            };
-            let command_error = call.fail(&function_failed(function, &problem));
-            for line in error.advice(&SysbenchCommands) {
-                eprint(&format!("prony: {line}\n"));
+
+    fn statement_failed(&self, error: &ControlError, sql: &str) -> CommandError {
+        let command = self.command.native.command;
+        let lines = errors::statement_failure_lines(self.driver, command, error, sql);
+        self.call.fail(&lines)
+    }
+
+    /// Creates and fills the tables.
+    ///
+    /// # Errors
+    /// A table already exists, or the load fails.
+    pub fn prepare(&self) -> Result<(), CommandError> {
+        let (call, command) = (self.call, self.command);
+        let options = options::read(&command.plan, command.workload).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            call.fail_with_text(&lines.join("\n"))
+        })?;
+        let mut control = self.connect()?;
+        let table_count = options.tables.unwrap_or(1);
+        let dialect = control.dialect();
+        let existing = existing_tables(&mut control)
+            .map_err(|(error, sql)| self.statement_failed(&error, sql))?;
+        for number in 1..=table_count {
+            let name = statements::table_name(number);
+            if !existing.contains(&name) {
+                continue;
             }
-            signals.end_by_signal();
-            Err(command_error)
+            // Send the statement, so that the server reports in its own words that the table exists.
+            print_line(&creating_table(&name));
+            let is_bulk = !command.native.test.declares_options;
+            let create = statements::create_table(dialect, number, &options, is_bulk);
+            control
+                .execute(&create)
+                .map_err(|error| self.statement_failed(&error, &create))?;
         }
+        drop(control);
+        let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
+        let request = LoadRequest {
+            target: self.target,
+            plan: &command.plan,
+            jobs: load_jobs(&command.native.settings),
+            seed: 0,
+            division: LoadDivision::Undivided,
+        };
+        let progress = PrepareProgress {
+            table_count,
+            rows_per_table: u64::from(command.workload.loaded_rows(&options)),
+            has_secondary_index: options.create_secondary && command.native.test.declares_options,
+            printed_table_count: Mutex::new(0),
+        };
+        match command.workload.load(&request, &progress, &signals.flag()) {
+            Ok(_) => {
+                progress.finish();
+                Ok(())
+            }
+            Err(error) => {
+                let function = failing_function(Command::Prepare, false);
+                let problem = match &error {
+                    Error::Server { source, .. } => source.to_string(),
+                    other => other.problem(),
+                };
+                let command_error = call.fail(&function_failed(function, &problem));
+                for line in error.advice(&SysbenchCommands) {
+                    eprint(&format!("prony: {line}\n"));
+                }
+                signals.end_by_signal();
+                Err(command_error)
+            }
+        }
+    }
+
+    /// Reads all tables and their indexes into the server's memory.
+    ///
+    /// # Errors
+    /// A table is missing, or the server is not MySQL.
+    pub fn prewarm(&self) -> Result<(), CommandError> {
+        let (call, command) = (self.call, self.command);
+        if self.driver == Driver::Pgsql {
+            let function = failing_function(Command::Prewarm, false);
+            return Err(call.fail(&function_failed(function, prewarm_mysql_only(call.compat))));
+        }
+        let mut control = self.connect()?;
+        for number in 1..=command.table_count() {
+            let name = statements::table_name(number);
+            print_line(&prewarming_table(&name, call.compat));
+            let rows = "sum(length(c) + length(pad))";
+            for (sql, may_be_refused) in [
+                (format!("analyze table {name}"), false),
+                (
+                    format!("select {rows} from {name} force index (primary)"),
+                    false,
+                ),
+                // Without a secondary index there is nothing to read.
+                (
+                    format!("select sum(k) from {name} force index (k_{number})"),
+                    true,
+                ),
+            ] {
+                match control.query(&sql) {
+                    Ok(_) => {}
+                    Err(error) if may_be_refused && error.server_error().is_some() => {}
+                    Err(error) => return Err(self.statement_failed(&error, &sql)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the tables.
+    ///
+    /// # Errors
+    /// The server rejects a statement.
+    pub fn cleanup(&self) -> Result<(), CommandError> {
+        let mut control = self.connect()?;
+        for number in 1..=self.command.table_count() {
+            let name = statements::table_name(number);
+            print_line(&dropping_table(&name));
+            let sql = format!("DROP TABLE IF EXISTS {name}");
+            let dropped = control.execute(&sql);
+            dropped.map_err(|error| self.statement_failed(&error, &sql))?;
+        }
+        Ok(())
     }
 }
 
@@ -191,72 +245,4 @@ impl Progress for PrepareProgress {
             LoadPhase::Keys | LoadPhase::Statistics => self.finish(),
         }
     }
-}
-
-/// Reads all tables and their indexes into the server's memory.
-///
-/// # Errors
-/// A table is missing, or the server is not MySQL; the error is already printed.
-pub fn prewarm(
-    call: &SysbenchCall,
-    command: &BundledCommand<'_>,
-    driver: Driver,
-    target: &Target,
-) -> Result<(), CommandError> {
-    if driver == Driver::Pgsql {
-        let function = failing_function(Command::Prewarm, false);
-        return Err(call.fail(&function_failed(function, prewarm_mysql_only(call.compat))));
-    }
-    let mut control = connect(call, command, driver, target)?;
-    for number in 1..=command.table_count() {
-        let name = statements::table_name(number);
-        print_line(&prewarming_table(&name, call.compat));
-        let rows = "sum(length(c) + length(pad))";
-        for (sql, may_be_refused) in [
-            (format!("analyze table {name}"), false),
-            (
-                format!("select {rows} from {name} force index (primary)"),
-                false,
-            ),
-            // Without a secondary index there is nothing to read.
-            (
-                format!("select sum(k) from {name} force index (k_{number})"),
-                true,
-            ),
-        ] {
-            match control.query(&sql) {
-                Ok(_) => {}
-                Err(error) if may_be_refused && error.server_error().is_some() => {}
-                Err(error) => {
-                    let lines =
-                        errors::statement_failure_lines(driver, Command::Prewarm, &error, &sql);
-                    return Err(call.fail(&lines));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Drops the tables.
-///
-/// # Errors
-/// The server rejects a statement; the error is already printed.
-pub fn cleanup(
-    call: &SysbenchCall,
-    command: &BundledCommand<'_>,
-    driver: Driver,
-    target: &Target,
-) -> Result<(), CommandError> {
-    let mut control = connect(call, command, driver, target)?;
-    for number in 1..=command.table_count() {
-        let name = statements::table_name(number);
-        print_line(&dropping_table(&name));
-        let sql = format!("DROP TABLE IF EXISTS {name}");
-        control.execute(&sql).map_err(|error| {
-            let lines = errors::statement_failure_lines(driver, Command::Cleanup, &error, &sql);
-            call.fail(&lines)
-        })?;
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@
 //! `shares-printed` and `order`. Must never: call a difference an error if rounding explains it.
 
 use super::Audit;
-use crate::formatting::percent;
+use crate::formatting::{first_and_more, percent};
 use crate::new_check;
 use crate::thresholds::{
     AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
@@ -82,19 +82,14 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
         } else {
             Severity::Caveat
         };
-        let listed: Vec<String> = deviating
-            .iter()
-            .take(MAX_LISTED)
+        let deviations = deviating.iter();
+        let texts: Vec<String> = deviations
             .map(|(relation, deviation)| describe(relation, *deviation))
             .collect();
-        let unlisted_text = match deviating.len().saturating_sub(MAX_LISTED) {
-            0 => String::new(),
-            unlisted => format!("; and {unlisted} more"),
-        };
         audit.checks.extend(new_check(
             id,
             severity,
-            format!("{}{unlisted_text}.", listed.join("; ")),
+            first_and_more(&texts, MAX_LISTED, "; ") + ".",
             advice,
         ));
     }

@@ -7,7 +7,7 @@ use super::rules::{
 };
 use super::{Difference, difference, merge_by_name};
 use crate::machine::shared_machine_evidence;
-use prony_store::{Durability, Replication, Run, ServerState, Severity};
+use prony_store::{Durability, Replication, Run, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
 /// durability are compared in `compare`; differences of other settings are notes.
@@ -248,7 +248,7 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 12] = [
         Severity::Invalid,
         |run| {
             // Earlier documents say "none" where no replica is visible.
-            let replication = match state_before(run)?.replication? {
+            let replication = match run.state_before()?.replication? {
                 Replication::None => Replication::NotVisible,
                 visible => visible,
             };
@@ -260,7 +260,7 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 12] = [
         "connected replicas",
         Severity::Caveat,
         |run| {
-            let replicas = state_before(run)?.replicas.len();
+            let replicas = run.state_before()?.replicas.len();
             (replicas > 0).then(|| replicas.to_string())
         },
         "each replica costs the server CPU time and network",
@@ -340,7 +340,7 @@ const WHY_OTHER_MACHINE: &str = "the servers ran on different machines";
 
 /// Size of the data as a multiple of the server's own cache; `None` if unknown.
 pub(super) fn data_per_cache(run: &Run) -> Option<f64> {
-    let state = state_before(run)?;
+    let state = run.state_before()?;
     let cache = state.cache_bytes.filter(|bytes| *bytes > 0)?;
     Some(state.database_bytes? as f64 / cache as f64)
 }
@@ -362,7 +362,7 @@ fn isolation_level(run: &Run) -> Option<String> {
 }
 
 fn is_observed(run: &Run) -> bool {
-    state_before(run).is_some()
+    run.state_before().is_some()
 }
 
 /// Why it matters that only one of two servers was observed.
@@ -436,11 +436,7 @@ fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
 }
 
 fn durability_before(run: &Run) -> Option<&Durability> {
-    state_before(run)?.durability.as_ref()
-}
-
-fn state_before(run: &Run) -> Option<&ServerState> {
-    run.observed.as_ref()?.before.as_ref()
+    run.state_before()?.durability.as_ref()
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 //! In: runs and a configuration. Out: ratios. Must never: take the best of several runs.
 
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
+use crate::checks::ids_of;
 use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
 use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
 use prony_store::{
-    DeclaredFact, Durability, HighAvailability, MetricName, ObservedTopic, Run, RunState,
-    ServerState, Severity,
+    DeclaredFact, Durability, HighAvailability, MetricName, ObservedTopic, Run, RunState, Severity,
 };
 use serde::Serialize;
 
@@ -167,7 +167,7 @@ fn measured_replicas(run: &Run) -> Option<u32> {
     let declared = &run.server.declared;
     // An empty list does not mean that there were no replicas: a service may replicate below SQL.
     let observed = || {
-        let count = u32::try_from(state_before(run)?.replicas.len()).ok()?;
+        let count = u32::try_from(run.state_before()?.replicas.len()).ok()?;
         (count > 0).then_some(count)
     };
     let none = declared.high_availability() == Some(HighAvailability::None);
@@ -177,16 +177,14 @@ fn measured_replicas(run: &Run) -> Option<u32> {
 
 /// The durability of a commit: the observed durability class, or the settings that determine it.
 fn describe_durability(run: &Run) -> Option<String> {
-    let observed = state_before(run).and_then(|state| state.durability.as_ref());
+    let observed = run
+        .state_before()
+        .and_then(|state| state.durability.as_ref());
     let class = observed.map(Durability::description);
     if let Some(why) = crate::service::why_absent(run, ObservedTopic::Durability) {
         return Some(why.to_owned());
     }
     class.or_else(|| compare::durability_settings(run))
-}
-
-fn state_before(run: &Run) -> Option<&ServerState> {
-    run.observed.as_ref()?.before.as_ref()
 }
 
 /// Whether two runs belong to one point, whose figures are the medians of its runs.
@@ -224,11 +222,7 @@ pub(super) fn good_tps(run: &Run) -> f64 {
 }
 
 fn nopm(run: &Run) -> Option<f64> {
-    let rate = run
-        .rates
-        .iter()
-        .find(|rate| rate.name == MetricName::Nopm)?;
-    (rate.value > 0.0).then_some(rate.value)
+    run.metric(&MetricName::Nopm).filter(|value| *value > 0.0)
 }
 
 /// The order-statistic interval of the median; the range of the runs if they are too few for one. `None` for a
@@ -389,13 +383,9 @@ fn failed_p99(run: &Run) -> Option<u64> {
 
 /// Ids of the caveats of all runs. `partial-run` is among them even if a run has not been judged.
 fn caveat_ids(runs: &[&Run]) -> Vec<String> {
-    let checks = runs.iter().flat_map(|run| &run.checks);
-    let caveats = checks.filter(|check| check.severity == Severity::Caveat);
-    let mut ids: Vec<String> = caveats.map(|check| check.id.clone()).collect();
+    let mut ids = ids_of(runs.iter().copied(), Severity::Caveat);
     if runs.iter().any(|run| run.state != RunState::Complete) {
-        ids.push("partial-run".to_owned());
+        ids.insert("partial-run");
     }
-    ids.sort_unstable();
-    ids.dedup();
-    ids
+    ids.into_iter().map(str::to_owned).collect()
 }

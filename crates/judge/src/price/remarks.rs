@@ -5,6 +5,7 @@
 
 use super::{MeasuredConfiguration, PricePoint, describe, runs};
 use crate::compare::sides::repeat_differences;
+use crate::distinct;
 use crate::reproduced::relative_change;
 use crate::thresholds::PRICE_MAX_AGE_DAYS;
 use Severity::{Caveat, Note};
@@ -183,12 +184,8 @@ pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
     counts.sort_unstable();
     counts.dedup();
     let notes = counts.into_iter().filter_map(|count| {
-        let mut ids: Vec<&str> = Vec::new();
-        for (id, _) in named.iter().filter(|run| run.1 == count) {
-            if !ids.contains(id) {
-                ids.push(id);
-            }
-        }
+        let with_count = named.iter().filter(|run| run.1 == count);
+        let ids = distinct(with_count.map(|(id, _)| *id));
         let first = ids.first()?;
         let verb = match ids.len() {
             1 => "selects",
@@ -251,10 +248,7 @@ fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
 }
 
 fn are_tables_unknown(run: &Run) -> bool {
-    let before = run
-        .observed
-        .as_ref()
-        .and_then(|observed| observed.before.as_ref());
+    let before = run.state_before();
     let durability = before.and_then(|state| state.durability.as_ref());
     durability.is_some_and(|durability| durability.tables_unknown)
 }

@@ -8,7 +8,7 @@ use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
-use prony_store::{DeclaredFact, DurabilityClass, Replication, Run, ServerState};
+use prony_store::{DeclaredFact, DurabilityClass, Replication, Run};
 use serde::Serialize;
 
 /// A difference between the published benchmark and this run.
@@ -131,10 +131,6 @@ fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Dif
     difference("maximum connections", thousands(published), measured)
 }
 
-fn state_before(run: &Run) -> Option<&ServerState> {
-    observations::observed(run)?.before.as_ref()
-}
-
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
     let size = size::data_size_before(run).map_or(String::new(), |size| {
@@ -191,7 +187,7 @@ fn data_size_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
 /// The share of the data that the server's own cache can hold in this run.
 fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let published = scenario.original.cached.as_deref().unwrap_or(NOT_STATED);
-    let cache = state_before(run).and_then(|state| state.cache_bytes);
+    let cache = observations::state_before(run).and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
         let extent = if data.whole_database {
@@ -281,7 +277,7 @@ fn protocol_difference(run: &Run, original: &OriginalSetup) -> Option<Difference
 }
 
 fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let observed = state_before(run).and_then(|state| state.durability.as_ref());
+    let observed = observations::state_before(run).and_then(|state| state.durability.as_ref());
     let measured = observed.map_or(UNKNOWN.to_owned(), |observed| {
         match observed.because.as_slice() {
             [] if observed.class == DurabilityClass::D3 && !observed.tables_unknown => {
@@ -299,7 +295,7 @@ fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Differen
 }
 
 fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let measured = state_before(run).and_then(|state| state.replication);
+    let measured = observations::state_before(run).and_then(|state| state.replication);
     if original.replication.is_some() && original.replication == measured {
         return None;
     }

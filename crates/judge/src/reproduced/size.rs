@@ -25,7 +25,7 @@ pub(super) struct DataSize {
 
 /// The size of the data before the run; `None` if it was not observed, or is 0.
 pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
-    let state = observations::observed(run)?.before.as_ref()?;
+    let state = observations::state_before(run)?;
     let workload_bytes = workload_bytes(run, state)
         .filter(|bytes| *bytes > 0)
         .map(|bytes| DataSize {

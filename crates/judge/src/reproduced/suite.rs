@@ -4,6 +4,7 @@
 //! the best of several runs, or give a deviation of a row that was smaller or shorter than published.
 
 use super::{deviations, not_comparable_by, relative_change};
+use crate::distinct;
 use crate::experiment::{Spread, is_counted};
 use crate::sweep::Sweep;
 use prony_plan::scenario::find_suite;
@@ -70,19 +71,14 @@ pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
     let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_same).collect();
     let variants = first.experiment.iter().flat_map(|part| &part.variants);
     let rows: Vec<SuiteRow> = variants.map(|id| suite_row(id, &runs)).collect();
-    let mut servers: Vec<String> = Vec::new();
-    for server in runs.iter().map(|run| run.server.name_and_version()) {
-        if !servers.contains(&server) {
-            servers.push(server);
-        }
-    }
+    let servers = runs.iter().map(|run| run.server.name_and_version());
     let suite = find_suite(&part.id);
     Some(SuiteSummary {
         id: part.id.clone(),
         title: suite.map_or(String::new(), |suite| suite.title.clone()),
         request: part.request.clone(),
         rows,
-        servers,
+        servers: distinct(servers),
         scaling: suite
             .filter(|suite| suite.scaling)
             .and_then(|_| Sweep::over_machines(&runs, cpus_of_scenario)),
@@ -110,16 +106,6 @@ fn suite_row(id: &str, runs: &[&Run]) -> SuiteRow {
         figures: figures(&runs, &counted, not_comparable_by.is_empty()),
         not_comparable_by,
     }
-}
-
-fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut distinct = Vec::new();
-    for text in texts {
-        if !distinct.contains(&text) {
-            distinct.push(text);
-        }
-    }
-    distinct
 }
 
 /// The state of the caches before the load's run.

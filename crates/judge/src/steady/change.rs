@@ -315,20 +315,10 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The median: one slow second in a bin does not move it.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        0 if middle > 0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
-        _ => sorted.get(middle).copied().unwrap_or(f64::NAN),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::median;
 
     /// A fixed noise between -1 and 1, without a visible pattern.
     fn noise(at: usize) -> f64 {

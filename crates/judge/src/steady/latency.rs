@@ -7,11 +7,12 @@
 //! In an open loop, this check decides about the result: the throughput is the requested rate however slow
 //! the server becomes, and while response times rise, the percentiles of the run depend on when it ended.
 
-use super::change::{Change, find_change, median};
+use super::change::{Change, find_change};
 use super::{END_RIVAL, check_drift, check_warm_up, judged_rows};
 use crate::checks::{Finding, new_finding};
 use crate::foreign_load::describe_rival;
 use crate::formatting::{percent, time};
+use crate::statistics::median;
 use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, severity_of_effect};
 use prony_store::{Run, Second, Severity};
 
@@ -98,6 +99,7 @@ fn change_of(
         .map(|ns| (ns as f64).ln())
         .collect();
     let enough = values.len() as f64 >= LATENCY_SECONDS_MIN_SHARE * seconds.len() as f64;
+    // One slow second in a bin does not move its median.
     enough.then(|| (name, find_change(&values, median)))
 }
 

@@ -6,6 +6,7 @@
 
 pub use crate::limiter::{Limiter, LimiterFinding};
 
+use crate::checks::ids_of;
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
 use crate::limiter::{first_known, limiter};
 use crate::machine::server_cpus;
@@ -17,7 +18,7 @@ use prony_plan::experiment::MACHINE_AXIS;
 use prony_store::{Run, Setting, Severity};
 use serde::Serialize;
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Name of the axis if machines are ordered by their CPUs.
 pub const CPUS_AXIS: &str = "cpus";
@@ -267,10 +268,8 @@ impl SweepPoint {
 
 /// Ids of the checks by which some of the runs must not be used.
 fn invalid_by(runs: &[&Run]) -> Vec<String> {
-    let checks = runs.iter().flat_map(|run| &run.checks);
-    let invalid = checks.filter(|check| check.severity == Severity::Invalid);
-    let ids: BTreeSet<String> = invalid.map(|check| check.id.clone()).collect();
-    ids.into_iter().collect()
+    let ids = ids_of(runs.iter().copied(), Severity::Invalid);
+    ids.into_iter().map(str::to_owned).collect()
 }
 
 /// A point with its runs, and the rates of those that count.

@@ -113,25 +113,20 @@ impl Experiment {
     /// The runs of the experiment, in order. Only the random order uses the seed; the same seed gives the
     /// same order.
     pub fn run_order(&self, seed: u64) -> Vec<ExperimentRun> {
-        let indexes = || 0..self.variants.len();
-        let run = |variant, repeat| ExperimentRun { variant, repeat };
         let mut runs = Vec::new();
-        if self.order == RunOrder::Sequential {
-            runs.extend(
-                indexes()
-                    .flat_map(|variant| (1..=self.repeats).map(move |repeat| run(variant, repeat))),
-            );
-            return runs;
-        }
         let mut random = SplitMix::new(seed);
         for repeat in 1..=self.repeats {
-            let mut order: Vec<usize> = indexes().collect();
+            let mut order: Vec<usize> = (0..self.variants.len()).collect();
             match self.order {
                 RunOrder::Random => random.shuffle(&mut order),
-                _ if repeat % 2 == 0 => order.reverse(),
-                _ => {}
+                RunOrder::Interleaved if repeat % 2 == 0 => order.reverse(),
+                RunOrder::Interleaved | RunOrder::Sequential => {}
             }
-            runs.extend(order.into_iter().map(|variant| run(variant, repeat)));
+            let run = |variant| ExperimentRun { variant, repeat };
+            runs.extend(order.into_iter().map(run));
+        }
+        if self.order == RunOrder::Sequential {
+            runs.sort_by_key(|run| run.variant);
         }
         runs
     }

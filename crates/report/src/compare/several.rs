@@ -13,6 +13,7 @@ use prony_judge::compare::sides::{
     FigureComparison, FigureSample, SideComparison, SideSummary, SidesComparison,
 };
 use prony_judge::compare::{Difference, Verdict};
+use prony_judge::formatting::first_and_more;
 use prony_store::Severity;
 use std::io;
 
@@ -67,17 +68,12 @@ fn is_of_all(sides: &[SideComparison], difference: &Difference) -> bool {
 }
 
 fn describe(differences: &[&Difference]) -> String {
-    let texts = differences.iter().take(MAX_DIFFERENCES).map(|difference| {
+    let texts = differences.iter().map(|difference| {
         let [what, a, b] = [&difference.what, &difference.a, &difference.b]
             .map(|text| cut(&plain(text), MAX_CELL_CHARS));
         format!("{what} {b}, not {a} ({})", difference.why)
     });
-    let mut text = texts.collect::<Vec<_>>().join("; ");
-    if differences.len() > MAX_DIFFERENCES {
-        let more = units::count((differences.len() - MAX_DIFFERENCES) as u64);
-        text += &format!("; and {more} more");
-    }
-    text
+    first_and_more(&texts.collect::<Vec<_>>(), MAX_DIFFERENCES, "; ")
 }
 
 fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {

@@ -26,34 +26,30 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
 /// Draws this many seconds of the servers.
 fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fmt::Result {
     let run = time.run;
-    let per_point = seconds.div_ceil(time.max_points).max(1);
-    let points = seconds.div_ceil(per_point);
-    let span = |point: usize| Span {
-        start_s: (point * per_point) as f64,
-        length_s: per_point.min(seconds - point * per_point) as f64,
-    };
-    let timeline = time.timeline("endpoints", (0..points).map(span));
+    let points = time.points_of(seconds);
+    let span = |start| points.span(start);
+    let timeline = time.timeline("endpoints", points.starts().map(span));
     let lines = |value: &dyn Fn(usize, &EndpointFigures, usize) -> Option<f64>| {
         let endpoints = run.endpoints.iter().enumerate();
         let line = |(index, endpoint): (usize, &EndpointFigures)| {
-            let values = (0..points).map(|point| value(index, endpoint, point));
+            let values = points.starts().map(|start| value(index, endpoint, start));
             ChartLine::new(plain(&endpoint.address), values)
         };
         endpoints.map(line).collect::<Vec<_>>()
     };
-    let committed = lines(&|_, endpoint, point| {
-        let rows = seconds_of(endpoint, point * per_point, per_point);
+    let committed = lines(&|_, endpoint, start| {
+        let rows = seconds_of(endpoint, start, points.per_point);
         let committed: u64 = rows.iter().map(|row| row.committed).sum();
-        span(point).rate(committed as f64)
+        span(start).rate(committed as f64)
     });
-    let cpus = lines(&|index, endpoint, point| {
+    let cpus = lines(&|index, endpoint, start| {
         // The first server has the readings of the run's own observer.
         let own = run.observed.as_ref().filter(|_| index == 0);
         let series = own.map_or(&endpoint.series, |observed| &observed.series);
-        cpus_used(series, &span(point))
+        cpus_used(series, &span(start))
     });
-    let connections = lines(&|_, endpoint, point| {
-        let rows = seconds_of(endpoint, point * per_point, per_point);
+    let connections = lines(&|_, endpoint, start| {
+        let rows = seconds_of(endpoint, start, points.per_point);
         rows.iter().map(|row| row.connections).min().map(f64::from)
     });
     let mut columns = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! In: the machines of a Run. Out: a table, and a figure with its values. Must never: draw a machine that drove no clients.
 
-use super::over_time::{RunOverTime, Span};
+use super::over_time::RunOverTime;
 use super::timeline::{Axis, ChartLine};
 use super::{chart_fold, statements, write_fold};
 use crate::html::markup::Html;
@@ -24,18 +24,14 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let Some(seconds @ 1..) = seconds else {
         return Ok(());
     };
-    let per_point = seconds.div_ceil(time.max_points).max(1);
-    let span = |point: usize| Span {
-        start_s: (point * per_point) as f64,
-        length_s: per_point.min(seconds - point * per_point) as f64,
-    };
-    let points = seconds.div_ceil(per_point);
-    let timeline = time.timeline("machines", (0..points).map(span));
+    let points = time.points_of(seconds);
+    let span = |start| points.span(start);
+    let timeline = time.timeline("machines", points.starts().map(span));
     let line = |(name, seconds): (String, &[u64])| {
-        let values = (0..points).map(|point| {
-            let rows = seconds.iter().skip(point * per_point).take(per_point);
+        let values = points.starts().map(|start| {
+            let rows = seconds.iter().skip(start).take(points.per_point);
             let committed = rows.fold(0_u64, |sum, row| sum.saturating_add(*row));
-            span(point).rate(committed as f64)
+            span(start).rate(committed as f64)
         });
         ChartLine::new(name, values)
     };

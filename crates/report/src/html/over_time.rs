@@ -94,7 +94,38 @@ impl HistogramPoint {
     }
 }
 
+/// The points of a line of a value for each second from the start of the load.
+#[derive(Clone, Copy)]
+pub struct PointsOfSeconds {
+    seconds: usize,
+    /// Seconds in a point; the last one may have fewer.
+    pub per_point: usize,
+}
+
+impl PointsOfSeconds {
+    /// The number of the first second of each point.
+    pub fn starts(self) -> impl Iterator<Item = usize> + Clone {
+        (0..self.seconds).step_by(self.per_point)
+    }
+
+    /// The span of the point that begins with this second.
+    pub fn span(self, start: usize) -> Span {
+        Span {
+            start_s: start as f64,
+            length_s: self.per_point.min(self.seconds - start) as f64,
+        }
+    }
+}
+
 impl<'a> RunOverTime<'a> {
+    /// The points of so many seconds.
+    pub fn points_of(&self, seconds: usize) -> PointsOfSeconds {
+        PointsOfSeconds {
+            seconds,
+            per_point: seconds.div_ceil(self.max_points).max(1),
+        }
+    }
+
     pub fn new(run: &'a Run, number: usize, max_points: usize) -> RunOverTime<'a> {
         let end_s = end_s(run);
         RunOverTime {

@@ -103,12 +103,8 @@ pub fn title_of_several(documents: &[Document], prices: Option<&Prices>) -> Stri
         return format!("{} runs side by side", documents.len());
     }
     if let Some(prices) = prices {
-        let mut names: Vec<&str> = Vec::new();
-        for point in &prices.points {
-            if !names.contains(&&*point.configuration) {
-                names.push(&point.configuration);
-            }
-        }
+        let names = prices.points.iter().map(|point| &*point.configuration);
+        let names = prony_judge::distinct(names);
         return format!(
             "{workload}: what it costs on {}",
             named(&names, "configurations")

@@ -10,7 +10,7 @@ use super::table::write_table;
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
 use crate::text::sweep::{
-    KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
+    curve_name, curves_legend, knee_sentences, law_sentences, sweep_legend, sweep_table,
 };
 use crate::units;
 use prony_judge::statistics::UslFit;
@@ -30,22 +30,13 @@ const MAX_LABELS: usize = 12;
 const LAW_STEPS: u32 = 60;
 
 pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
-    for curve in &sweep.curves {
-        if let Some(sentence) = knee_sentence(sweep, curve) {
-            writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
-        }
+    for sentence in knee_sentences(sweep) {
+        writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
     }
     draw(out, sweep)?;
-    let legend = format!("{} {KNEE_LEGEND}", sweep_legend(sweep));
-    write_table(out, &legend, &sweep_table(sweep))?;
-    for curve in &sweep.curves {
-        if let Some(sentence) = usl_sentence(curve) {
-            let name = curve_name(curve);
-            let separator = if name.is_empty() { "" } else { ": " };
-            writeln_markup!(out, "<p>{}{}{}</p>", name, separator, sentence)?;
-        }
-    }
-    Ok(())
+    write_table(out, &curves_legend(sweep), &sweep_table(sweep))?;
+    let mut sentences = law_sentences(sweep).into_iter();
+    sentences.try_for_each(|sentence| writeln_markup!(out, "<p>{}</p>", sentence))
 }
 
 pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {

@@ -13,7 +13,8 @@ use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::plain;
 use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
-use crate::units::{count, count_with_noun, format_of};
+use crate::units::{count_with_noun, format_of};
+use prony_judge::formatting::first_and_more;
 use prony_judge::trend::Trend;
 use prony_store::Build;
 use std::fmt;
@@ -195,11 +196,7 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
 
 /// The ids of a history of thousands of runs would fill the page.
 fn newest_of(runs: &[&str]) -> String {
-    let (named, others) = runs.split_at(runs.len().min(MAX_LEFT_OUT));
-    match others.len() {
-        0 => named.join(", "),
-        others => format!("{} and {} more", named.join(", "), count(others as u64)),
-    }
+    first_and_more(runs, MAX_LEFT_OUT, ", ")
 }
 
 fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {

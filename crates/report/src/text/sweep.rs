@@ -16,8 +16,7 @@ const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of
 /// What a check behind a point means.
 const INVALID_LEGEND: &str = "A check that is named behind a point made runs of it invalid.";
 /// What the mark of the knee means.
-pub(crate) const KNEE_LEGEND: &str =
-    "The knee is the last point before more load brings little more.";
+const KNEE_LEGEND: &str = "The knee is the last point before more load brings little more.";
 
 /// The value of a point with its axis: `16 clients`, `scale 10`.
 fn at(axis: &str, value: &str) -> String {
@@ -49,8 +48,33 @@ pub(crate) fn curve_name(curve: &Curve) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
+/// The knee of each curve and what limits it there; empty if the axis has no numbers.
+pub(crate) fn knee_sentences(sweep: &Sweep) -> Vec<String> {
+    let curves = sweep.curves.iter();
+    curves
+        .filter_map(|curve| knee_sentence(sweep, curve))
+        .collect()
+}
+
+/// What the universal scalability law says of each curve that it describes.
+pub(crate) fn law_sentences(sweep: &Sweep) -> Vec<String> {
+    let sentence = |curve: &Curve| {
+        let sentence = usl_sentence(curve)?;
+        Some(match curve_name(curve) {
+            name if name.is_empty() => sentence,
+            name => format!("{name}: {sentence}"),
+        })
+    };
+    sweep.curves.iter().filter_map(sentence).collect()
+}
+
+/// What the columns of the table mean, and the mark of the knee.
+pub(crate) fn curves_legend(sweep: &Sweep) -> String {
+    format!("{} {KNEE_LEGEND}", sweep_legend(sweep))
+}
+
 /// The knee of a curve and what limits it there, in one sentence; `None` if the axis has no numbers.
-pub(crate) fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
+fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
     let prefix = match curve_name(curve) {
         name if name.is_empty() => String::new(),
         name => format!("{name}: "),

@@ -9,12 +9,12 @@ mod scenario_record;
 mod server_setup;
 mod suite;
 
-use super::load::{self, LoadInput, load_summary};
-use super::{output, plan, run, scenarios, server, sizing, tables};
-use crate::args::{CachedArgs, ReproduceArgs, TimeoutArgs};
+use super::load::{self, load_summary};
+use super::{output, plan, scenarios, server, sizing, tables};
+use crate::args::{CachedArgs, LoadArgs, PlanFlags, ReproduceArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::fleet::with_agents_of_environment;
-use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
+use crate::run::{ResultFormat, RunRequest, run_and_print};
 use commands::ScenarioSettings;
 use prony_plan::scenario::{Scenario, find_scenario, find_suite};
 use prony_plan::{Choice, PlanInput, WorkloadPlan};
@@ -39,7 +39,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     let mut planned = PlannedRun::new(args, scenario, !args.no_load, arguments)?;
     let signals = Signals::listen()?;
     planned.prepare_server(args, &signals)?;
-    let exit = run_and_print(&planned.request, &planned.observe)?;
+    let exit = run_and_print(&planned.request)?;
     planned.clean_up(args)?;
     Ok(exit)
 }
@@ -54,7 +54,6 @@ struct PlannedRun {
     cached: Option<CachedShare>,
     steps: CompletedSteps,
     request: RunRequest,
-    observe: ObserveOptions,
 }
 
 impl PlannedRun {
@@ -74,7 +73,7 @@ impl PlannedRun {
         } = scale_scenario(args, scenario, &target)?;
         settings.script = write_script(scenario)?;
         print_commands(args, scenario, &settings, must_load);
-        let (request, observe) = run_request(args, scenario, &settings, arguments)?;
+        let request = run_request(args, scenario, &settings, arguments)?;
         Ok(PlannedRun {
             scenario,
             workload: server::find_workload(scenario.data_workload())?,
@@ -87,7 +86,6 @@ impl PlannedRun {
                 ..CompletedSteps::default()
             },
             request,
-            observe,
         })
     }
 
@@ -339,17 +337,19 @@ fn load_data(
     scenario: &Scenario,
     settings: &ScenarioSettings,
 ) -> Result<ScenarioLoad, Failure> {
-    let finished = load::run_load(LoadInput {
-        plan_input: PlanInput {
-            url: args.flags.input.url.clone(),
-            ..commands::load_input(scenario, settings)
-        },
+    let input = PlanInput {
+        url: args.flags.input.url.clone(),
+        ..commands::load_input(scenario, settings)
+    };
+    let finished = load::run_load(&LoadArgs {
+        workload: scenario.data_workload().to_owned(),
+        flags: PlanFlags::of(input),
         timeout: TimeoutArgs::default(),
         cached: CachedArgs::default(),
         jobs: settings.jobs,
         seed: commands::DATA_SEED,
         // The size of a scenario is published, or was chosen.
-        is_confirmed: true,
+        yes: true,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
     server_setup::fail_if_interrupted(&finished.signals)?;
@@ -391,25 +391,16 @@ fn run_request(
     scenario: &Scenario,
     settings: &ScenarioSettings,
     arguments: &[OsString],
-) -> Result<(RunRequest, ObserveOptions), Failure> {
+) -> Result<RunRequest, Failure> {
     let input = commands::run_input(scenario, settings).overlay(args.flags.input.clone());
     let input = with_agents_of_environment(input);
     let plan = plan::check_runnable(input.clone(), "the command line")?;
-    let observe = run::observe_options(&input, &plan);
-    let request = RunRequest {
-        restart: None,
-        request_json: run::request_document(&input, &plan, &without_restart_command(arguments)),
-        plan,
-        may_download: false,
+    Ok(RunRequest {
         format: ResultFormat::from_flags(args.json, args.output.full),
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
-        check_after: false,
-        doctor: false,
-        label: None,
-        purpose: Purpose::default(),
-    };
-    Ok((request, observe))
+        ..RunRequest::new(&input, plan, &without_restart_command(arguments))
+    })
 }
 
 /// The command line without the restart command, for storage: that command may contain a secret in any

@@ -11,11 +11,11 @@ use crate::command::compare::complete_runs;
 use crate::command::{output, stored};
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
-use crate::run::{ObserveOptions, RunRequest};
+use crate::run::RunRequest;
 use prony_judge::reproduced::suite_summary;
 use prony_plan::format_duration;
 use prony_plan::scenario::{Scenario, Suite};
-use prony_report::{Style, experiment, json, suite as view, units};
+use prony_report::{Style, experiment, suite as view, units};
 use prony_runner::Signals;
 use prony_store::{
     Experiment, ExperimentKind, Run, RunFilter, RunOrder, RunState, RunStore, RunSummary,
@@ -71,12 +71,8 @@ pub fn reproduce_suite(
     let done = rows.len() - planned.len();
     let estimate = estimate::estimate(args, suite, &planned, done, &progress.runs)?;
     if args.suite.estimate {
-        output::show(|out, style| {
-            if args.json {
-                json::write_pretty(out, &estimate)
-            } else {
-                view::write_estimate(out, style, &estimate)
-            }
+        output::show_or_json(args.json, &estimate, |out, style| {
+            view::write_estimate(out, style, &estimate)
         })?;
         return Ok(Exit::Success);
     }
@@ -325,13 +321,13 @@ impl Schedule for SuiteSchedule<'_> {
         &mut self,
         _: &Experiment,
         driver: &ExperimentDriver<'_>,
-    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+    ) -> Result<RunRequest, Failure> {
         let (run, prepared) = self.current.as_mut().expect("a run was decided");
         let keeps_data = self.suite.keep_data && self.loaded == Some(data_key(run.scenario));
         let must_load = !self.args.no_load && !keeps_data;
         let mut planned = PlannedRun::new(self.args, run.scenario, must_load, self.arguments)?;
         planned.prepare_server(self.args, driver.signals)?;
-        let request = (planned.request.clone(), planned.observe.clone());
+        let request = planned.request.clone();
         *prepared = Some(planned);
         Ok(request)
     }

@@ -8,13 +8,13 @@ use super::figures::{self, FigureComparison};
 use super::{
     LeftOutRepeat, Side, SideComparison, Verdict, leave_out_invalid, unusable_reason, worst_first,
 };
+use crate::checks::ids_of;
 use crate::compare::Difference;
 use crate::noise::{RunNoise, is_cpu_figure, is_invalid_by_others_only};
 use crate::statistics::median;
 use crate::thresholds::{DISTURBED_MAX_DETECTABLE, DISTURBED_MAX_UNEQUAL_SHARE};
 use prony_store::{Run, RunOrder, Severity};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// Fewest runs of a side whose scatter says something.
 const MIN_RUNS: usize = 2;
@@ -137,11 +137,7 @@ pub(super) fn choose_runs<'a>(
         .collect();
     let runs = || chosen.iter().flat_map(|(side, _)| &side.runs);
     let invalid = || runs().filter(|run| is_invalid_by_others_only(run));
-    let checks = invalid().flat_map(|run| &run.checks);
-    let ids: BTreeSet<&str> = checks
-        .filter(|check| check.severity == Severity::Invalid)
-        .map(|check| check.id.as_str())
-        .collect();
+    let ids = ids_of(invalid().copied(), Severity::Invalid);
     let disturbed = Disturbed {
         invalid_runs: invalid().count(),
         runs: runs().count(),

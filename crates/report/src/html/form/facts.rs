@@ -10,7 +10,7 @@ use crate::text::setup::describe_load;
 use crate::units;
 use prony_judge::memory::data_fit;
 use prony_store::scenario::OriginalSetup;
-use prony_store::{Choice, DeclaredFact, Host, Replication, Run, ServerState};
+use prony_store::{Choice, DeclaredFact, Host, Replication, Run};
 use std::fmt;
 
 /// Stands for what no document says.
@@ -195,7 +195,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
     published(
         "replication",
         |run| {
-            let state = before(run)?;
+            let state = run.state_before()?;
             let replication = state.replication.map(Replication::name)?;
             Some(match state.replicas.len() as u64 {
                 0 => replication.to_owned(),
@@ -221,7 +221,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
     published(
         "durability of a commit",
         |run| {
-            let durability = before(run)?.durability.as_ref()?;
+            let durability = run.state_before()?.durability.as_ref()?;
             let because = durability.because.join(", ");
             let because = text(&because).map_or(String::new(), |text| format!(": {text}"));
             Some(format!("class {}{because}", durability.description()))
@@ -282,7 +282,7 @@ pub(super) const DATA: [Fact; 8] = [
     Fact {
         label: "size of the database before the run",
         read: Read::Range(
-            |run| Some(before(run)?.database_bytes? as f64),
+            |run| Some(run.state_before()?.database_bytes? as f64),
             |bytes| units::bytes(bytes as u64),
         ),
         published: |original| {
@@ -293,7 +293,7 @@ pub(super) const DATA: [Fact; 8] = [
         },
     },
     fact("server's cache", |run| {
-        before(run)?.cache_bytes.map(units::bytes)
+        run.state_before()?.cache_bytes.map(units::bytes)
     }),
     published(
         "data and memory",
@@ -379,10 +379,6 @@ pub(super) fn server(run: &Run) -> Option<String> {
 fn declared(run: &Run, fact: DeclaredFact) -> Option<String> {
     let value = text(run.server.declared.get(fact)?)?;
     Some(format!("{value} (declared)"))
-}
-
-fn before(run: &Run) -> Option<&ServerState> {
-    run.observed.as_ref()?.before.as_ref()
 }
 
 fn host(run: &Run) -> &Host {
