@@ -244,6 +244,7 @@ impl ClientLedger {
     }
 
     /// Notes a statement of the transaction.
+    #[inline]
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();

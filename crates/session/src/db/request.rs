@@ -280,13 +280,26 @@ fn request_with_entry(
     ledger: &mut ClientLedger,
     batch: &[(&Statement, &[Value<'_>])],
 ) -> LedgerResults {
-    batch
-        .iter()
-        .for_each(|(statement, _)| ledger.note(statement));
-    if ledger.has_entry() {
+    let mut only_reads = true;
+    for (statement, _) in batch {
+        ledger.note(statement);
+        only_reads &= statement.effect() == Effect::Reads;
+    }
+    if only_reads || ledger.has_entry() {
         conn.request(batch.iter().copied());
         return [0, 0];
     }
+    add_entry(conn, ledger, batch)
+}
+
+/// Requests a batch that changes or ends something, whose transaction has no entry. Apart from [`request_with_entry`],
+/// so that the other requests of a transaction do not pay for its many variables.
+#[inline(never)]
+fn add_entry(
+    conn: &Conn,
+    ledger: &mut ClientLedger,
+    batch: &[(&Statement, &[Value<'_>])],
+) -> LedgerResults {
     let statements = || batch.iter().map(|(statement, _)| *statement);
     let mode = conn.exchange().mode();
     if let Some((position, combined, entry)) = ledger.entry_with_write(statements(), mode) {
