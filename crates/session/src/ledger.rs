@@ -10,14 +10,12 @@
 mod texts;
 
 use crate::statement_table::StatementTable;
-use prony_wire::{Effect, ParameterType, QueryMode, Statement, StatementIds, Value};
-use std::collections::{BTreeSet, HashMap};
+use prony_wire::{Effect, FirstWord, ParameterType, QueryMode, Statement, StatementIds, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use texts::{
-    can_be_in_block, combine, first_word, has_word, is_one_of, takes_expression, with_expression,
-};
+use texts::{can_be_in_block, combine, has_word, takes_expression, with_expression};
 
 /// The least number of the statement that writes an entry, above those of statements that a program does not name.
 const STATEMENT_ID_MIN: u32 = 4095;
@@ -74,6 +72,8 @@ pub struct Ledger {
     /// The number of that statement.
     insert_id: u32,
     placement: EntryPlacement,
+    /// Whether an entry that is a part of another statement returns a row.
+    expressions_return: bool,
     /// The last number of each client whose transaction has ended, or whose outcome is not known.
     last: Box<[AtomicU64]>,
     /// Entries that may be in the table: their commit was sent, and no reply came.
@@ -95,10 +95,19 @@ impl Ledger {
             insert,
             insert_id: statements.free_id().max(STATEMENT_ID_MIN),
             placement,
+            expressions_return: false,
             last: (0..clients).map(|_| AtomicU64::new(0)).collect(),
             ambiguous: Mutex::default(),
             unrecorded: AtomicU64::new(0),
         }
+    }
+
+    /// Lets an entry that is a part of another statement return a row, for engines that require that of every common table
+    /// expression. PostgreSQL does not, and then has less to do.
+    #[must_use]
+    pub fn with_returning_expressions(mut self) -> Ledger {
+        self.expressions_return = true;
+        self
     }
 
     /// The last number of each client.
@@ -183,9 +192,9 @@ pub(crate) struct ClientLedger {
     ledger: Arc<Ledger>,
     insert: Statement,
     /// The program's statements with the insert, by number, for those that begin their own block and those that do not.
-    combined: [HashMap<u32, Statement>; 2],
+    combined: [BTreeMap<u32, Statement>; 2],
     /// The program's statements in the form in which they are sent with the insert, by number.
-    joined: HashMap<u32, Statement>,
+    joined: BTreeMap<u32, Statement>,
     /// What begins and ends a block in that form.
     block: [Statement; 2],
     next: LedgerEntry,
@@ -217,7 +226,7 @@ impl ClientLedger {
             insert: placement.form(insert),
             ledger,
             combined: Default::default(),
-            joined: HashMap::new(),
+            joined: BTreeMap::new(),
             block: ["BEGIN", "COMMIT"].map(|sql| placement.form(StatementIds::new().add(sql))),
             next: LedgerEntry {
                 client,
@@ -235,16 +244,17 @@ impl ClientLedger {
     }
 
     /// Notes a statement of the transaction.
+    #[inline]
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
         self.is_in_block |= statement.begins_block();
         self.is_settled |= self.is_written && statement.effect() == Effect::Commits;
-        let word = first_word(statement);
-        self.has_savepoint |= is_one_of(word, &["save", "savepoint"]);
-        if is_one_of(word, &["rollback", "abort"]) && !self.rolls_back_a_part(statement) {
-            self.note_rollback();
+        match statement.first_word() {
+            FirstWord::Savepoint => self.has_savepoint = true,
+            FirstWord::Rollback if !self.rolls_back_a_part(statement) => self.note_rollback(),
+            FirstWord::Set => self.is_manual |= has_word(statement, "autocommit"),
+            _ => {}
         }
-        self.is_manual |= is_one_of(word, &["set"]) && has_word(statement, "autocommit");
     }
 
     /// Whether a rollback may be one to a savepoint, which SQL Server's names alone.
@@ -294,9 +304,13 @@ impl ClientLedger {
             || self.is_manual
             || !is_single
             || statement.effect() != Effect::Writes
-            || !is_one_of(
-                first_word(statement),
-                &["insert", "update", "delete", "replace", "with"],
+            || !matches!(
+                statement.first_word(),
+                FirstWord::Insert
+                    | FirstWord::Update
+                    | FirstWord::Delete
+                    | FirstWord::Replace
+                    | FirstWord::With
             )
         {
             return None;
@@ -390,7 +404,7 @@ impl ClientLedger {
             .entry(statement.id())
             .or_insert_with(|| {
                 if is_expression {
-                    with_expression(statement, &self.insert)
+                    with_expression(statement, &self.insert, self.ledger.expressions_return)
                 } else {
                     combine(statement, &self.insert, self.is_in_block)
                 }

@@ -35,7 +35,7 @@ pub use row::WireRow;
 pub use secret::Secret;
 pub use server_error::{ErrorSummary, ServerError};
 pub use session::{CancelKey, Parameters, Session};
-pub use statement::{Effect, QueryMode, Statement, StatementIds};
+pub use statement::{Effect, FirstWord, QueryMode, Statement, StatementIds};
 pub use tls_error::describe_tls_error;
 pub use value::Value;
 pub use violation::Violation;

@@ -23,6 +23,45 @@ pub enum Effect {
     Writes,
 }
 
+/// The first word of a statement, if it is one that matters to who adds statements to those of a program. Unlike [`Effect`],
+/// it is that of the text's first statement, and a comment before it hides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstWord {
+    Insert,
+    Update,
+    Delete,
+    Replace,
+    With,
+    /// EXEC and EXECUTE too.
+    Call,
+    /// SAVE too.
+    Savepoint,
+    /// ABORT too.
+    Rollback,
+    Set,
+    Other,
+}
+
+impl FirstWord {
+    fn of(sql: &[u8]) -> FirstWord {
+        let word = first_word(sql.trim_ascii_start());
+        let known: [(FirstWord, &[&str]); 9] = [
+            (FirstWord::Insert, &["insert"]),
+            (FirstWord::Update, &["update"]),
+            (FirstWord::Delete, &["delete"]),
+            (FirstWord::Replace, &["replace"]),
+            (FirstWord::With, &["with"]),
+            (FirstWord::Call, &["call", "exec", "execute"]),
+            (FirstWord::Savepoint, &["savepoint", "save"]),
+            (FirstWord::Rollback, &["rollback", "abort"]),
+            (FirstWord::Set, &["set"]),
+        ];
+        let mut known = known.into_iter();
+        let found = known.find(|(_, words)| is_one_of(word, words));
+        found.map_or(FirstWord::Other, |(first_word, _)| first_word)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Placeholder {
     /// Its bytes.
@@ -48,6 +87,7 @@ pub struct Statement {
     /// determine it again.
     tds_form: StatementForm,
     effect: Effect,
+    first_word: FirstWord,
     begins_block: bool,
     wants_columns: bool,
     is_joined: bool,
@@ -212,6 +252,15 @@ impl Statement {
         self.effect
     }
 
+    pub fn first_word(&self) -> FirstWord {
+        self.first_word
+    }
+
+    /// Whether [`Statement::sql`] is what is sent, because its bytes are UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        self.non_utf8_bytes.is_none()
+    }
+
     /// Whether its first word begins a transaction block.
     pub fn begins_block(&self) -> bool {
         self.begins_block
@@ -275,6 +324,7 @@ impl StatementIds {
         Statement {
             id: self.next_free_id(),
             effect: effect(bytes),
+            first_word: FirstWord::of(bytes),
             begins_block: is_one_of(first_word, &["begin", "start"]),
             sql,
             non_utf8_bytes: None,

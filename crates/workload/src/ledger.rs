@@ -4,7 +4,7 @@
 //! never: touch the table of another run, whose name has that run's id.
 
 use crate::{Error, sql};
-use prony_document::SqlDialect;
+use prony_document::{Service, SqlDialect};
 use prony_server::Control;
 use prony_server::observe::is_galera;
 use prony_session::{EntryPlacement, Ledger, StatementTable};
@@ -32,6 +32,21 @@ pub struct ClientEntries {
     /// Entries with different numbers.
     pub distinct: u64,
     pub highest: u64,
+}
+
+/// Whether a server of PostgreSQL's protocol has another engine, by its version: CockroachDB requires that a common table
+/// expression returns something.
+fn is_other_engine(control: &mut Control) -> bool {
+    let dialect = control.dialect();
+    if dialect != SqlDialect::PostgreSql {
+        return false;
+    }
+    // A server that does not tell its version is none of PostgreSQL's.
+    let version = control.query_value("select version()").ok().flatten();
+    version.is_none_or(|version| {
+        let service = Service::recognize(dialect, &version, &[]);
+        service.is_some_and(|service| service.quirks().is_other_engine)
+    })
 }
 
 impl LedgerTable {
@@ -72,7 +87,12 @@ impl LedgerTable {
             SqlDialect::MySql => EntryPlacement::InText,
             SqlDialect::TransactSql => EntryPlacement::WithWrite,
         };
-        Ledger::new(self.insert(dialect), placement, clients, statements)
+        let ledger = Ledger::new(self.insert(dialect), placement, clients, statements);
+        if is_other_engine(control) {
+            ledger.with_returning_expressions()
+        } else {
+            ledger
+        }
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.

@@ -280,9 +280,26 @@ fn request_with_entry(
     ledger: &mut ClientLedger,
     batch: &[(&Statement, &[Value<'_>])],
 ) -> LedgerResults {
-    batch
-        .iter()
-        .for_each(|(statement, _)| ledger.note(statement));
+    let mut only_reads = true;
+    for (statement, _) in batch {
+        ledger.note(statement);
+        only_reads &= statement.effect() == Effect::Reads;
+    }
+    if only_reads || ledger.has_entry() {
+        conn.request(batch.iter().copied());
+        return [0, 0];
+    }
+    add_entry(conn, ledger, batch)
+}
+
+/// Requests a batch that changes or ends something, whose transaction has no entry. Apart from [`request_with_entry`],
+/// so that the other requests of a transaction do not pay for its many variables.
+#[inline(never)]
+fn add_entry(
+    conn: &Conn,
+    ledger: &mut ClientLedger,
+    batch: &[(&Statement, &[Value<'_>])],
+) -> LedgerResults {
     let statements = || batch.iter().map(|(statement, _)| *statement);
     let mode = conn.exchange().mode();
     if let Some((position, combined, entry)) = ledger.entry_with_write(statements(), mode) {
@@ -338,21 +355,28 @@ fn request_block(conn: &Conn, block: &JoinedBlock<'_>, values: &[Value<'_>]) -> 
 fn request_combined(
     conn: &Conn,
     batch: &[(&Statement, &[Value<'_>])],
-    (position, combined): (usize, &Statement),
+    combined: (usize, &Statement),
     entry: [Value<'static>; 2],
 ) {
-    const STACK_VALUES: usize = 32;
-    let own = batch[position].1;
-    let count = own.len() + entry.len();
-    let (mut on_stack, mut on_heap) = ([Value::Null; STACK_VALUES], Vec::new());
-    let values = match on_stack.get_mut(..count) {
-        Some(values) => values,
+    // Two sizes, because most statements have few values, and filling an array takes longer than adding an entry.
+    match batch[combined.0].1.len() + entry.len() {
+        0..=8 => request_with_values(conn, batch, combined, entry, &mut [Value::Null; 8]),
+        9..=32 => request_with_values(conn, batch, combined, entry, &mut [Value::Null; 32]),
         // Only statements with very many values allocate.
-        None => {
-            on_heap.resize(count, Value::Null);
-            &mut on_heap[..]
-        }
-    };
+        count => request_with_values(conn, batch, combined, entry, &mut vec![Value::Null; count]),
+    }
+}
+
+/// As [`request_combined`]. `space`: for the values of the combined statement.
+fn request_with_values<'a>(
+    conn: &Conn,
+    batch: &[(&'a Statement, &'a [Value<'a>])],
+    (position, combined): (usize, &'a Statement),
+    entry: [Value<'static>; 2],
+    space: &'a mut [Value<'a>],
+) {
+    let own = batch[position].1;
+    let values = &mut space[..own.len() + entry.len()];
     values[..own.len()].copy_from_slice(own);
     values[own.len()..].copy_from_slice(&entry);
     let combined: [(&Statement, &[Value<'_>]); 1] = [(combined, values)];

@@ -258,8 +258,8 @@ fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
     };
     let types = [Some(ParameterType::Int), None].into_iter();
     let types = types.chain([Some(ParameterType::Int), Some(ParameterType::BigInt)]);
-    let text = "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4) RETURNING 1) \
-                UPDATE t SET a = $2 WHERE b = $1";
+    let text =
+        "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4)) UPDATE t SET a = $2 WHERE b = $1";
     let expected = (1, text.to_owned(), types.collect(), Value::Int(1));
     let found = request(&[&select, &update], QueryMode::Prepared);
     assert_eq!(found, Some(expected));
@@ -270,4 +270,10 @@ fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
     // It could be rolled back without the transaction.
     let savepoint = ids.add("SAVEPOINT s");
     assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
+    let insert = ids.add("INSERT INTO l VALUES ($1, $2)");
+    let insert = insert.with_types([ParameterType::Int, ParameterType::BigInt]);
+    let returning = texts::with_expression(&update, &insert, true);
+    let text = "WITH prony_ledger AS (INSERT INTO l VALUES ($3, $4) RETURNING 1) \
+                UPDATE t SET a = $2 WHERE b = $1";
+    assert_eq!(returning.sql(), text);
 }

@@ -1,8 +1,8 @@
-//! The texts in which a statement of the program has an entry, and the words by which statements are told apart.
+//! The texts in which a statement of the program has an entry, and which statements can have one so.
 //!
 //! Must never: change what the program's own statement does or returns.
 
-use prony_wire::{ParameterType, Statement, StatementIds};
+use prony_wire::{FirstWord, ParameterType, Statement, StatementIds};
 
 /// The statement and the insert in one text, as a block unless it is in one. The session's XACT_ABORT ends the text at an
 /// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes
@@ -28,11 +28,16 @@ pub(super) fn combine(statement: &Statement, insert: &Statement, is_in_block: bo
 }
 
 /// The statement with the insert as a common table expression, which PostgreSQL executes whether it is used or not.
-/// CockroachDB requires that it returns something.
-pub(super) fn with_expression(statement: &Statement, insert: &Statement) -> Statement {
+/// `returns`: whether the insert returns a row.
+pub(super) fn with_expression(
+    statement: &Statement,
+    insert: &Statement,
+    returns: bool,
+) -> Statement {
+    let returning = if returns { " RETURNING 1" } else { "" };
     let insert_text = text_after(statement, insert);
     let own = statement.sql();
-    let text = format!("WITH prony_ledger AS ({insert_text} RETURNING 1) {own}");
+    let text = format!("WITH prony_ledger AS ({insert_text}{returning}) {own}");
     // A `$1` in a literal of the statement is no placeholder.
     let count = (statement.parameter_count() + insert.parameter_count()) as u32;
     let combined = StatementIds::new()
@@ -48,21 +53,10 @@ pub(super) fn with_expression(statement: &Statement, insert: &Statement) -> Stat
 
 /// Whether a statement of PostgreSQL can have another one as a common table expression.
 pub(super) fn takes_expression(statement: &Statement) -> bool {
-    is_one_of(first_word(statement), &["insert", "update", "delete"])
-        && std::str::from_utf8(statement.bytes()).is_ok()
-}
-
-/// The first word of a statement; empty if it begins with something else.
-pub(super) fn first_word(statement: &Statement) -> &[u8] {
-    let bytes = statement.bytes().trim_ascii_start();
-    let word = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic());
-    &bytes[..word.count()]
-}
-
-/// Whether a word is one of these, in any case of its letters.
-pub(super) fn is_one_of(word: &[u8], words: &[&str]) -> bool {
-    let mut words = words.iter();
-    words.any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    matches!(
+        statement.first_word(),
+        FirstWord::Insert | FirstWord::Update | FirstWord::Delete
+    ) && statement.is_utf8()
 }
 
 /// Whether a statement has this word.
@@ -98,6 +92,6 @@ fn types_of_both(
 /// Whether a statement can be executed in a block that it does not know of: a procedure that rolls back would end the
 /// block, which is an error on SQL Server.
 pub(super) fn can_be_in_block(statement: &Statement) -> bool {
-    let is_call = is_one_of(first_word(statement), &["exec", "execute", "call"]);
-    !is_call && !statement.bytes().trim_ascii_start().starts_with(b"{")
+    statement.first_word() != FirstWord::Call
+        && !statement.bytes().trim_ascii_start().starts_with(b"{")
 }

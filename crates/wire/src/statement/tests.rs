@@ -125,6 +125,27 @@ fn the_first_word_determines_the_effect() {
 }
 
 #[test]
+fn the_first_word_is_that_of_the_first_statement() {
+    let first_word = |sql: &[u8]| {
+        let statement = StatementIds::new().add_bytes(sql);
+        (statement.first_word(), statement.is_utf8())
+    };
+    assert_eq!(first_word(b" \n\tUPDATE t"), (FirstWord::Update, true));
+    assert_eq!(first_word(b"delete from t"), (FirstWord::Delete, true));
+    assert_eq!(first_word(b"execute p"), (FirstWord::Call, true));
+    assert_eq!(first_word(b"Save a"), (FirstWord::Savepoint, true));
+    assert_eq!(first_word(b"ABORT; insert"), (FirstWord::Rollback, true));
+    assert_eq!(first_word(b"insert '\xe4'"), (FirstWord::Insert, false));
+    for other in ["", "select 1", "updates", "/* a */ update t", ";set a = 1"] {
+        assert_eq!(
+            first_word(other.as_bytes()),
+            (FirstWord::Other, true),
+            "{other}"
+        );
+    }
+}
+
+#[test]
 fn values_must_match_the_parameters() {
     let mut set = StatementIds::new();
     let plain = set.add("$1 $2");
