@@ -55,14 +55,8 @@ pub(crate) struct Carrier {
 
 impl Carrier {
     /// Starts a command in a session of its own, so that Ctrl-C reaches the coordinator alone and nothing waits for a
-    /// password at the terminal. Arrivals are sent with this index, answers to pings to `pongs`.
-    pub fn start(
-        shell_command: &str,
-        run: u64,
-        index: usize,
-        arrivals: Sender<(usize, Arrival)>,
-        pongs: Sender<Pong>,
-    ) -> io::Result<Carrier> {
+    /// password at the terminal.
+    pub fn start(shell_command: &str, inbox: Inbox) -> io::Result<Carrier> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", shell_command])
@@ -81,7 +75,7 @@ impl Carrier {
         let output = child.stdout.take().ok_or_else(missing)?;
         let input = child.stdin.take().ok_or_else(missing)?;
         let errors = child.stderr.take();
-        let mut carrier = Carrier::over(output, input, run, index, arrivals, pongs)?;
+        let mut carrier = Carrier::over(output, input, inbox)?;
         carrier.child = Some(child);
         if let Some(errors) = errors {
             let kept = Arc::clone(&carrier.stderr);
@@ -93,20 +87,12 @@ impl Carrier {
     pub fn over(
         output: impl Read + Send + 'static,
         input: impl Write + Send + 'static,
-        run: u64,
-        index: usize,
-        arrivals: Sender<(usize, Arrival)>,
-        pongs: Sender<Pong>,
+        inbox: Inbox,
     ) -> io::Result<Carrier> {
+        let run = inbox.run;
         let heard_ns = Arc::new(AtomicU64::new(Clock::System.now_ns()));
-        let reader = Reader {
-            index,
-            run,
-            arrivals,
-            pongs,
-            heard_ns: Arc::clone(&heard_ns),
-        };
-        Builder::new().spawn(move || reader.read_all(output))?;
+        let heard = Arc::clone(&heard_ns);
+        Builder::new().spawn(move || inbox.read_all(output, &heard))?;
         Ok(Carrier {
             child: None,
             input: Arc::new(Mutex::new(Some(Box::new(input)))),
@@ -240,38 +226,38 @@ fn keep_end(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-struct Reader {
-    index: usize,
-    run: u64,
-    arrivals: Sender<(usize, Arrival)>,
-    pongs: Sender<Pong>,
-    heard_ns: Arc<AtomicU64>,
+/// Where what arrives from an agent goes.
+pub(crate) struct Inbox {
+    pub run: u64,
+    /// The agent's index, with which arrivals are sent.
+    pub index: usize,
+    pub arrivals: Sender<(usize, Arrival)>,
+    /// Takes the answers to pings.
+    pub pongs: Sender<Pong>,
 }
 
-impl Reader {
-    fn read_all(&self, mut output: impl Read) {
+impl Inbox {
+    /// Reads to the end; `heard_ns` is when the last frame arrived.
+    fn read_all(&self, mut output: impl Read, heard_ns: &AtomicU64) {
         let end = match read_greeting(&mut output) {
-            Ok(()) => self.read_frames(&mut output),
+            Ok(()) => self.read_frames(&mut output, heard_ns),
             Err(arrival) => arrival,
         };
         let _ = self.arrivals.send((self.index, end));
     }
 
-    fn read_frames(&self, output: &mut dyn Read) -> Arrival {
+    fn read_frames(&self, output: &mut dyn Read, heard_ns: &AtomicU64) -> Arrival {
         loop {
             let frame = read_frame(output, self.run);
             let now_ns = Clock::System.now_ns();
-            self.heard_ns.store(now_ns, Ordering::Relaxed);
+            heard_ns.store(now_ns, Ordering::Relaxed);
             match frame {
                 Ok(FromAgent::Pong(number, agent_ns)) => {
                     let _ = self.pongs.send((number, agent_ns, now_ns));
                 }
                 Ok(message) => {
-                    if self
-                        .arrivals
-                        .send((self.index, Arrival::Message(message)))
-                        .is_err()
-                    {
+                    let arrival = (self.index, Arrival::Message(message));
+                    if self.arrivals.send(arrival).is_err() {
                         return Arrival::Lost("nobody listens".to_owned());
                     }
                 }

@@ -3,7 +3,7 @@
 //! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
 //! another build or of another run.
 
-use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
+use crate::carrier::{Arrival, Carrier, Inbox, Pong, SILENCE_MAX};
 use crate::command::{agent_name, is_nats, shell_command, split_weight};
 use crate::error::Error;
 use crate::install::install;
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer first: its command logs in at another machine.
@@ -92,8 +92,14 @@ impl Fleet {
         for (index, (weight, command)) in commands.into_iter().enumerate() {
             let name = agent_name(index, command);
             let (pong_sender, pongs) = channel();
+            let inbox = Inbox {
+                run,
+                index,
+                arrivals: sender.clone(),
+                pongs: pong_sender,
+            };
             let carrier = if is_nats(command) {
-                fleet.call(command, run, index, sender.clone(), pong_sender)
+                fleet.call(command, inbox)
             } else {
                 let line = if input.installs {
                     let (line, notice) = install(command, &name, input.program)?;
@@ -102,7 +108,7 @@ impl Fleet {
                 } else {
                     shell_command(command, input.program)
                 };
-                Carrier::start(&line, run, index, sender.clone(), pong_sender)
+                Carrier::start(&line, inbox)
             };
             let carrier = carrier.map_err(|source| Error::NotStarted {
                 agent: name.clone(),
@@ -128,14 +134,7 @@ impl Fleet {
 
     /// Calls an agent over NATS.
     #[cfg(feature = "nats")]
-    fn call(
-        &mut self,
-        address: &str,
-        run: u64,
-        index: usize,
-        arrivals: Sender<(usize, Arrival)>,
-        pongs: Sender<Pong>,
-    ) -> std::io::Result<Carrier> {
+    fn call(&mut self, address: &str, inbox: Inbox) -> std::io::Result<Carrier> {
         let address = NatsAddress::parse(address, None)?;
         let known = self
             .buses
@@ -154,18 +153,11 @@ impl Fleet {
             }
         };
         let (output, input) = bus.call(&address.agent)?;
-        Carrier::over(output, input, run, index, arrivals, pongs)
+        Carrier::over(output, input, inbox)
     }
 
     #[cfg(not(feature = "nats"))]
-    fn call(
-        &mut self,
-        _: &str,
-        _: u64,
-        _: usize,
-        _: Sender<(usize, Arrival)>,
-        _: Sender<Pong>,
-    ) -> std::io::Result<Carrier> {
+    fn call(&mut self, _: &str, _: Inbox) -> std::io::Result<Carrier> {
         Err(std::io::Error::other("this build has no NATS"))
     }
 
@@ -408,6 +400,19 @@ mod tests {
         }
     }
 
+    fn inbox_of(
+        index: usize,
+        arrivals: std::sync::mpsc::Sender<(usize, Arrival)>,
+        pongs: std::sync::mpsc::Sender<Pong>,
+    ) -> Inbox {
+        Inbox {
+            run: 7,
+            index,
+            arrivals,
+            pongs,
+        }
+    }
+
     /// A fleet of two agents, and their ends of the carriers.
     fn two_agents() -> (Fleet, [UnixStream; 2]) {
         let (sender, arrivals) = channel();
@@ -416,7 +421,7 @@ mod tests {
             let (here, there) = UnixStream::pair().expect("a pair");
             let (pong_sender, pongs) = channel();
             let input = here.try_clone().expect("a copy");
-            let carrier = Carrier::over(here, input, 7, index, sender.clone(), pong_sender);
+            let carrier = Carrier::over(here, input, inbox_of(index, sender.clone(), pong_sender));
             agents.push(Agent {
                 name: format!("agent {}", index + 1),
                 weight: None,
@@ -467,7 +472,7 @@ mod tests {
     fn an_agent_that_reads_nothing_is_noticed() {
         let (sender, arrivals) = channel();
         let (pong_sender, pongs) = channel();
-        let carrier = Carrier::start("exec sleep 600", 7, 0, sender, pong_sender);
+        let carrier = Carrier::start("exec sleep 600", inbox_of(0, sender, pong_sender));
         let agent = Agent {
             name: "agent 1".to_owned(),
             weight: None,

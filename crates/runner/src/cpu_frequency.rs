@@ -3,9 +3,10 @@
 //! In: `/sys/devices/system/cpu`. Out: driver, governor and limits. Must never: fail a run; most virtual machines
 //! have none of these files.
 
+use crate::doctor::files::SystemFiles;
 use prony_store::CpuFrequency;
 use std::collections::BTreeSet;
-use std::fs::{read_dir, read_to_string};
+use std::fs::read_dir;
 use std::path::Path;
 
 /// The frequency settings of this machine; `None` if the kernel does not report any.
@@ -20,14 +21,10 @@ pub(crate) fn read_from(folder: &Path) -> Option<CpuFrequency> {
     let mut drivers = BTreeSet::new();
     let mut limits: Option<(u64, u64)> = None;
     for cpu in read_dir(folder).ok()?.flatten() {
-        let text = |name: &str| {
-            let text = read_to_string(cpu.path().join("cpufreq").join(name)).ok()?;
-            let text = text.trim();
-            (!text.is_empty()).then(|| text.to_owned())
-        };
-        let khz = |name: &str| text(name)?.parse::<u64>().ok().filter(|khz| *khz > 0);
-        governors.extend(text("scaling_governor"));
-        drivers.extend(text("scaling_driver"));
+        let files = SystemFiles::new(&cpu.path().join("cpufreq"));
+        let khz = |name: &str| files.number::<u64>(name).filter(|khz| *khz > 0);
+        governors.extend(files.text("scaling_governor"));
+        drivers.extend(files.text("scaling_driver"));
         if let (Some(limit), Some(max)) = (khz("scaling_max_freq"), khz("cpuinfo_max_freq")) {
             // Cross-multiplied: whether limit / max is smaller than that of every earlier CPU.
             if limits.is_none_or(|(lowest_limit, its_max)| {

@@ -6,16 +6,15 @@ use crate::description::describe;
 use crate::host;
 use crate::job::RunJob;
 use crate::server_tpm::ServerRates;
-use crate::statement_latency::statement_latencies;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
 use prony_judge::requirements::unanswered;
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
-use prony_session::P90Limit;
+use prony_session::{P90Limit, Program};
 use prony_store::{
     ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
-    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, Window,
+    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, StatementLatency, Window,
     Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
@@ -217,6 +216,29 @@ pub(crate) fn record_end(
         Some(_) => RunState::Partial,
         None => RunState::Complete,
     };
+}
+
+/// The latencies of the program's statements, in the order of its table; `None` if the run did not measure them.
+fn statement_latencies(
+    drive_result: &DriveResult,
+    program: &dyn Program,
+) -> Option<Vec<StatementLatency>> {
+    let round_trips = drive_result.round_trips.as_ref()?;
+    let table = program.statement_table();
+    let service_ns = round_trips.service_ns;
+    let entries = round_trips.entries().filter_map(|entry| {
+        let statement = table.statements().get(entry.first_statement)?;
+        Some(StatementLatency {
+            name: statement.name.clone(),
+            statements: entry.statements,
+            text: statement.text.clone(),
+            recorded: statement.recorded,
+            latency: prony_store::latency(entry.times),
+            service_time_share: (service_ns > 0)
+                .then(|| entry.times.sum_ns as f64 / service_ns as f64),
+        })
+    });
+    Some(entries.collect())
 }
 
 /// The workload's industry metrics, such as NOPM, whose values are known.

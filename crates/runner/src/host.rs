@@ -3,6 +3,7 @@
 //! Values that the kernel does not report are empty. Must never: fail a run.
 
 use prony_plan::cpu_count;
+use prony_server::observe::machine::{meminfo_bytes, proc_field};
 use prony_store::{Build, BuildProfile, Host};
 use std::fs::read_to_string;
 
@@ -20,30 +21,19 @@ pub fn this_build() -> Build {
 }
 
 pub fn this_machine() -> Host {
-    let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
+    let kernel = |name: &str| text(&format!("/proc/sys/kernel/{name}")).trim().to_owned();
     Host {
         name: kernel("hostname"),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
-        cpu: read_proc_field("/proc/cpuinfo", "model name"),
+        cpu: proc_field(&text("/proc/cpuinfo"), "model name")
+            .unwrap_or_default()
+            .to_owned(),
         cpus: cpu_count() as u32,
-        memory_bytes: read_proc_field("/proc/meminfo", "MemTotal")
-            .trim_end_matches(" kB")
-            .parse::<u64>()
-            .map_or(0, |kib| kib * 1024),
+        memory_bytes: meminfo_bytes(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
         cpu_frequency: crate::cpu_frequency::read(),
     }
 }
 
-fn read_trimmed(path: &str) -> String {
-    read_to_string(path).unwrap_or_default().trim().to_owned()
-}
-
-/// The value of the first line `name : value` of a file; empty if there is none.
-fn read_proc_field(path: &str, name: &str) -> String {
-    let text = read_to_string(path).unwrap_or_default();
-    let value = text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == name).then(|| value.trim().to_owned())
-    });
-    value.unwrap_or_default()
+fn text(path: &str) -> String {
+    read_to_string(path).unwrap_or_default()
 }

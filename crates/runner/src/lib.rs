@@ -30,7 +30,6 @@ mod server_tpm;
 pub mod shell;
 pub mod signals;
 mod staleness;
-mod statement_latency;
 
 pub use document::ConnectionInfo;
 pub use error::Error;

@@ -12,6 +12,7 @@ mod mysql;
 pub mod observe;
 mod option_values;
 pub mod postgres;
+mod resolve;
 pub mod secrets;
 pub mod settings;
 mod sqlserver;

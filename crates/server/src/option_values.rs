@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Stands for a value that must not be shown.
+pub(crate) const MASK: &str = "***";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The URL or connection string.

@@ -4,12 +4,12 @@
 //! the user. Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
 
 mod reply;
-mod sql_server;
 
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
 use crate::reply_buffer::RowBudget;
 use crate::statement::{Effect, QueryMode, Statement, effect, has_statement};
+use crate::tds::BulkLoad;
 use crate::value::Value;
 use crate::violation::Violation;
 use crate::{
@@ -80,9 +80,8 @@ impl Exchange {
     /// abort the COPY; a caller that has data sends the data instead.
     #[must_use]
     pub fn with_copy(mut self) -> Self {
-        match &mut self.state {
-            ProtocolState::Postgres { reply, .. } => reply.allow_copy(),
-            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => {}
+        if let ProtocolState::Postgres { reply, .. } = &mut self.state {
+            reply.allow_copy();
         }
         self
     }
@@ -271,12 +270,48 @@ impl Exchange {
     /// request. The server gets this content for any file name that it requests. Returns false if the
     /// protocol has no such statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
+        if let ProtocolState::Mysql(mysql) = &mut self.state {
+            mysql.load(sql, data);
+            return true;
+        }
+        false
+    }
+
+    /// Begins the message with the rows of a bulk load, after the server has accepted its statement
+    /// ([`BulkLoad::statement`]). The message is sent in parts, which [`Exchange::bulk_packets`] makes; the reply
+    /// follows the last. Returns false if the protocol has no bulk load.
+    pub fn begin_bulk_rows(&mut self) -> bool {
+        if let ProtocolState::Tds(tds) = &mut self.state {
+            tds.begin_bulk_rows();
+            return true;
+        }
+        false
+    }
+
+    /// Moves rows of a bulk load into `out`, as full packets; with `is_finished`, after [`BulkLoad::finish`], all
+    /// that remain, with the end of the message. Does nothing on another protocol.
+    pub fn bulk_packets(&self, load: &mut BulkLoad, is_finished: bool, out: &mut Vec<u8>) {
+        if let ProtocolState::Tds(tds) = &self.state {
+            tds.bulk_packets(load, is_finished, out);
+        }
+    }
+
+    /// The message that cancels the request in flight; send it on the same connection, after the whole
+    /// request. The reply is then complete when the server has acknowledged the message. It is an error,
+    /// unless the server had completed the reply before. Returns `None` if no request is in flight, if the
+    /// request is canceled already, or if the protocol cancels over another connection.
+    pub fn attention(&mut self) -> Option<&'static [u8]> {
         match &mut self.state {
-            ProtocolState::Postgres { .. } | ProtocolState::Tds(_) => false,
-            ProtocolState::Mysql(mysql) => {
-                mysql.load(sql, data);
-                true
-            }
+            ProtocolState::Tds(tds) => tds.attention(),
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => None,
+        }
+    }
+
+    /// The collation of the session, which [`BulkLoad::new`] needs; zeros on another protocol.
+    pub fn collation(&self) -> [u8; 5] {
+        match &self.state {
+            ProtocolState::Tds(tds) => tds.codec.collation(),
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => [0; 5],
         }
     }
 

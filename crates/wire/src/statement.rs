@@ -449,12 +449,12 @@ fn effect_of_first_word(sql: &[u8]) -> Effect {
     }
 }
 
-fn first_word(sql: &[u8]) -> &[u8] {
+pub(crate) fn first_word(sql: &[u8]) -> &[u8] {
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
     &sql[..letters.count()]
 }
 
-fn is_one_of(word: &[u8], names: &[&str]) -> bool {
+pub(crate) fn is_one_of(word: &[u8], names: &[&str]) -> bool {
     let mut names = names.iter();
     names.any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
 }

@@ -340,9 +340,6 @@ pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), b
 }
 
 /// Rejects tables of other applications: those with the name of a workload's table, but different columns.
-///
-/// # Errors
-/// Names the first such table.
 pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error> {
     let Some(other_table) = tables.iter().find(|table| !table.is_own) else {
         return Ok(());

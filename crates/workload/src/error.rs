@@ -49,6 +49,14 @@ pub enum Error {
     },
 }
 
+impl From<Vec<Error>> for Error {
+    /// The first problem of a plan's options: [`Workload::check_options`](crate::Workload::check_options) has reported all
+    /// of them before.
+    fn from(mut problems: Vec<Error>) -> Self {
+        problems.swap_remove(0)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

@@ -42,9 +42,6 @@ pub struct GrowthStart {
 
 impl GrowthStart {
     /// Counts before a run.
-    ///
-    /// # Errors
-    /// The tables are too large, or the server refused.
     pub fn read(control: &mut Control, counter: GrowthCounter) -> Result<Self, NotCounted> {
         let mut highest_ids = Vec::new();
         match &counter {

@@ -38,6 +38,7 @@ mod ownership;
 mod row_format;
 mod sql;
 mod unique_numbers;
+mod user_counts;
 mod zipf;
 
 #[cfg(test)]

@@ -108,9 +108,6 @@ impl LoadSpec {
     }
 
     /// Returns the scale of the data, if it is the requested one or no scale was requested.
-    ///
-    /// # Errors
-    /// A different scale was requested.
     pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32, Error> {
         match requested {
             Some(requested) if requested != scale => Err(Error::Data {

@@ -78,6 +78,19 @@ pub fn execute(control: &mut Control, activity: &str, sql: &str) -> Result<(), E
         .map_err(|source| server_error(activity, source))
 }
 
+/// Examines the tables in one snapshot, in which sums are exact even while a load or a run changes them.
+pub fn in_snapshot<T>(
+    control: &mut Control,
+    examine: impl FnOnce(&mut Control) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let begin = control.dialect().begin_snapshot();
+    execute(control, "beginning the check", begin)?;
+    let result = examine(control);
+    // The transaction wrote nothing, so an error here changes no finding.
+    drop(execute(control, "ending the check", "rollback"));
+    result
+}
+
 /// An error of the server or the connection, with the activity during which it occurred.
 pub fn server_error(activity: &str, source: ControlError) -> Error {
     Error::Server {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 const CPUS_MAX: u32 = 1 << 16;
 
 /// The kernel's files below a folder, `/` unless a test has its own.
-pub(super) struct SystemFiles {
+pub(crate) struct SystemFiles {
     root: PathBuf,
 }
 

@@ -4,7 +4,7 @@
 //! a setting of the server or the machine, or fail because the system does not report something.
 
 mod database;
-mod files;
+pub(crate) mod files;
 mod measured;
 mod network;
 mod process;

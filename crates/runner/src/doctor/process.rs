@@ -5,6 +5,7 @@
 
 use super::files::{SystemFiles, parse_cpu_list};
 use prony_judge::doctor::{CgroupLimits, MachineFacts};
+use prony_server::observe::machine::{meminfo_bytes, proc_field};
 use std::collections::BTreeSet;
 
 /// The bit of `CAP_IPC_LOCK` in a set of capabilities (capability.h).
@@ -18,28 +19,21 @@ pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
     facts.locked_memory_bytes = limit(&limits, "Max locked memory", 0);
     facts.open_files_max = files.number("proc/sys/fs/nr_open");
     let status = files.text("proc/self/status").unwrap_or_default();
-    facts.may_lock_memory = field(&status, "CapEff")
+    facts.may_lock_memory = proc_field(&status, "CapEff")
         .and_then(|set| u64::from_str_radix(set, 16).ok())
         .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1)
         && !is_in_user_namespace(files);
-    facts.cpus = field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_cpu_list);
+    facts.cpus = proc_field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_cpu_list);
     facts.kernel = files.text("proc/sys/kernel/osrelease");
     facts.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
     facts.timer_slack_ns = files.number("proc/self/timerslack_ns");
     read_cpus(files, facts);
     facts.cgroup = read_cgroup(files);
     let memory = files.text("proc/meminfo").unwrap_or_default();
-    let kib = |name: &str| -> Option<u64> {
-        field(&memory, name)?
-            .strip_suffix(" kB")?
-            .trim()
-            .parse()
-            .ok()
-    };
-    facts.memory_available_bytes = kib("MemAvailable").map(|kib| kib * 1024);
-    facts.swap_bytes = kib("SwapTotal")
-        .zip(kib("SwapFree"))
-        .map(|(total, free)| (total * 1024, total.saturating_sub(free) * 1024));
+    facts.memory_available_bytes = meminfo_bytes(&memory, "MemAvailable");
+    facts.swap_bytes = meminfo_bytes(&memory, "SwapTotal")
+        .zip(meminfo_bytes(&memory, "SwapFree"))
+        .map(|(total, free)| (total, total.saturating_sub(free)));
 }
 
 /// Whether this process is in a user namespace of its own, where its capabilities do not lift limits of the machine:
@@ -57,14 +51,6 @@ fn limit(limits: &str, name: &str, column: usize) -> Option<u64> {
         "unlimited" => Some(u64::MAX),
         value => value.parse().ok(),
     }
-}
-
-/// The value of a `name: value` line.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key == name).then(|| value.trim())
-    })
 }
 
 fn read_cpus(files: &SystemFiles, facts: &mut MachineFacts) {

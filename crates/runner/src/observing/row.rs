@@ -4,6 +4,7 @@
 
 use super::sample::ServerSample;
 use prony_server::observe::counters::Checkpoint;
+use prony_server::observe::machine::MachineReading;
 use prony_server::observe::{ActivityKind, Counters};
 use prony_store::{MachineSecond, ServerSecond};
 use std::collections::BTreeMap;
@@ -96,22 +97,25 @@ fn server_cpu_s(sample: &ServerSample) -> Option<f64> {
     sample.server_cpu_s.or_else(counted_by_server)
 }
 
+/// What a machine did between two readings.
+fn usage(
+    before: &Option<MachineReading>,
+    after: &Option<MachineReading>,
+    length_s: f64,
+) -> Option<MachineSecond> {
+    Some(after.as_ref()?.usage_since(before.as_ref()?, length_s))
+}
+
 /// The server's machine, and CPU time of its processes.
 fn server_machine(
     before: &ServerSample,
     after: &ServerSample,
     length_s: f64,
 ) -> Option<MachineSecond> {
-    let readings = before
-        .server_machine
-        .as_ref()
-        .zip(after.server_machine.as_ref());
-    let mut machine_second = readings.map(|(earlier, later)| later.usage_since(earlier, length_s));
+    let mut machine_second = usage(&before.server_machine, &after.server_machine, length_s);
     let cpu_s = server_cpu_s(before).zip(server_cpu_s(after));
-    if let Some(cpu_s) =
-        cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
-    {
-        machine_second.get_or_insert_default().server_cpu_s = Some(cpu_s);
+    if let Some((earlier, later)) = cpu_s.filter(|(earlier, later)| later >= earlier) {
+        machine_second.get_or_insert_default().server_cpu_s = Some(later - earlier);
     }
     machine_second
 }
@@ -123,11 +127,7 @@ fn client_machine(
     after: &ServerSample,
     length_s: f64,
 ) -> Option<MachineSecond> {
-    let readings = before
-        .client_machine
-        .as_ref()
-        .zip(after.client_machine.as_ref());
-    let mut machine_second = readings.map(|(earlier, later)| later.usage_since(earlier, length_s));
+    let mut machine_second = usage(&before.client_machine, &after.client_machine, length_s);
     if let Some((earlier, later)) = before.throttled_s.zip(after.throttled_s) {
         machine_second.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
     }

@@ -90,14 +90,18 @@ impl Control {
             SessionUse::Foreign
         };
         let opened = open::connect(target, QueryMode::Extended, session_use)?;
-        Ok(Control {
+        Ok(Control::of(opened))
+    }
+
+    fn of(opened: open::NewConnection) -> Control {
+        Control {
             tls: opened.connection.tls(),
             connection: opened.connection,
             route: opened.route,
             session: opened.session,
             account: None,
             reply_limit: None,
-        })
+        }
     }
 
     /// A further connection on the route of this one, which `change` may alter. It is lost after `limit`.
@@ -112,14 +116,7 @@ impl Control {
         let opened = open::log_in(route, deadline, QueryMode::Extended);
         let mut opened = opened.map_err(|(failure, _)| Error::Connect(vec![failure]))?;
         opened.connection.set_deadline(deadline);
-        Ok(Control {
-            tls: opened.connection.tls(),
-            connection: opened.connection,
-            route: opened.route,
-            session: opened.session,
-            account: None,
-            reply_limit: None,
-        })
+        Ok(Control::of(opened))
     }
 
     /// Runs one or more statements; returns the server's count of rows that the last one affected

@@ -217,6 +217,20 @@ pub enum AfterFailure {
     GiveUp,
 }
 
+/// What to try after a failure that has no rule of its own: a server that is not reached leads to the next address; any
+/// answer of a server ends the search.
+fn after_other_failure(cause: &FailureCause) -> AfterFailure {
+    match cause {
+        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
+            AfterFailure::GiveUp
+        }
+        FailureCause::Timeout
+        | FailureCause::SessionMismatch(_)
+        | FailureCause::SessionCheckFailed(_)
+        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+    }
+}
+
 /// A server that refuses a login ends the search: other endpoints are for unreachable servers, not
 /// for wrong passwords.
 fn after_postgres_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) -> AfterFailure {
@@ -226,9 +240,6 @@ fn after_postgres_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause)
         _ => AfterFailure::GiveUp,
     };
     match cause {
-        FailureCause::Timeout
-        | FailureCause::SessionMismatch(_)
-        | FailureCause::SessionCheckFailed(_) => AfterFailure::NextEndpoint,
         FailureCause::Login(ConnectError::Server(error)) if &error.code == b"57P03" => {
             AfterFailure::NextEndpoint
         }
@@ -237,10 +248,7 @@ fn after_postgres_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause)
             AfterFailure::NextRoute
         }
         FailureCause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
-        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
-            AfterFailure::GiveUp
-        }
-        FailureCause::Io(_) => AfterFailure::NextEndpoint,
+        cause => after_other_failure(cause),
     }
 }
 
@@ -255,18 +263,11 @@ fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) ->
         FailureCause::Login(ConnectError::Server(error)) if error.number == 1053 => {
             AfterFailure::NextEndpoint
         }
-        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
-            AfterFailure::GiveUp
-        }
-        FailureCause::Timeout
-        | FailureCause::SessionMismatch(_)
-        | FailureCause::SessionCheckFailed(_)
-        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+        cause => after_other_failure(cause),
     }
 }
 
-/// A server that is not reached leads to the next address; any answer of a server ends the search, except
-/// that its database is moving.
+/// Ends the search with any answer of a server, except that its database is moving.
 fn after_tds_failure(cause: &FailureCause) -> AfterFailure {
     match cause {
         FailureCause::Login(ConnectError::Server(error))
@@ -274,13 +275,7 @@ fn after_tds_failure(cause: &FailureCause) -> AfterFailure {
         {
             AfterFailure::NextEndpoint
         }
-        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
-            AfterFailure::GiveUp
-        }
-        FailureCause::Timeout
-        | FailureCause::SessionMismatch(_)
-        | FailureCause::SessionCheckFailed(_)
-        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+        cause => after_other_failure(cause),
     }
 }
 

@@ -5,18 +5,15 @@
 use super::invalid_value;
 use super::options::Options;
 use super::url::Host;
-use crate::error::{Error, resolver_reason};
+use crate::error::Error;
 use crate::option_values::Origin;
 use crate::postgres::Environment;
+use crate::resolve::{ResolvedHost, endpoints_of, look_up_name, unix_socket};
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
-use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
 const DEFAULT_PORT: u16 = 3306;
-
-/// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
-const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// The transport that the option `protocol` selects.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,45 +49,35 @@ pub(super) fn resolve(
     } else {
         hosts
     };
-    let mut endpoints = Vec::new();
-    let mut failures = Vec::new();
-    for (host, port_in_url) in hosts {
+    // A socket path in the URL takes precedence over a port in it.
+    let socket_in_url = matches!(options.origin("socket"), Origin::Url(_));
+    let resolved = hosts.iter().map(|(host, port_in_url)| {
         let is_local = host.is_empty() || host == "localhost";
-        // A socket path in the URL takes precedence over a port in it.
-        let socket_in_url = matches!(options.origin("socket"), Origin::Url(_));
+        let host = if is_local { "localhost" } else { host };
         let use_socket = match transport {
             Transport::Tcp => false,
             Transport::Socket => true,
             Transport::ByHost => is_local && (port_in_url.is_none() || socket_in_url),
         };
         let port = port_in_url.unwrap_or(port);
-        let addresses = if use_socket {
-            socket_path(options, env).map(|path| vec![Address::Unix(path)])
-        } else {
-            lookup(if is_local { "localhost" } else { host }, port)
-        };
-        match addresses {
-            Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
-                address,
-                host: if is_local { "localhost" } else { host }.to_owned(),
-                port,
-                password: password.clone(),
-            })),
-            Err(problem) => failures.push(problem),
+        ResolvedHost {
+            addresses: if use_socket {
+                unix_socket(socket_path(options, env))
+            } else {
+                let addresses = look_up_name(host, port);
+                addresses.map(|found| found.into_iter().map(Address::Tcp).collect())
+            },
+            host: host.to_owned(),
+            port,
+            password: password.clone(),
         }
-    }
-    if endpoints.is_empty() {
-        return Err(Error::NoAddress {
-            problem: failures.join("; "),
-            hint: "check the host (URL, option files, MYSQL_HOST) and the name service".into(),
-        });
-    }
-    warnings.append(&mut failures);
-    Ok(endpoints)
+    });
+    let hint = "check the host (URL, option files, MYSQL_HOST) and the name service";
+    endpoints_of(resolved, hint, warnings)
 }
 
 /// The path of the server's socket: that of the option `socket`, else the first default path that exists.
-fn socket_path(options: &Options, env: &Environment) -> Result<PathBuf, String> {
+fn socket_path(options: &Options, env: &Environment) -> PathBuf {
     let default_path = || {
         let existing = env.mysql_sockets.iter().find(|path| path.exists());
         existing.or(env.mysql_sockets.first()).cloned()
@@ -99,28 +86,5 @@ fn socket_path(options: &Options, env: &Environment) -> Result<PathBuf, String> 
         .non_empty("socket")
         .map(PathBuf::from)
         .or_else(default_path);
-    let path = path.unwrap_or_else(|| PathBuf::from("/tmp/mysql.sock"));
-    let length = path.as_os_str().len();
-    if length > MAX_SOCKET_PATH_BYTES {
-        return Err(format!(
-            "unix socket path \"{}\" is too long ({length} bytes, at most {MAX_SOCKET_PATH_BYTES})",
-            path.display()
-        ));
-    }
-    Ok(path)
-}
-
-fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
-    let failure = |reason: &dyn std::fmt::Display| {
-        format!("could not translate host name \"{host}\" to address: {reason}")
-    };
-    let addresses = (host, port)
-        .to_socket_addrs()
-        .map_err(|error| failure(&resolver_reason(&error)))?;
-    let addresses: Vec<Address> = addresses.map(Address::Tcp).collect();
-    if addresses.is_empty() {
-        Err(failure(&"the name has no address"))
-    } else {
-        Ok(addresses)
-    }
+    path.unwrap_or_else(|| PathBuf::from("/tmp/mysql.sock"))
 }

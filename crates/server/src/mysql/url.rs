@@ -5,11 +5,9 @@
 
 use super::options::{Options, is_secret, suggestion};
 use crate::error::Error;
-use crate::option_values::Origin;
-use crate::postgres::uri::{UriParts, decode, split};
+use crate::option_values::{MASK, Origin};
+use crate::postgres::uri::{decode, split};
 use prony_plan::Spread;
-
-const MASK: &str = "***";
 
 /// A host as written, and its port if there is one.
 pub(super) type Host = (String, Option<u16>);
@@ -64,7 +62,7 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
     }
     // If the query contains an "@", part of an unescaped password may be there.
     let may_have_password = parts.query.is_some_and(|query| query.contains('@'));
-    for (index, parameter) in query_parameters(&parts).enumerate() {
+    for (index, parameter) in parts.query_parameters().enumerate() {
         let location = format!("URL query parameter {}", index + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = parameter.contains('=').then(|| decode(value, &location));
@@ -75,11 +73,6 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         }
     }
     Ok(hosts)
-}
-
-fn query_parameters<'a>(parts: &UriParts<'a>) -> impl Iterator<Item = &'a str> {
-    let query = parts.query.unwrap_or_default();
-    query.split('&').filter(|parameter| !parameter.is_empty())
 }
 
 /// Parses a port. The error does not show the text: an unescaped slash in a password turns part of
@@ -126,47 +119,10 @@ pub(crate) fn redact(url: &str) -> Option<String> {
 
 fn redact_rest(rest: &str) -> Option<String> {
     read(rest, &mut Options::default()).ok()?;
-    let parts = split(rest).ok()?;
-    let no_user = parts.user.is_none() && parts.password.is_none();
-    let has_at = |text: &str| text.contains('@');
-    if has_at(parts.dbname) || (no_user && parts.query.is_some_and(has_at)) {
-        return None;
-    }
-    let mut shown = parts.user.unwrap_or_default().to_owned();
-    if parts.password.is_some() {
-        shown.push(':');
-        shown.push_str(MASK);
-    }
-    if !shown.is_empty() {
-        shown.push('@');
-    }
-    let hosts = parts.hosts.iter().map(|(host, port)| {
-        let host = if host.contains(':') {
-            format!("[{host}]")
-        } else {
-            (*host).to_owned()
+    split(rest).ok()?.redacted(|parameter| {
+        let Some((name, _)) = parameter.split_once('=') else {
+            return Some(false);
         };
-        if port.is_empty() {
-            host
-        } else {
-            format!("{host}:{port}")
-        }
-    });
-    shown.push_str(&hosts.collect::<Vec<_>>().join(","));
-    if !parts.dbname.is_empty() {
-        shown.push('/');
-        shown.push_str(parts.dbname);
-    }
-    let mut separator = '?';
-    for parameter in query_parameters(&parts) {
-        shown.push(separator);
-        separator = '&';
-        match parameter.split_once('=') {
-            Some((name, _)) if is_secret(&decode(name, "a name").ok()?) => {
-                shown.push_str(&format!("{name}={MASK}"));
-            }
-            _ => shown.push_str(parameter),
-        }
-    }
-    Some(shown)
+        Some(is_secret(&decode(name, "a name").ok()?))
+    })
 }

@@ -4,17 +4,15 @@
 
 use super::environment::Environment;
 use super::options::Options;
-use crate::error::{Error, resolver_reason};
+use crate::error::Error;
 use crate::option_values::Origin;
+use crate::resolve::{ResolvedHost, endpoints_of, look_up, look_up_name, unix_socket};
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 const DEFAULT_PORT: u16 = 5432;
-
-/// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
-const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One element of the list of hosts, not yet resolved.
 pub(crate) struct HostSpec {
@@ -135,58 +133,28 @@ fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
 }
 
 /// Resolves names to addresses, in the order to try them.
-///
-/// A name that does not resolve is only a warning if a different host resolves, because libpq tries the next
-/// host.
 pub(crate) fn resolve(
     specs: Vec<HostSpec>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
-    let mut endpoints = Vec::new();
-    let mut failures = Vec::new();
-    for spec in &specs {
-        match addresses(spec) {
-            Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
-                address,
-                host: spec.host.clone(),
-                port: spec.port,
-                password: spec.password.clone(),
-            })),
-            Err(problem) => failures.push(problem),
-        }
-    }
-    if endpoints.is_empty() {
-        return Err(Error::NoAddress {
-            problem: failures.join("; "),
-            hint: "check the host (URL, PGHOST) and the name service".into(),
-        });
-    }
-    warnings.append(&mut failures);
-    Ok(endpoints)
+    let resolved = specs.into_iter().map(|spec| ResolvedHost {
+        addresses: addresses(&spec),
+        host: spec.host,
+        port: spec.port,
+        password: spec.password,
+    });
+    let hint = "check the host (URL, PGHOST) and the name service";
+    endpoints_of(resolved, hint, warnings)
 }
 
 fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
     match &spec.kind {
         HostKind::Unix(folder) => {
             let path = folder.join(format!(".s.PGSQL.{}", spec.port));
-            let length = path.as_os_str().len();
-            if length > MAX_SOCKET_PATH_BYTES {
-                return Err(format!(
-                    "unix socket path \"{}\" is too long ({length} bytes, at most \
-                     {MAX_SOCKET_PATH_BYTES})",
-                    path.display()
-                ));
-            }
-            Ok(vec![Address::Unix(path)])
+            unix_socket(path)
         }
         HostKind::Addr => parse_address(&spec.hostaddr, spec.port),
-        HostKind::Name => lookup(&spec.host, spec.port).map_err(|e| {
-            format!(
-                "could not translate host name \"{}\" to address: {}",
-                spec.host,
-                resolver_reason(&e)
-            )
-        }),
+        HostKind::Name => look_up_name(&spec.host, spec.port).map(over_tcp),
     }
 }
 
@@ -200,19 +168,14 @@ fn parse_address(text: &str, port: u16) -> Result<Vec<Address>, String> {
     let (address, _) = text.split_once('%').unwrap_or((text, ""));
     let is_ipv6 = address.contains(':') && address.parse::<IpAddr>().is_ok();
     if is_ipv6 || text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-        return lookup(text, port).map_err(|e| error_text(&e.to_string()));
+        let found = look_up(text, port).map_err(|e| error_text(&e.to_string()));
+        return found.map(over_tcp);
     }
     Err(error_text(
         "hostaddr takes an IP address, host takes a name",
     ))
 }
 
-/// All addresses that getaddrinfo returns, in its order.
-fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
-    let addresses: Vec<Address> = (host, port).to_socket_addrs()?.map(Address::Tcp).collect();
-    if addresses.is_empty() {
-        Err(std::io::Error::other("the name has no address"))
-    } else {
-        Ok(addresses)
-    }
+fn over_tcp(addresses: Vec<SocketAddr>) -> Vec<Address> {
+    addresses.into_iter().map(Address::Tcp).collect()
 }

@@ -4,8 +4,7 @@
 //! Must never: guess where a password is.
 
 use super::{conninfo, options, uri};
-
-const MASK: &str = "***";
+use crate::option_values::MASK;
 
 /// The URL or conninfo string with every password replaced by `***`.
 ///
@@ -27,67 +26,11 @@ pub fn redact(url: &str) -> String {
 /// The redacted URI after its scheme; `None` if it cannot be shown.
 fn redact_uri(rest: &str) -> Option<String> {
     uri::parse(rest).ok()?;
-    let parts = uri::split(rest).ok()?;
-    let is_safe = |(host, port): &(&str, &str)| {
-        !host.contains('@') && port.bytes().all(|b| b.is_ascii_digit())
-    };
-    let no_user = parts.user.is_none() && parts.password.is_none();
-    let has_at = |text: &str| text.contains('@');
-    if !parts.hosts.iter().all(is_safe)
-        || has_at(parts.dbname)
-        || (no_user && parts.query.is_some_and(has_at))
-    {
-        return None;
-    }
-    let mut redacted = parts.user.unwrap_or("").to_owned();
-    if parts.password.is_some() {
-        redacted.push(':');
-        redacted.push_str(MASK);
-    }
-    if !redacted.is_empty() {
-        redacted.push('@');
-    }
-    let hosts: Vec<String> = parts
-        .hosts
-        .iter()
-        .map(|(host, port)| {
-            // A host that begins with "[" or contains a delimiter was written in brackets, even if
-            // it is not an address.
-            let host = if host.starts_with('[') || host.contains([':', '/', '?', ',']) {
-                format!("[{host}]")
-            } else {
-                (*host).to_owned()
-            };
-            if port.is_empty() {
-                host
-            } else {
-                format!("{host}:{port}")
-            }
-        })
-        .collect();
-    redacted.push_str(&hosts.join(","));
-    if !parts.dbname.is_empty() {
-        redacted.push('/');
-        redacted.push_str(parts.dbname);
-    }
-    if let Some(query) = parts.query.filter(|query| !query.is_empty()) {
-        let parameters: Option<Vec<String>> = query
-            .trim_end_matches('&')
-            .split('&')
-            .map(redact_parameter)
-            .collect();
-        redacted.push('?');
-        redacted.push_str(&parameters?.join("&"));
-    }
-    Some(redacted)
-}
-
-/// One redacted `key=value` of a query.
-fn redact_parameter(parameter: &str) -> Option<String> {
-    let (key, value) = parameter.split_once('=')?;
-    let name = uri::decode(key, "a key").ok()?;
-    let secret = options::find(&name).is_some_and(|keyword| keyword.secret);
-    Some(format!("{key}={}", if secret { MASK } else { value }))
+    uri::split(rest).ok()?.redacted(|parameter| {
+        let (key, _) = parameter.split_once('=')?;
+        let name = uri::decode(key, "a key").ok()?;
+        Some(options::find(&name).is_some_and(|keyword| keyword.secret))
+    })
 }
 
 /// The redacted conninfo string or database name; `None` if it cannot be shown.

@@ -5,6 +5,7 @@
 
 use super::options::{self, Keyword};
 use crate::error::Error;
+use crate::option_values::MASK;
 
 /// The text after `postgres://` or `postgresql://`; `None` if it begins with neither.
 pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
@@ -49,6 +50,66 @@ pub(crate) struct UriParts<'a> {
 }
 
 impl UriParts<'_> {
+    /// The parameters of the query, without empty ones.
+    pub(crate) fn query_parameters(&self) -> impl Iterator<Item = &str> {
+        let parameters = self.query.unwrap_or_default().split('&');
+        parameters.filter(|parameter| !parameter.is_empty())
+    }
+
+    /// The URL after its scheme, without its password. `None` if an unescaped `/` or `@` may have moved a part of a password
+    /// elsewhere, or if `is_secret` does not know whether the value of a parameter of the query is secret.
+    pub(crate) fn redacted(&self, is_secret: impl Fn(&str) -> Option<bool>) -> Option<String> {
+        let is_safe = |(host, port): &(&str, &str)| {
+            !host.contains('@') && port.bytes().all(|b| b.is_ascii_digit())
+        };
+        let no_user = self.user.is_none() && self.password.is_none();
+        let has_at = |text: &str| text.contains('@');
+        if !self.hosts.iter().all(is_safe)
+            || has_at(self.dbname)
+            || (no_user && self.query.is_some_and(has_at))
+        {
+            return None;
+        }
+        let mut redacted = self.user.unwrap_or_default().to_owned();
+        if self.password.is_some() {
+            redacted.push(':');
+            redacted.push_str(MASK);
+        }
+        if !redacted.is_empty() {
+            redacted.push('@');
+        }
+        let hosts = self.hosts.iter().map(|(host, port)| {
+            // A host that begins with "[" or contains a delimiter was written in brackets, even if
+            // it is not an address.
+            let host = if host.starts_with('[') || host.contains([':', '/', '?', ',']) {
+                format!("[{host}]")
+            } else {
+                (*host).to_owned()
+            };
+            if port.is_empty() {
+                host
+            } else {
+                format!("{host}:{port}")
+            }
+        });
+        redacted.push_str(&hosts.collect::<Vec<_>>().join(","));
+        if !self.dbname.is_empty() {
+            redacted.push('/');
+            redacted.push_str(self.dbname);
+        }
+        let mut separator = '?';
+        for parameter in self.query_parameters() {
+            redacted.push(std::mem::replace(&mut separator, '&'));
+            if is_secret(parameter)? {
+                let name = parameter.split('=').next().unwrap_or_default();
+                redacted.push_str(&format!("{name}={MASK}"));
+            } else {
+                redacted.push_str(parameter);
+            }
+        }
+        Some(redacted)
+    }
+
     /// Refuses an `@` in the hosts; `kind` names the text in messages.
     pub(crate) fn refuse_at_sign_in_hosts(&self, kind: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);

@@ -5,10 +5,11 @@
 
 use super::browser;
 use super::options::Options;
-use crate::error::{Error, resolver_reason};
+use crate::error::Error;
+use crate::resolve::look_up_name;
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 
 const DEFAULT_PORT: u16 = 1433;
 /// The name of the default instance, which clients need not state.
@@ -111,22 +112,15 @@ pub(super) fn resolve(
 
 /// All addresses of a host, in the resolver's order; at least one.
 fn look_up_addresses(host: &str) -> Result<Vec<IpAddr>, Error> {
-    let failure = |reason: &dyn std::fmt::Display| Error::NoAddress {
-        problem: format!("could not translate host name \"{host}\" to address: {reason}"),
+    let addresses = look_up_name(host, DEFAULT_PORT).map_err(|problem| Error::NoAddress {
+        problem,
         hint: "check the host (URL, SQLCMDSERVER) and the name service".into(),
-    };
-    let addresses = (host, DEFAULT_PORT)
-        .to_socket_addrs()
-        .map_err(|error| failure(&resolver_reason(&error)))?;
+    })?;
     let mut distinct: Vec<IpAddr> = Vec::new();
     for address in addresses {
         if !distinct.contains(&address.ip()) {
             distinct.push(address.ip());
         }
     }
-    if distinct.is_empty() {
-        Err(failure(&"the name has no address"))
-    } else {
-        Ok(distinct)
-    }
+    Ok(distinct)
 }

@@ -5,9 +5,8 @@
 
 use super::options::{Options, find_option, is_secret};
 use crate::error::Error;
+use crate::option_values::MASK;
 use crate::postgres::uri::{decode, split};
-
-const MASK: &str = "***";
 
 /// A connection string of SQL Server, without its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +128,7 @@ fn parse_url(
     set_if_given("server", host)?;
     set_if_given("port", port)?;
     set_if_given("instance", parts.dbname)?;
-    let query = parts.query.unwrap_or_default();
-    for (index, parameter) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
+    for (index, parameter) in parts.query_parameters().enumerate() {
         let location = format!("URL query parameter {}", index + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         // In a query, a plus sign stands for a space.
@@ -247,53 +245,9 @@ fn redact_pairs(text: &str, quote: char) -> Option<String> {
 }
 
 fn redact_url(rest: &str) -> Option<String> {
-    let parts = split(rest).ok()?;
-    let has_no_login = parts.user.is_none() && parts.password.is_none();
-    let has_at_sign = |text: &str| text.contains('@');
-    let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
-    if has_at_sign(parts.dbname)
-        || (has_no_login && parts.query.is_some_and(has_at_sign))
-        || !parts.hosts.iter().all(is_port)
-    {
-        return None;
-    }
-    let mut shown = parts.user.unwrap_or_default().to_owned();
-    if parts.password.is_some() {
-        shown.push(':');
-        shown.push_str(MASK);
-    }
-    if !shown.is_empty() {
-        shown.push('@');
-    }
-    for (host, port) in &parts.hosts {
-        if host.contains(':') {
-            shown.push_str(&format!("[{host}]"))
-        } else {
-            shown.push_str(host)
-        }
-        if !port.is_empty() {
-            shown.push_str(&format!(":{port}"));
-        }
-    }
-    if !parts.dbname.is_empty() {
-        shown.push_str(&format!("/{}", parts.dbname));
-    }
-    let mut separator = '?';
-    for parameter in parts
-        .query
-        .unwrap_or_default()
-        .split('&')
-        .filter(|part| !part.is_empty())
-    {
-        shown.push(separator);
-        separator = '&';
-        let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let decoded = decode(&name.replace('+', "%20"), "a name").ok()?;
-        if is_secret(&decoded) || find_option(&decoded) == Some("password") {
-            shown.push_str(&format!("{name}={MASK}"))
-        } else {
-            shown.push_str(parameter)
-        }
-    }
-    Some(shown)
+    split(rest).ok()?.redacted(|parameter| {
+        let name = parameter.split('=').next().unwrap_or_default();
+        let name = decode(&name.replace('+', "%20"), "a name").ok()?;
+        Some(is_secret(&name) || find_option(&name) == Some("password"))
+    })
 }

@@ -10,9 +10,6 @@ use std::cell::Ref;
 
 impl Db {
     /// Executes one statement.
-    ///
-    /// # Errors
-    /// [`DbError`], as reported by the server, or because the connection was lost.
     pub async fn exec(
         &mut self,
         statement: &Statement,
@@ -50,9 +47,6 @@ impl Db {
 
     /// Encodes a request of one statement at once, as [`Db::exec`] makes it, so that its values need not live until the
     /// reply; [`Db::finish_request`], which must follow, sends the request.
-    ///
-    /// # Errors
-    /// [`DbError`] if the connection is not up.
     pub fn begin_exec(
         &mut self,
         statement: &Statement,
@@ -143,9 +137,6 @@ impl Db {
     }
 
     /// Executes a statement outside a block that writes, as [`Db::query`] does. If the run keeps a ledger, it has an entry.
-    ///
-    /// # Errors
-    /// [`DbError`], as [`Db::exec`].
     pub async fn write(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         let mut ledger = self.ledger.as_mut();

@@ -105,9 +105,6 @@ impl Db {
     /// opens it. Use it only for statements: transactions, sleeps and the pace belong to this handle, and
     /// requests made on the new handle are part of the transaction of this one. A user waits for one
     /// connection at a time.
-    ///
-    /// # Errors
-    /// The loop has created no connection.
     pub async fn add_connection(&mut self) -> Result<Db, DbError> {
         self.wait(UserPhase::AddConnection).await;
         let conn = self.context.take_connection();
@@ -124,9 +121,6 @@ impl Db {
 
     /// Encodes a request of text in any encoding, as [`Db::query`] does. [`Db::finish_request`], which must
     /// follow, sends the request.
-    ///
-    /// # Errors
-    /// [`DbError`] if the connection is not up.
     pub fn begin_query(&mut self, sql: &[u8]) -> Result<(), DbError> {
         self.check_usable()?;
         self.conn.query(sql);
@@ -149,9 +143,6 @@ impl Db {
 
     /// Encodes a request of one statement at once, so that its values need not live until the reply;
     /// [`Db::finish_request`], which must follow, sends the request.
-    ///
-    /// # Errors
-    /// [`DbError`] if the connection is not up.
     pub fn begin_request(
         &mut self,
         statement: &Statement,

@@ -14,9 +14,6 @@ use std::time::Duration;
 
 impl Db {
     /// Waits for the next start, according to the pace, and then begins a transaction of this kind.
-    ///
-    /// # Errors
-    /// [`UserExit`] when no further transaction may start.
     pub async fn start(&mut self, kind: TxnKind) -> Result<(), UserExit> {
         self.begin(kind, None).await
     }

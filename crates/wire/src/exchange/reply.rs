@@ -48,10 +48,8 @@ impl Exchange {
     }
 
     pub fn started_copy(&self) -> bool {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.copy().is_some(),
-            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => false,
-        }
+        let (postgres, ..) = self.reply_by_protocol();
+        postgres.is_some_and(|reply| reply.copy().is_some())
     }
 
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
@@ -65,13 +63,9 @@ impl Exchange {
     /// Adds the parameters that the server reported with the reply. MySQL and SQL Server
     /// report none.
     pub fn add_parameters(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => {
-                let mut reported = reply.parameter_reports();
-                reported.try_for_each(|body| parameters.add(body))
-            }
-            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => Ok(()),
-        }
+        let (postgres, ..) = self.reply_by_protocol();
+        let mut reported = postgres.into_iter().flat_map(Reply::parameter_reports);
+        reported.try_for_each(|body| parameters.add(body))
     }
 
     /// The error that the server sent before it closed the connection, if any.

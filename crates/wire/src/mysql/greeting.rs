@@ -20,9 +20,6 @@ pub(super) struct Greeting {
 }
 
 /// Parses a greeting.
-///
-/// # Errors
-/// Why this is not a greeting of a supported server.
 pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
     let mut reader = Reader(payload);
     match reader.byte() {

@@ -4,6 +4,7 @@
 //! SASLResponse, appended to a buffer. Must never: send a password by a method that the caller
 //! excluded, nor accept AuthenticationOk from a server that has not completed its own proof.
 
+use super::codec::message;
 use super::scram::{Binding, Scram};
 use super::session::{ChannelBinding, Login};
 use crate::ConnectError;
@@ -178,7 +179,7 @@ impl Auth {
         required_password(login)?;
         let scram = Scram::new(binding)?;
         let first = scram.first_message();
-        message(b'p', out, |out| {
+        message(out, b'p', |out| {
             out.extend_from_slice(mechanism);
             out.push(0);
             out.extend_from_slice(&(first.len() as u32).to_be_bytes());
@@ -215,7 +216,7 @@ impl Auth {
         *self = match std::mem::replace(self, Auth::PasswordSent) {
             Auth::ScramSalting(mut scram) => match scram.answer() {
                 Some(answer) => {
-                    message(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
+                    message(out, b'p', |out| out.extend_from_slice(answer.as_bytes()));
                     Auth::ScramProofSent(scram)
                 }
                 None => Auth::ScramSalting(scram),
@@ -320,21 +321,11 @@ fn put_password(password: &str, out: &mut Vec<u8>) -> Result<(), ConnectError> {
     if password.contains('\0') {
         return Err(ConnectError::ZeroByte("password".into()));
     }
-    message(b'p', out, |out| {
+    message(out, b'p', |out| {
         out.extend_from_slice(password.as_bytes());
         out.push(0);
     });
     Ok(())
-}
-
-/// Appends a message: its tag, the length of the output of `body`, and that output.
-fn message(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-    out.push(tag);
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    body(out);
-    let length = (out.len() - start) as u32;
-    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 fn malformed() -> ConnectError {

@@ -5,16 +5,23 @@
 //! [`TlsUse::IfOffered`] with a server that has no TLS.
 //! Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
 
-use super::login7::put_login;
-use super::packet::{PACKET_SIZE_INITIAL, Unframer, packet_type, put_message};
+use super::error;
+use super::login7::{VERSION_8_0, put_login};
+use super::packet::{
+    PACKET_SIZE_INITIAL, PACKET_SIZE_MAX, PACKET_SIZE_MIN, Reader, Unframer, packet_type,
+    put_message,
+};
 use super::prelogin::{self, Encryption};
 use super::session::{Authentication, Login, Route};
+use super::token::{self, EnvChange, parse_env_change, token_type};
+use super::utf16;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
-use crate::{Channel, ConnectError, Exchange, FeedStatus, QueryMode, Session, Violation};
+use crate::{
+    Channel, ConnectError, Exchange, FeedStatus, Parameters, QueryMode, ServerError, Session,
+    Violation,
+};
 use rustls::ProtocolVersion;
 use std::sync::Arc;
-
-mod answer;
 
 /// Maximum number of bytes that a server may send during the login, TLS handshake included.
 const LOGIN_BYTES_MAX: usize = 1024 * 1024;
@@ -25,6 +32,15 @@ const ALPN_NAME: &[u8] = b"tds/8.0";
 /// Largest packet size to request under TLS, in bytes; Microsoft's clients have the same limit, because a TLS
 /// record holds 16 KB.
 const TLS_PACKET_SIZE_MAX: u16 = 16_383;
+/// Oldest accepted version: TDS 7.2, of SQL Server 2005. Older versions encode row counts in four bytes.
+const VERSION_MIN: u32 = 0x7200_0000;
+/// First number of the oldest accepted program version: SQL Server 2012, the first with sequences and `concat`.
+const PROGRAM_MIN: u8 = 11;
+/// Maximum number of the login's notices that are stored.
+const STORED_NOTICES_MAX: usize = 16;
+/// Notices that are not stored, because every login has them: "Changed database context", "Changed language
+/// setting".
+const USUAL_NOTICES: [u32; 2] = [5701, 5703];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -223,14 +239,7 @@ impl Connector {
                 .channel
                 .receive(piece.payload, &mut plain, &mut response);
             if !response.is_empty() {
-                put_message(
-                    to_socket,
-                    packet_type::PRELOGIN,
-                    PACKET_SIZE_INITIAL,
-                    |out| {
-                        out.append(&mut response);
-                    },
-                );
+                put_handshake(&mut response, to_socket);
             }
             received.map_err(ConnectError::Tls)?;
             if self.channel.is_handshaking() {
@@ -273,14 +282,7 @@ impl Connector {
         }
         let mut hello = Vec::new();
         self.channel = Channel::start_tls(self.tls.take(), &mut hello)?;
-        put_message(
-            to_socket,
-            packet_type::PRELOGIN,
-            PACKET_SIZE_INITIAL,
-            |out| {
-                out.append(&mut hello);
-            },
-        );
+        put_handshake(&mut hello, to_socket);
         self.phase = Phase::TlsInPackets;
         Ok(())
     }
@@ -318,7 +320,7 @@ impl Connector {
         to_socket: &mut Vec<u8>,
     ) -> Result<LoginProgress, ConnectError> {
         self.phase = Phase::Ended;
-        let reply = answer::parse(message).map_err(|error| self.explain_refusal(error))?;
+        let reply = parse_login_reply(message).map_err(|error| self.explain_refusal(error))?;
         if let Some((host, port)) = reply.route {
             if self.routes_followed >= ROUTES_MAX {
                 return Err(ConnectError::RoutedTooOften(ROUTES_MAX));
@@ -400,6 +402,14 @@ impl Connector {
     }
 }
 
+/// Appends a packet that carries a TLS handshake.
+fn put_handshake(bytes: &mut Vec<u8>, to_socket: &mut Vec<u8>) {
+    let packet_type = packet_type::PRELOGIN;
+    put_message(to_socket, packet_type, PACKET_SIZE_INITIAL, |out| {
+        out.append(bytes);
+    });
+}
+
 fn not_tds_error(reason: &str) -> ConnectError {
     ConnectError::NotTds(reason.to_owned())
 }
@@ -409,4 +419,142 @@ fn not_tds_error_of(violation: Violation) -> ConnectError {
         Violation::Unexpected(byte) => format!("its first byte is {byte:#04x}"),
         violation => violation.to_string(),
     })
+}
+
+/// The content of a reply that accepts the login or routes it.
+struct LoginReply {
+    /// `server_version`, `server_program` and `database`.
+    parameters: Parameters,
+    notices: Vec<ServerError>,
+    /// Packet size in bytes, headers included.
+    packet_size: u16,
+    collation: [u8; 5],
+    /// Host and port of the server to log in to instead.
+    route: Option<(String, u16)>,
+}
+
+/// Parses the server's reply to LOGIN7, the whole message. Must never mistake a refused login for an accepted one.
+fn parse_login_reply(message: &[u8]) -> Result<LoginReply, ConnectError> {
+    let mut reply = LoginReply {
+        parameters: Parameters::default(),
+        notices: Vec::new(),
+        packet_size: PACKET_SIZE_INITIAL as u16,
+        collation: [0; 5],
+        route: None,
+    };
+    let (mut is_accepted, mut is_done) = (false, false);
+    let mut reader = Reader(message);
+    while let Some(token_type) = reader.byte() {
+        let body = token::take_body(token_type, &mut reader)
+            .ok_or_else(|| not_tds_error("it sends an unknown token during the login"))?
+            .ok_or_else(|| not_tds_error("its reply to the login is truncated"))?;
+        match token_type {
+            token_type::ERROR => return Err(error::parse(body).into()),
+            token_type::INFO => {
+                let notice = error::parse(body);
+                if reply.notices.len() < STORED_NOTICES_MAX
+                    && !USUAL_NOTICES.contains(&notice.number)
+                {
+                    reply.notices.push(notice);
+                }
+            }
+            token_type::ENV_CHANGE => reply.apply_env_change(body)?,
+            token_type::LOGIN_ACK => {
+                reply.apply_login_ack(body)?;
+                is_accepted = true;
+            }
+            token_type::SSPI => return Err(ConnectError::SqlLoginNeeded("Windows")),
+            token_type::FEDERATED_INFO => {
+                return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
+            }
+            token_type::DONE | token_type::DONE_PROC => is_done = true,
+            // Such as what a trigger on logins returns.
+            _ => {}
+        }
+    }
+    if is_accepted && is_done {
+        Ok(reply)
+    } else {
+        Err(not_tds_error("it does not acknowledge the login"))
+    }
+}
+
+impl LoginReply {
+    fn apply_env_change(&mut self, body: &[u8]) -> Result<(), ConnectError> {
+        let change = parse_env_change(body).ok_or_else(|| not_tds_error("invalid ENVCHANGE"))?;
+        match change {
+            EnvChange::Database(name) => {
+                self.parameters.set("database", &utf16::display_text(name))
+            }
+            EnvChange::PacketSize(digits) => {
+                let size = utf16::display_text(digits).parse::<u16>().ok();
+                let allowed = PACKET_SIZE_MIN..PACKET_SIZE_MAX;
+                self.packet_size = size
+                    .filter(|size| allowed.contains(&usize::from(*size)))
+                    .ok_or_else(|| not_tds_error("it chooses an impossible packet size"))?;
+            }
+            EnvChange::Collation(collation) => self.collation = collation,
+            EnvChange::Routing(port, host) => self.route = Some((utf16::display_text(host), port)),
+            EnvChange::TransactionBegun(_) | EnvChange::TransactionEnded | EnvChange::Other => {}
+        }
+        Ok(())
+    }
+
+    /// Parses LOGINACK: interface, version of the protocol, name and version of the server program.
+    fn apply_login_ack(&mut self, body: &[u8]) -> Result<(), ConnectError> {
+        let mut reader = Reader(body);
+        let parsed = (|| {
+            reader.byte()?;
+            let version = u32::from_be_bytes(reader.array()?);
+            Some((version, reader.short_text()?, reader.array::<4>()?))
+        })();
+        let (version, program, [major, minor, build_high, build_low]) =
+            parsed.ok_or_else(|| not_tds_error("invalid LOGINACK"))?;
+        if version < VERSION_MIN && version != VERSION_8_0 {
+            return Err(not_tds_error("SQL Server 2005 or later is needed"));
+        }
+        let build = u16::from_be_bytes([build_high, build_low]);
+        let version = format!("{major}.{minor}.{build}");
+        if major < PROGRAM_MIN {
+            return Err(ConnectError::SqlServerTooOld(version));
+        }
+        self.parameters.set("server_version", &version);
+        let program = utf16::display_text(program);
+        self.parameters
+            .set("server_program", program.trim_end_matches('\0'));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_procedures_do_not_disturb_a_login() {
+        let mut message = vec![
+            token_type::LOGIN_ACK,
+            12,
+            0,
+            1,
+            0x74,
+            0,
+            0,
+            4,
+            1,
+            b'M',
+            0,
+            16,
+            0,
+            0x10,
+            0x27,
+        ];
+        message.extend([token_type::RETURN_STATUS, 0, 0, 0, 0]);
+        message.extend([token_type::TABLE_NAME, 1, 0, 7]);
+        message.extend([[token_type::DONE_IN_PROC, 1].as_slice(), &[0; 11]].concat());
+        message.extend([[token_type::DONE_PROC].as_slice(), &[0; 12]].concat());
+        let reply = parse_login_reply(&message).map_err(|error| error.to_string());
+        let parameters = reply.expect("accepted").parameters;
+        assert_eq!(parameters.get("server_version"), Some("16.0.4135"));
+    }
 }

@@ -92,23 +92,23 @@ pub(crate) fn parse(body: &[u8]) -> ServerError {
 }
 
 pub(crate) fn canceled() -> ErrorSummary<'static> {
-    ErrorSummary {
-        protocol: Protocol::Tds,
-        classification: ErrorClass::Timeout.into(),
-        code: CANCELED_SQLSTATE,
-        number: 0,
-        message: Cow::Borrowed("the request was canceled"),
-    }
+    let message = "the request was canceled";
+    own_error(ErrorClass::Timeout, CANCELED_SQLSTATE, message)
 }
 
 /// The error of a statement of which the server only says that it failed. Microsoft's client invents one too.
 pub(crate) fn without_message() -> ErrorSummary<'static> {
+    let message = "the server reports that the statement failed, without a message";
+    own_error(ErrorClass::Other, UNKNOWN_SQLSTATE, message)
+}
+
+fn own_error(class: ErrorClass, code: [u8; 5], message: &'static str) -> ErrorSummary<'static> {
     ErrorSummary {
         protocol: Protocol::Tds,
-        classification: ErrorClass::Other.into(),
-        code: UNKNOWN_SQLSTATE,
+        classification: class.into(),
+        code,
         number: 0,
-        message: Cow::Borrowed("the server reports that the statement failed, without a message"),
+        message: Cow::Borrowed(message),
     }
 }
 

@@ -78,9 +78,6 @@ pub(super) struct Statement {
 }
 
 /// Reads a statement. `masks_literals`: whether literals that the statistics left in are placeholders too.
-///
-/// # Errors
-/// Why it cannot be a transaction.
 pub(super) fn read(
     text: &str,
     dialect: SqlDialect,

@@ -68,37 +68,37 @@ pub struct IndexBuild {
 }
 
 impl IndexBuild {
-    pub fn non_unique(table: &str, name: String, columns: &str) -> IndexBuild {
+    /// An index that this statement builds.
+    pub fn of_statement(table: &str, name: &str, build: String) -> IndexBuild {
         IndexBuild {
-            build: Some(format!("create index {name} on {table} ({columns})")),
-            attach: None,
             table: table.to_owned(),
-            name,
+            name: name.to_owned(),
+            build: Some(build),
+            attach: None,
         }
+    }
+
+    pub fn non_unique(table: &str, name: &str, columns: &str) -> IndexBuild {
+        let build = format!("create index {name} on {table} ({columns})");
+        IndexBuild::of_statement(table, name, build)
     }
 
     /// A SQL Server primary key, in whose order the rows are stored. It is built after the rows are loaded:
     /// only a table without an index takes rows from several connections with minimal logging.
     pub fn clustered_key(table: &str, name: &str, columns: &str) -> IndexBuild {
-        IndexBuild {
-            build: Some(format!(
-                "alter table {table} add constraint {name} primary key clustered ({columns})"
-            )),
-            attach: None,
-            table: table.to_owned(),
-            name: name.to_owned(),
-        }
+        let build =
+            format!("alter table {table} add constraint {name} primary key clustered ({columns})");
+        IndexBuild::of_statement(table, name, build)
     }
 
     /// A PostgreSQL primary key: a unique index until it is attached.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
+        let build = format!("create unique index {name} on {table} ({columns})");
         IndexBuild {
-            build: Some(format!("create unique index {name} on {table} ({columns})")),
             attach: Some(format!(
                 "alter table {table} add constraint {name} primary key using index {name}"
             )),
-            table: table.to_owned(),
-            name: name.to_owned(),
+            ..IndexBuild::of_statement(table, name, build)
         }
     }
 }
@@ -126,7 +126,9 @@ pub trait Dataset: Sync {
     /// Number of tables; they are created in the order of their indexes.
     fn table_count(&self) -> usize;
 
-    fn name(&self, table: usize) -> String;
+    fn name(&self, table: usize) -> String {
+        self.label(table).to_owned()
+    }
 
     /// The names of all tables, by [`slowest_first`].
     fn names_slowest_first(&self) -> Vec<String> {
@@ -164,7 +166,11 @@ pub trait Dataset: Sync {
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error>;
 
-    fn row_count(&self, parts: &[LoadPart]) -> u64;
+    /// The number of rows of these parts; of a data set in which a row is a unit.
+    fn row_count(&self, parts: &[LoadPart]) -> u64 {
+        let units = parts.iter().map(|part| part.units.end - part.units.start);
+        units.sum()
+    }
 
     fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource;
 
@@ -197,6 +203,19 @@ pub trait Dataset: Sync {
 
     /// The loaded tables, with exact row counts.
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
+}
+
+/// The facts of the existing tables, with these exact numbers of rows.
+pub fn facts<T: Tables>(
+    control: &mut Control,
+    rows: impl Fn(T) -> u64,
+) -> Result<Vec<TableFacts>, Error> {
+    let tables = catalog::find::<T>(control)?.into_iter();
+    let facts = tables.map(|existing| TableFacts {
+        rows: rows(existing.table),
+        ..existing.facts
+    });
+    Ok(facts.collect())
 }
 
 /// Finds the existing tables of a data set in which one note covers all tables. `is_same_data` recognises
@@ -251,7 +270,7 @@ mod tests {
 
     #[test]
     fn tables_come_in_the_order_of_their_slowest_index() {
-        let index = |table: &str| IndexBuild::non_unique(table, format!("{table}_key"), "id");
+        let index = |table: &str| IndexBuild::non_unique(table, &format!("{table}_key"), "id");
         let indexes = [
             index("order_line"),
             index("stock"),

@@ -8,14 +8,15 @@ pub mod mysql;
 pub mod procedure;
 mod small_transactions;
 pub mod sqlserver;
-pub mod transfer;
 
 use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, sql};
+use mysql::BulkStatement;
 use prony_document::SqlDialect;
 use prony_server::{Control, Target, UserLock};
+use sqlserver::BulkStream;
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -45,6 +46,44 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
     Err(Error::InvalidRequest {
         problem: format!("{jobs} is not a valid number of jobs"),
         hint: format!("1 to {JOBS_MAX}; more jobs than idle cores on the server do not help"),
+    })
+}
+
+/// How the rows of a load reach the server, by engine.
+#[derive(Clone, Debug)]
+pub enum RowTransfer {
+    /// PostgreSQL's COPY.
+    Copy,
+    /// MySQL's and MariaDB's statements.
+    Statements(BulkStatement),
+    /// SQL Server's bulk streams.
+    Streams(BulkStream),
+}
+
+impl RowTransfer {
+    /// Chooses by the server's engine and settings. `loaders` is the argument of [`BulkStatement::choose`];
+    /// `target` is used by the connections that will send the rows, and is changed to allow `LOAD DATA`.
+    pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self, Error> {
+        Ok(match control.dialect() {
+            SqlDialect::PostgreSql => RowTransfer::Copy,
+            SqlDialect::MySql => {
+                // Prony answers a LOAD DATA with rows from memory, and never with the file that it names.
+                target.allow_load_data();
+                RowTransfer::Statements(BulkStatement::choose(control, loaders)?)
+            }
+            SqlDialect::TransactSql => RowTransfer::Streams(BulkStream::of(control)?),
+        })
+    }
+}
+
+/// Refuses a scale that is not from 1 to `max`; `steps` says in the hint what each step is.
+pub fn check_scale(scale: u32, max: u32, steps: &str) -> Result<(), Error> {
+    if (1..=max).contains(&scale) {
+        return Ok(());
+    }
+    Err(Error::InvalidRequest {
+        problem: format!("a scale of {scale} is not possible"),
+        hint: format!("1 to {max}{steps}"),
     })
 }
 
@@ -220,4 +259,19 @@ pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error
         remedy: "look for a trigger or rule on the table, and for other clients that write to it"
             .into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_assertions::TextAssertions;
+
+    #[test]
+    fn impossible_scales_are_refused_with_the_range() {
+        assert!(check_scale(1, 7, "").is_ok() && check_scale(7, 7, "").is_ok());
+        for scale in [0, 8] {
+            let error = check_scale(scale, 7, " warehouses").expect_err("impossible");
+            error.to_string().assert_contains("hint: 1 to 7 warehouses");
+        }
+    }
 }

@@ -18,15 +18,14 @@
 use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
 use super::small_transactions::SmallTransactionService;
-use super::transfer::RowTransfer;
-use super::{Loader, check_jobs};
+use super::{Loader, RowTransfer, check_jobs};
 use crate::note::TableStage;
 use crate::ownership::require_ownership;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress, TableFacts,
     require_service,
 };
 use crate::{sql, stop};
@@ -84,17 +83,28 @@ pub fn load<D: Dataset>(
         Ok((method, data.facts(&mut control)?))
     });
     let (method, tables) = outcome.map_err(|error| state.explain(error, subject, stop))?;
+    let jobs = request.jobs;
+    Ok(report(&meter, subject.scale, jobs, tables, method))
+}
+
+fn report(
+    meter: &ProgressMeter<'_>,
+    scale: u32,
+    jobs: u32,
+    tables: Vec<TableFacts>,
+    method: String,
+) -> LoadReport {
     let (phases, seconds) = meter.finish();
-    Ok(LoadReport {
-        scale: subject.scale,
-        jobs: request.jobs,
+    LoadReport {
+        scale,
+        jobs,
         rows: meter.rows_sent(),
         bytes_sent: meter.bytes_sent(),
         phases,
         seconds,
         tables,
         method,
-    })
+    }
 }
 
 /// Sends some parts of a load that another machine has begun and will finish.
@@ -141,17 +151,8 @@ fn load_parts<D: Dataset>(
         let transfer = RowTransfer::choose(&mut control, &mut target, data.loaders_per_table())?;
         load.send_parts(&target, &selected, &transfer, selection.connections)
     })?;
-    let (phases, seconds) = meter.finish();
-    Ok(LoadReport {
-        scale,
-        jobs: selection.connections,
-        rows: meter.rows_sent(),
-        bytes_sent: meter.bytes_sent(),
-        phases,
-        seconds,
-        tables: Vec::new(),
-        method: String::new(),
-    })
+    let jobs = selection.connections;
+    Ok(report(&meter, scale, jobs, Vec::new(), String::new()))
 }
 
 fn one_machine_only() -> Error {

@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(text, "('1','it''s',null),('2','','3')");
         let indexes = [
             IndexBuild::primary_key("t", "t_pkey", "a, b"),
-            IndexBuild::non_unique("t", "k".to_owned(), "c"),
+            IndexBuild::non_unique("t", "k", "c"),
         ];
         let create =
             "create table t (a int, b int, c int) with (fillfactor=100); comment on table t is 'x'";

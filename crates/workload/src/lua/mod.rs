@@ -12,15 +12,12 @@
 
 mod answer;
 mod bundled;
-mod command;
-mod compiled;
 mod compiled_functions;
 mod connections;
 mod coroutine;
 mod listener;
 mod memory;
 mod outside;
-mod path;
 mod program;
 mod query_counts;
 mod report;
@@ -42,12 +39,10 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-pub use bundled::script_text as bundled_script;
-pub use command::{Command, LuaScriptError};
+pub use bundled::{script_text as bundled_script, search_path};
 pub use listener::{Listener, SqlFailure, SqlOperation};
-pub use path::search_path;
 pub use program::{LuaProgram, ThreadTask};
 pub use report::{ReportFigures, Reporter};
-pub use script::LuaScript;
+pub use script::{Command, LuaScript, LuaScriptError};
 pub use settings::{LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 pub use workload::{LUA, LuaWorkload};

@@ -1,8 +1,7 @@
 //! Reports that a script prints: its hooks get the figures of an interval or of the whole run, and write to the
 //! listener. Must never run on a worker, because a hook blocks the thread.
 
-use super::command::LuaScriptError;
-use super::script::{OutsideState, script_error};
+use super::script::{LuaScriptError, OutsideState, script_error};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {

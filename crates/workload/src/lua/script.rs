@@ -1,20 +1,52 @@
 //! A script outside of the load, in a separate Lua state: its commands, its help, `init()`, `done()`, and the
 //! program of its threads. Never runs an event.
 
-use super::command::{Command, LuaScriptError};
-use super::compiled::ChunkCache;
 use super::program::{LuaProgram, ThreadTask};
 use super::query_counts::OutsideCounters;
 use super::report::{self, ReportFigures, Reporter};
 use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::state::{
-    ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
+    ChunkCache, ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit,
+    load_error,
 };
 use super::watchdog::{Heartbeat, Watchdog};
 use mlua::{Function, IntoLua, MultiValue};
 use prony_session::{QueryCounts, UserId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The command that the second word of a command line selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Run,
+    /// Run a command or function of the script once.
+    Once,
+    /// Run a command of the script in every thread.
+    Parallel,
+    /// Print the script's help.
+    Help,
+    /// A command that sysbench knows, but the script does not define.
+    Missing,
+    /// A command that neither sysbench nor the script knows.
+    Unknown,
+}
+
+/// An error that prevents a script from being read or run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LuaScriptError {
+    /// The command line is invalid; the text is for standard error and ends in a newline.
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Fatal(String),
+    /// A function of the script failed.
+    #[error("`{function}' function failed: {reason}")]
+    Function {
+        function: String,
+        /// The reason, with file and line if they are known.
+        reason: String,
+    },
+}
 
 /// A script that has been read, with the state in which `init()`, `done()` and `help()` run.
 pub struct LuaScript {
@@ -242,9 +274,6 @@ impl LuaScript {
 
     /// The settings for other machines that run the threads: without passwords, and with the files that the script has
     /// loaded so far.
-    ///
-    /// # Errors
-    /// One of these cannot be read any more.
     pub fn settings_for_agents(&self) -> std::io::Result<ScriptSettings> {
         let context = &self.main_state.context;
         let loaded = context

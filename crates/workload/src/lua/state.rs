@@ -1,10 +1,9 @@
 //! One Lua state with sysbench's API, ready to read the script. The settings limit its memory.
 
 use super::bundled;
-use super::command::LuaScriptError;
-use super::compiled::ChunkCache;
 use super::memory::LimitedLua;
 use super::query_counts::OutsideCounters;
+use super::script::LuaScriptError;
 use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::thread_context::ThreadContext;
 use super::user_random::{UserRandom, function_addresses};
@@ -12,6 +11,7 @@ use super::{compiled_functions, thread_functions};
 use mlua::chunk::ChunkMode;
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,32 @@ const PRELUDE: [(&str, &str); 12] = [
     ("files", include_str!("prelude/files.lua")),
     ("confined", include_str!("prelude/confined.lua")),
 ];
+
+/// A cache of compiled Lua chunks, shared by all states of a script.
+#[derive(Default)]
+pub struct ChunkCache {
+    chunks: Mutex<HashMap<String, Arc<[u8]>>>,
+}
+
+impl ChunkCache {
+    /// Loads a chunk as a function of this state. `name` is Lua's chunk name: `@` and a file, or `=` and a
+    /// word.
+    pub fn load(&self, lua: &Lua, name: &str, text: &[u8]) -> Result<Function> {
+        let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = chunks.get(name).cloned();
+        drop(chunks);
+        if let Some(code) = cached {
+            let chunk = lua.load(&code[..]).set_name(name);
+            return chunk.set_mode(ChunkMode::Binary).into_function();
+        }
+        let function = lua.load(text).set_name(name).into_function()?;
+        // `false` keeps debug information, because messages contain names and lines.
+        let code = function.dump(false);
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        chunks.insert(name.to_owned(), code.into());
+        Ok(function)
+    }
+}
 
 pub struct ScriptContext {
     pub settings: ScriptSettings,

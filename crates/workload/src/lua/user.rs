@@ -2,16 +2,14 @@
 //! event loop, and resumes it with the replies. Threads never share a Lua state. An error that the script can catch
 //! never ends the run by itself.
 
-mod stopped;
-
 use super::answer::{Answer, FailedAnswer};
-use super::command::LuaScriptError;
 use super::connections::{Connection, Connections, returned_rows_and_columns, rows_and_columns};
 use super::coroutine::Coroutine;
 use super::listener::SqlOperation;
 use super::program::ThreadTask;
 use super::query_counts::{count_reply, increment_counter};
 use super::request::Request;
+use super::script::LuaScriptError;
 use super::settings::ScriptSettings;
 use super::shell_command::ShellCommand;
 use super::sql_errors::{
@@ -26,12 +24,17 @@ use crate::sysbench::{Driver, is_lost};
 use prony_session::{Db, DbError, Outcome, UserExit};
 use prony_wire::{Statement, Value};
 use std::cell::RefCell;
+use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The hook that a thread calls last.
 const THREAD_DONE: &str = "thread_done";
+
+/// Maximum number of requests that a stopped thread may make in `thread_done`. After that many, its script is
+/// abandoned.
+const FINAL_REQUESTS_MAX: u32 = 10_000;
 
 /// A statement with at most this many parameters is executed without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 8;
@@ -515,5 +518,59 @@ impl ScriptUser {
             db.count_reconnect();
         }
         Ok(error_answer(self.settings(), &error, true))
+    }
+
+    /// Runs the command of the current request. Returns its status, or `None` if the script must end first.
+    fn wait_for_command(&self) -> Option<c_int> {
+        let command = ShellCommand::start(self.request_sql());
+        while !self.settings().must_scripts_end() {
+            if let Some(status) = command.status() {
+                return Some(status);
+            }
+            std::thread::sleep(command.pause());
+        }
+        None
+    }
+}
+
+impl Drop for ScriptUser {
+    /// Runs `thread_done` if the thread is stopped while it waits for its next event. SQL requests fail,
+    /// because the event loop no longer serves them; the other users of the worker wait for a command that it runs.
+    fn drop(&mut self) {
+        if !std::mem::take(&mut self.is_waiting_for_event) || std::thread::panicking() {
+            return;
+        }
+        let mut answer = Answer::Flag(false);
+        let mut had_sql_request = false;
+        for _ in 0..FINAL_REQUESTS_MAX {
+            if self.settings().must_scripts_end() {
+                return;
+            }
+            answer = match self.resume(answer, None) {
+                // Report the failure only if no SQL request was rejected below, which may have caused it.
+                Ok(Request::FunctionFailed(function, reason))
+                    if function == THREAD_DONE && !had_sql_request =>
+                {
+                    return self.report_thread_done_failure(&reason);
+                }
+                Ok(Request::Finished | Request::FunctionFailed(..)) | Err(_) => return,
+                Ok(
+                    Request::Query
+                    | Request::Prepare
+                    | Request::Execute(_)
+                    | Request::Reconnect
+                    | Request::Connect,
+                ) => {
+                    had_sql_request = true;
+                    Answer::Failed(FailedAnswer::internal("the run is over"))
+                }
+                Ok(Request::WaitForEvent | Request::NextEvent) => Answer::Flag(false),
+                Ok(Request::RunCommand) => match self.wait_for_command() {
+                    Some(status) => Answer::CommandStatus(status),
+                    None => return,
+                },
+                Ok(_) => Answer::Done,
+            };
+        }
     }
 }

@@ -29,12 +29,7 @@ struct TableContents {
 
 /// Runs all checks: reads each table once, in one snapshot.
 pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
-    let begin = control.dialect().begin_snapshot();
-    sql::execute(control, "beginning the check", begin)?;
-    let report = check_tables(control, workload);
-    // The transaction wrote nothing, so an error here changes no finding.
-    drop(sql::execute(control, "ending the check", "rollback"));
-    report
+    sql::in_snapshot(control, |control| check_tables(control, workload))
 }
 
 fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
@@ -127,16 +122,12 @@ fn read_table(
             loaded_rows.unwrap_or(0)
         ),
     )?;
-    let count = |column| {
-        let value = row.int(column).and_then(|value| u64::try_from(value).ok());
-        value.unwrap_or(0)
-    };
     Ok(TableContents {
-        rows: count(0),
+        rows: row.count(0),
         lowest_id: row.int(1),
         highest_id: row.int(2),
-        wrong_length_rows: count(3),
-        remaining_loaded_rows: count(4),
+        wrong_length_rows: row.count(3),
+        remaining_loaded_rows: row.count(4),
         is_unfinished: table.note.as_ref().is_some_and(LoadNote::is_unfinished),
         name,
         loaded_rows,

@@ -39,9 +39,7 @@ pub fn load(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
-    // Returns only the first problem, because `check_options` has reported all of them.
-    let options =
-        options::read(request.plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
+    let options = options::read(request.plan, workload)?;
     let tables = options.tables.unwrap_or(1);
     let size = options.table_size.unwrap_or(workload.default_table_size);
     let rows = workload.loaded_rows(&options);
@@ -238,13 +236,6 @@ impl Dataset for SbtestTables<'_> {
         Ok(all.iter().filter(is_missing).cloned().collect())
     }
 
-    fn row_count(&self, parts: &[LoadPart]) -> u64 {
-        parts
-            .iter()
-            .map(|part| part.units.end - part.units.start)
-            .sum()
-    }
-
     fn rows<F: RowFormat>(&self, index: usize, rows: Range<u64>) -> impl RowSource {
         SbtestRows::<F>::new(self.content, table_number(index), rows)
     }
@@ -256,8 +247,8 @@ impl Dataset for SbtestTables<'_> {
                 let name = table_name(number);
                 match kind {
                     Index::Primary => self.primary_key(&name),
-                    Index::Plain => IndexBuild::non_unique(&name, format!("{name}_xid"), "id"),
-                    Index::Secondary => IndexBuild::non_unique(&name, format!("k_{number}"), "k"),
+                    Index::Plain => IndexBuild::non_unique(&name, &format!("{name}_xid"), "id"),
+                    Index::Secondary => IndexBuild::non_unique(&name, &format!("k_{number}"), "k"),
                 }
             })
         };

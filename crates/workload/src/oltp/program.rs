@@ -8,12 +8,13 @@ use super::bulk;
 use super::event::{EventPart, StatementKind};
 use super::options::{self, OltpOptions};
 use super::policy::{ErrorAction, OltpPolicy};
-use super::queries::{OltpCounts, QueryCounts, QueryKind, UserCounts, write_kind};
+use super::queries::{OltpCounts, QueryCounts, QueryKind, write_kind};
 use super::rows::{C_GROUPS, set_groups};
 use super::statements::{self, COMMIT};
 use super::table_check::{RunTables, check_tables};
 use super::user::{CurrentStatement, OltpUser};
 use crate::random::Random;
+use crate::user_counts::{SharedCounts, UserCounts};
 use crate::{Error, sql};
 use prony_document::{ObservedShare, SqlDialect};
 use prony_plan::WorkloadPlan;
@@ -21,7 +22,7 @@ use prony_server::Control;
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{Statement, StatementIds, Value};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of rows of `bulk_insert` that a user adds before it yields to other users.
 const CONSECUTIVE_ROWS_MAX: u32 = 256;
@@ -46,7 +47,7 @@ pub(super) struct SharedState {
     /// The highest id in each table of `bulk_insert`.
     pub(super) highest_ids: Vec<u64>,
     pub(super) policy: OltpPolicy,
-    counts: Mutex<OltpCounts>,
+    counts: SharedCounts<OltpCounts>,
 }
 
 /// The statements of an event on the first table, in order.
@@ -97,9 +98,7 @@ impl OltpProgram {
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        // Returns only the first problem, because `check_options` has reported all of them.
-        let options =
-            options::read(plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
+        let options = options::read(plan, workload)?;
         let run_tables = check_tables(control, workload, &options)?;
         Self::for_tables(control, workload, options, run_tables)
     }
@@ -111,8 +110,7 @@ impl OltpProgram {
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        let options =
-            options::read(plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
+        let options = options::read(plan, workload)?;
         let run_tables = RunTables {
             table_count: options.tables.unwrap_or(1),
             table_size: options.table_size.unwrap_or(workload.default_table_size),
@@ -136,12 +134,13 @@ impl OltpProgram {
                 break;
             }
             let text = format!("select max(id) from {}", statements::table_name(number));
-            let id = match sql::query_row(control, "reading the highest ids", &text) {
-                // A table that is missing has no rows: its first insert fails.
-                Err(error) if error.is_refusal() => None,
-                row => row?.int(0),
-            };
-            highest_ids.push(id.and_then(|id| u64::try_from(id).ok()).unwrap_or(0));
+            highest_ids.push(
+                match sql::query_row(control, "reading the highest ids", &text) {
+                    // A table that is missing has no rows: its first insert fails.
+                    Err(error) if error.is_refusal() => 0,
+                    row => row?.count(0),
+                },
+            );
         }
         let dialect = control.dialect();
         Ok(OltpProgram::new(
@@ -191,7 +190,7 @@ impl OltpProgram {
             statements,
             highest_ids,
             policy: OltpPolicy::default(),
-            counts: Mutex::default(),
+            counts: SharedCounts::default(),
         };
         OltpProgram {
             name: [shared.workload.name],
@@ -215,8 +214,7 @@ impl OltpProgram {
     }
 
     pub fn counts(&self) -> OltpCounts {
-        let counts = self.shared.counts.lock();
-        *counts.unwrap_or_else(PoisonError::into_inner)
+        self.shared.counts.get()
     }
 }
 
@@ -306,17 +304,17 @@ impl SharedState {
                 let mut queries = QueryCounts::default();
                 match self.execute_event(&mut user, &mut db, &mut queries).await {
                     Ok(()) => {
-                        user_counts.counts.completed.add(&queries);
+                        user_counts.sums.completed.add(&queries);
                         break Ok(Outcome::Committed);
                     }
                     Err(error) => {
-                        user_counts.counts.failed_tries.add(&queries);
+                        user_counts.sums.failed_tries.add(&queries);
                         match self.error_action(&user, &db, id, &error) {
                             ErrorAction::Retry => {}
                             ErrorAction::Fail => break Err(error),
                             ErrorAction::EndUser(reason) => return Err(UserExit::Failed(reason)),
                         }
-                        user_counts.counts.ignored_errors += 1;
+                        user_counts.sums.ignored_errors += 1;
                         db.count_error();
                         if db.is_load_over() {
                             break Err(error);

@@ -1,14 +1,13 @@
 //! Counts the queries that users sent, by sysbench's rule.
 //!
-//! Computes actual and expected shares. Counting must not take a lock per statement: a user adds its
-//! counts once, when it ends.
+//! Computes actual and expected shares.
 //!
 //! The rule: a statement that returns rows is a read; otherwise, one that changed rows is a write;
 //! everything else, including `BEGIN` and `COMMIT`, is other.
 
+use crate::user_counts::Counts;
 use prony_document::ObservedShare;
 pub use prony_session::{QueryCounts, QueryKind};
-use std::sync::{Mutex, PoisonError};
 
 /// The kind of a data-changing statement that changed this many rows.
 pub fn write_kind(rows: u64) -> QueryKind {
@@ -53,37 +52,22 @@ impl OltpCounts {
     }
 }
 
-/// One user's counts, which are added to the shared ones when the user ends.
-pub(super) struct UserCounts<'a> {
-    pub counts: OltpCounts,
-    total: &'a Mutex<OltpCounts>,
-}
-
-impl<'a> UserCounts<'a> {
-    pub fn new(total: &'a Mutex<OltpCounts>) -> Self {
-        UserCounts {
-            counts: OltpCounts::default(),
-            total,
-        }
-    }
-}
-
-impl Drop for UserCounts<'_> {
-    fn drop(&mut self) {
-        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        total.completed.add(&self.counts.completed);
-        total.failed_tries.add(&self.counts.failed_tries);
-        total.ignored_errors += self.counts.ignored_errors;
+impl Counts for OltpCounts {
+    fn add(&mut self, other: &OltpCounts) {
+        self.completed.add(&other.completed);
+        self.failed_tries.add(&other.failed_tries);
+        self.ignored_errors += other.ignored_errors;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user_counts::{SharedCounts, UserCounts};
 
     #[test]
     fn counts_of_users_are_summed_and_have_shares() {
-        let total = Mutex::default();
+        let total = SharedCounts::default();
         let expected = QueryCounts {
             reads: 14,
             writes: 4,
@@ -91,13 +75,13 @@ mod tests {
             ..QueryCounts::default()
         };
         for _ in 0..2 {
-            let mut user_counts = UserCounts::new(&total);
-            user_counts.counts.completed.add(&expected);
-            user_counts.counts.failed_tries.count(write_kind(1));
-            user_counts.counts.failed_tries.count(write_kind(0));
-            user_counts.counts.ignored_errors += 1;
+            let mut user_counts = UserCounts::<OltpCounts>::new(&total);
+            user_counts.sums.completed.add(&expected);
+            user_counts.sums.failed_tries.count(write_kind(1));
+            user_counts.sums.failed_tries.count(write_kind(0));
+            user_counts.sums.ignored_errors += 1;
         }
-        let total = *total.lock().expect("one thread");
+        let total = total.get();
         assert_eq!(total.completed.all(), 40);
         assert_eq!(total.failed_tries.all(), 4);
         assert_eq!(total.ignored_errors, 2);

@@ -113,8 +113,5 @@ fn usable_rows(
 fn highest_id(control: &mut Control, name: &str) -> Result<u32, Error> {
     let sql = format!("select max(id) from {name}");
     let row = sql::query_row(control, &format!("reading the size of {name}"), &sql)?;
-    Ok(row
-        .int(0)
-        .and_then(|id| u32::try_from(id).ok())
-        .unwrap_or(0))
+    Ok(u32::try_from(row.count(0)).unwrap_or(0))
 }

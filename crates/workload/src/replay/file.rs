@@ -256,8 +256,6 @@ pub(super) struct SessionWriter<W> {
 }
 
 impl<W: Write> SessionWriter<W> {
-    /// # Errors
-    /// The file cannot be written.
     pub fn new(mut out: W) -> io::Result<SessionWriter<W>> {
         out.write_all(MAGIC)?;
         let offset = MAGIC.len() as u64;
@@ -331,8 +329,6 @@ pub struct SessionRecording {
 }
 
 impl SessionRecording {
-    /// # Errors
-    /// The file cannot be read, or is no complete recording.
     pub fn open(path: &Path) -> Result<SessionRecording, SessionRecordingError> {
         let failure = |source| SessionRecordingError::Read {
             path: path.to_owned(),

@@ -18,8 +18,6 @@ mod transactions;
 mod workload;
 
 #[cfg(test)]
-mod simulated;
-#[cfg(test)]
 mod tests;
 
 pub use file::{SessionRecording, SessionRecordingError};

@@ -105,9 +105,6 @@ impl SessionReader {
     }
 
     /// Reads the next transaction; returns whether there is one.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is damaged.
     pub fn next(&mut self) -> Result<bool, String> {
         if self.at >= self.chunk.len() {
             let chunks = &self.recording.sessions[self.session].chunks;

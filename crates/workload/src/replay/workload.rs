@@ -205,7 +205,7 @@ impl Workload for ReplayWorkload {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         // Return only the first problem; `check_options` returns all of them.
-        let request = read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let request = read(plan)?;
         let (recorded, dialect) = (request.recording.index.dialect, control.dialect());
         if recorded != dialect {
             let [recorded, here] = [recorded, dialect].map(product_names);

@@ -28,9 +28,8 @@ pub(super) fn captured_shares(script: &Script, commands: &[CommandStats]) -> Vec
         queries.first().map_or(0, |(_, stats)| stats.count),
     )];
     let is_control = |sql: &SqlCommand| {
-        let mut words = sql.text.split(|letter: char| !letter.is_ascii_alphabetic());
-        let verb = words.next().unwrap_or_default();
         let controls = ["begin", "start", "commit", "end", "rollback"];
+        let verb = sql.first_word();
         controls.iter().any(|word| verb.eq_ignore_ascii_case(word))
     };
     let statements = queries.iter().filter(|(sql, _)| !is_control(sql));

@@ -10,6 +10,7 @@ use super::expr::{self, CommandLocation};
 use super::number::parse_leading_int;
 use super::tokens::Source;
 use super::variables::{VariableId, VariableNames, is_valid_name};
+use std::ops::RangeBounds;
 
 /// The maximum number of arguments: words after a command's name.
 const ARGUMENTS_MAX: usize = 255;
@@ -101,7 +102,7 @@ pub(super) fn parse(
     let kind = match name {
         Some(CommandName::Sleep) => CommandKind::Sleep(words.parse_sleep(source, names)?),
         Some(CommandName::SetShell) => {
-            words.require_at_least(2, "missing argument", source)?;
+            words.require_arguments(2.., "missing argument", source)?;
             CommandKind::SetShell {
                 target: new_assignment_target(words.words[1].0, names, source.pgbench_version),
                 command: new_shell_command(&words.words[2..], names, source.pgbench_version),
@@ -109,7 +110,7 @@ pub(super) fn parse(
         }
         Some(CommandName::Sample) => CommandKind::Sample(words.parse_sample(source, names)?),
         Some(CommandName::Shell) => {
-            words.require_at_least(1, "missing command", source)?;
+            words.require_arguments(1.., "missing command", source)?;
             CommandKind::Shell(new_shell_command(
                 &words.words[1..],
                 names,
@@ -117,14 +118,14 @@ pub(super) fn parse(
             ))
         }
         Some(CommandName::Gset | CommandName::Aset) => {
-            words.require_at_most(1, "too many arguments", source)?;
+            words.require_arguments(..=1, "too many arguments", source)?;
             return Ok(Some(MetaCommand::StoreCommand(StoreCommand {
                 stores_all_results: name == Some(CommandName::Aset),
                 prefix: words.words.get(1).map_or("", |(word, _)| word).to_owned(),
             })));
         }
         Some(name) => {
-            words.require_at_most(0, "unexpected argument", source)?;
+            words.require_arguments(..=0, "unexpected argument", source)?;
             match name {
                 CommandName::Else => CommandKind::Else { endif_target: 0 },
                 CommandName::StartPipeline => CommandKind::StartPipeline,
@@ -215,25 +216,14 @@ impl CommandWords<'_> {
         }))
     }
 
-    fn require_at_least(
+    /// Checks the number of arguments: words after the command's name.
+    fn require_arguments(
         &self,
-        count: usize,
+        allowed: impl RangeBounds<usize>,
         message: &str,
         source: &Source<'_>,
     ) -> Result<(), ScriptError> {
-        if self.words.len() > count {
-            return Ok(());
-        }
-        Err(self.error(source, true, message, None))
-    }
-
-    fn require_at_most(
-        &self,
-        count: usize,
-        message: &str,
-        source: &Source<'_>,
-    ) -> Result<(), ScriptError> {
-        if self.words.len() <= count + 1 {
+        if allowed.contains(&(self.words.len() - 1)) {
             return Ok(());
         }
         Err(self.error(source, true, message, None))
@@ -245,8 +235,8 @@ impl CommandWords<'_> {
         source: &Source<'_>,
         names: &mut VariableNames,
     ) -> Result<SampleCommand, ScriptError> {
-        self.require_at_least(1, "missing name of a sample", source)?;
-        self.require_at_least(2, "missing variable", source)?;
+        self.require_arguments(1.., "missing name of a sample", source)?;
+        self.require_arguments(2.., "missing variable", source)?;
         let mut targets = Vec::new();
         for (number, (word, _)) in self.words.iter().enumerate().skip(2) {
             let Some(id) = intern_if_valid(word, names, source.pgbench_version) else {
@@ -272,7 +262,7 @@ impl CommandWords<'_> {
         source: &Source<'_>,
         names: &mut VariableNames,
     ) -> Result<SleepTime, ScriptError> {
-        self.require_at_least(1, "missing argument", source)?;
+        self.require_arguments(1.., "missing argument", source)?;
         if self.words.len() > 3 {
             return Err(self.error(source, true, "too many arguments", Some((3, false))));
         }

@@ -108,7 +108,7 @@ pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> Sc
 
 fn read(control: &Control, plan: &WorkloadPlan) -> Result<OwnSql, Error> {
     // Return only the first problem; `check_options` returns all of them.
-    transactions::read(plan, control.dialect()).map_err(|mut problems| problems.swap_remove(0))
+    transactions::read(plan, control.dialect()).map_err(Error::from)
 }
 
 /// What is wrong with transactions that can be parsed.

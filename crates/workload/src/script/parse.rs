@@ -121,12 +121,9 @@ impl Script {
         let kinds = || self.commands.iter().map(|command| &command.kind);
         // A script may have a million statements, so their words are not collected.
         let mut words = self.statements().map(|sql| {
-            let text = sql.text.trim_end_matches(';');
-            let word = text
-                .split(|letter: char| !letter.is_ascii_alphabetic())
-                .next();
             // `\;` joins statements.
-            word.filter(|_| !text.contains(';')).unwrap_or_default()
+            let is_joined = sql.text.trim_end_matches(';').contains(';');
+            if is_joined { "" } else { sql.first_word() }
         });
         let is_one_of =
             |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));

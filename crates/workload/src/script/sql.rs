@@ -16,6 +16,12 @@ use std::sync::Arc;
 pub const PARAMETERS_MAX: usize = 255;
 
 impl SqlCommand {
+    /// The letters at its start: what kind of statement it is.
+    pub(super) fn first_word(&self) -> &str {
+        let end = self.text.find(|letter: char| !letter.is_ascii_alphabetic());
+        &self.text[..end.unwrap_or(self.text.len())]
+    }
+
     /// Creates the command of a statement, with its variables found.
     pub(super) fn new(text: &str, names: &mut VariableNames, source: &Source<'_>) -> Self {
         let references = variable_positions(text, source);

@@ -111,7 +111,7 @@ impl Workload for ScriptWorkload {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         // Return only the first problem; `check_options` returns all of them.
-        let scripts = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let scripts = options::read(plan)?;
         engines::require_postgres(control)?;
         let scale = read_scale(control, plan, &scripts)?;
         let program = ScriptProgram::new(scripts, scale, ScriptPolicy::default());

@@ -16,7 +16,6 @@ use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{CheckReport, Error, Finding, FindingState, sql};
-use prony_document::SqlDialect;
 use prony_server::Control;
 
 struct TableContents {
@@ -32,13 +31,7 @@ struct TableContents {
 
 /// Runs all checks: reads each table once, in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
-    // In one snapshot the sums are exact even while a load is running.
-    let begin = SqlDialect::PostgreSql.begin_snapshot();
-    sql::execute(control, "beginning the check", begin)?;
-    let report = examine(control);
-    // The transaction wrote nothing, so an error here changes no finding.
-    drop(sql::execute(control, "ending the check", "rollback"));
-    report
+    sql::in_snapshot(control, examine)
 }
 
 fn examine(control: &mut Control) -> Result<CheckReport, Error> {
@@ -99,18 +92,13 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Erro
              count(*) filter (where {has_wrong_branch}) from {name}"
         ),
     )?;
-    let count = |column| {
-        row.int(column)
-            .and_then(|value| u64::try_from(value).ok())
-            .unwrap_or(0)
-    };
     Ok(TableContents {
         table,
-        rows: count(0),
+        rows: row.count(0),
         lowest_key: row.int(1),
         highest_key: row.int(2),
         sum: row.int(3).unwrap_or(0),
-        wrong_branch_rows: count(4),
+        wrong_branch_rows: row.count(4),
     })
 }
 
@@ -269,8 +257,7 @@ pub fn scale_for_run(
         "reading the scale",
         "select (select count(*) from pgbench_branches), (select count(*) from pgbench_tellers)",
     )?;
-    let branches = counts.int(0).unwrap_or(0);
-    let scale = u32::try_from(branches).unwrap_or(0);
+    let scale = u32::try_from(counts.count(0)).unwrap_or(0);
     let incomplete_error = |reason: String| Error::Data {
         problem: format!("the data is incomplete: {reason}; a load did not finish"),
         remedy: Remedy::Load(load.clone()),
@@ -278,10 +265,7 @@ pub fn scale_for_run(
     if scale == 0 {
         return Err(incomplete_error("pgbench_branches is empty".to_owned()));
     }
-    let tellers = counts
-        .int(1)
-        .and_then(|count| u64::try_from(count).ok())
-        .unwrap_or(0);
+    let tellers = counts.count(1);
     if tellers != Table::Tellers.rows(scale) {
         return Err(incomplete_error(format!(
             "pgbench_tellers has {tellers} rows, and scale {scale} has {}",

@@ -10,10 +10,10 @@
 
 use super::check::load_spec;
 use super::rows::AccountRows;
-use super::schema::{ACCOUNTS_PER_BRANCH, MAX_SCALE, TELLERS_PER_BRANCH, Table};
-use crate::catalog;
+use super::schema::{ACCOUNTS_PER_BRANCH, MAX_SCALE, Table};
 use crate::copy::RowSource;
 use crate::engines::require_postgres;
+use crate::loader::check_scale;
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
@@ -35,7 +35,8 @@ pub fn load(
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
     let scale = request.plan.scale.unwrap_or(1);
-    check_scale(scale)?;
+    let steps = "; each step is 100,000 accounts, about 16 MB with their key";
+    check_scale(scale, MAX_SCALE, steps)?;
     let subject = LoadSubject {
         load: load_spec(workload, scale.to_string()),
         scale,
@@ -45,18 +46,6 @@ pub fn load(
     procedure::load(request, &subject, (progress, stop), |control| {
         require_postgres(control)?;
         Ok(TpcbDataset { branches: scale })
-    })
-}
-
-fn check_scale(scale: u32) -> Result<(), Error> {
-    if (1..=MAX_SCALE).contains(&scale) {
-        return Ok(());
-    }
-    Err(Error::InvalidRequest {
-        problem: format!("a scale of {scale} is not possible"),
-        hint: format!(
-            "1 to {MAX_SCALE}; each step is 100,000 accounts, about 16 MB with their key"
-        ),
     })
 }
 
@@ -85,10 +74,6 @@ impl Dataset for TpcbDataset {
 
     fn table_count(&self) -> usize {
         Table::ALL.len()
-    }
-
-    fn name(&self, table: usize) -> String {
-        self.label(table).to_owned()
     }
 
     fn label(&self, table: usize) -> &'static str {
@@ -147,10 +132,7 @@ impl Dataset for TpcbDataset {
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
         let rows = parts.iter().map(|part| {
             let branches = part.units.end - part.units.start;
-            let tables = part
-                .tables
-                .clone()
-                .map(|table| rows_per_branch(Table::ALL[table]));
+            let tables = part.tables.clone().map(|table| Table::ALL[table].rows(1));
             branches * tables.sum::<u64>()
         });
         rows.sum()
@@ -158,7 +140,7 @@ impl Dataset for TpcbDataset {
 
     fn rows<F: RowFormat>(&self, table: usize, branches: Range<u64>) -> impl RowSource {
         let table = Table::ALL[table];
-        let rows = rows_per_branch(table);
+        let rows = table.rows(1);
         AccountRows::new(table, branches.start * rows, branches.end * rows)
     }
 
@@ -175,38 +157,13 @@ impl Dataset for TpcbDataset {
     }
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
-        let facts = catalog::find::<Table>(control)?
-            .into_iter()
-            .map(|table| TableFacts {
-                rows: table.table.rows(self.branches),
-                ..table.facts
-            });
-        Ok(facts.collect())
-    }
-}
-
-fn rows_per_branch(table: Table) -> u64 {
-    match table {
-        Table::Branches => 1,
-        Table::Tellers => TELLERS_PER_BRANCH,
-        Table::Accounts => ACCOUNTS_PER_BRANCH,
-        Table::History => 0,
+        dataset::facts(control, |table: Table| table.rows(self.branches))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_assertions::TextAssertions;
-
-    #[test]
-    fn invalid_scales_are_rejected_with_the_valid_range() {
-        assert!(check_scale(1).is_ok());
-        for scale in [0, MAX_SCALE + 1] {
-            let message = check_scale(scale).expect_err("invalid").to_string();
-            message.assert_contains("hint: 1 to ");
-        }
-    }
 
     #[test]
     fn parts_contain_all_branches() {

@@ -154,53 +154,29 @@ async fn run(
         db.start(0).await?;
         let input = shared.draw_input(&mut random);
         let result = match shared.variant {
-            TpcbVariant::Tpcb => run_tpcb(shared, input, &mut db).await,
-            TpcbVariant::SimpleUpdate => run_simple_update(shared, input, &mut db).await,
-            TpcbVariant::SelectOnly => run_select_only(shared, input, &mut db).await,
+            TpcbVariant::Tpcb | TpcbVariant::SimpleUpdate => write(shared, input, &mut db).await,
+            TpcbVariant::SelectOnly => {
+                let aid = Value::Int(input.aid);
+                db.exec(&shared.select_account, &[aid]).await.map(drop)
+            }
         };
         db.end(result.map(|()| Outcome::Committed)).await?;
     }
 }
 
-async fn run_tpcb(
-    shared: &AccountRun,
-    input: TransactionInput,
-    db: &mut Db,
-) -> Result<(), DbError> {
+/// Executes one transaction that writes.
+async fn write(shared: &AccountRun, input: TransactionInput, db: &mut Db) -> Result<(), DbError> {
     let [aid, bid, tid, delta] = input.values();
     db.exec(&shared.begin, &[]).await?;
     db.exec(&shared.update_account, &[delta, aid]).await?;
     db.exec(&shared.select_account, &[aid]).await?;
-    db.exec(&shared.update_teller, &[delta, tid]).await?;
-    db.exec(&shared.update_branch, &[delta, bid]).await?;
+    if shared.variant == TpcbVariant::Tpcb {
+        db.exec(&shared.update_teller, &[delta, tid]).await?;
+        db.exec(&shared.update_branch, &[delta, bid]).await?;
+    }
     db.exec(&shared.insert_history, &[tid, bid, aid, delta])
         .await?;
     db.exec(&shared.end, &[]).await?;
-    Ok(())
-}
-
-async fn run_simple_update(
-    shared: &AccountRun,
-    input: TransactionInput,
-    db: &mut Db,
-) -> Result<(), DbError> {
-    let [aid, bid, tid, delta] = input.values();
-    db.exec(&shared.begin, &[]).await?;
-    db.exec(&shared.update_account, &[delta, aid]).await?;
-    db.exec(&shared.select_account, &[aid]).await?;
-    db.exec(&shared.insert_history, &[tid, bid, aid, delta])
-        .await?;
-    db.exec(&shared.end, &[]).await?;
-    Ok(())
-}
-
-async fn run_select_only(
-    shared: &AccountRun,
-    input: TransactionInput,
-    db: &mut Db,
-) -> Result<(), DbError> {
-    db.exec(&shared.select_account, &[Value::Int(input.aid)])
-        .await?;
     Ok(())
 }
 

@@ -192,11 +192,10 @@ fn count_rows(
         let out_of_range = dialect.sum_of(&format!("case when {is_in_range} then 0 else 1 end"));
         let sql = format!("select {count_all}, coalesce({out_of_range}, 0) from {name}");
         let row = sql::query_row(control, &format!("counting {name}"), &sql)?;
-        let count = |column| row.int(column).and_then(|count| u64::try_from(count).ok());
         counts.push(RowCount {
             table,
-            rows: count(0).unwrap_or(0),
-            out_of_range_rows: count(1).unwrap_or(0),
+            rows: row.count(0),
+            out_of_range_rows: row.count(1),
         });
     }
     Ok(counts)

@@ -4,7 +4,7 @@
 use super::input::{CustomerKey, NewOrder, Payment, TpccTransaction};
 use super::schema::DISTRICTS;
 use super::transactions::OrderResult;
-use std::sync::{Mutex, PoisonError};
+use crate::user_counts::Counts;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
@@ -46,8 +46,8 @@ pub struct TpccCounts {
     pub low_items: u64,
 }
 
-impl TpccCounts {
-    pub fn add(&mut self, other: &TpccCounts) {
+impl Counts for TpccCounts {
+    fn add(&mut self, other: &TpccCounts) {
         for (sum, other) in self
             .outcomes_by_kind
             .iter_mut()
@@ -62,7 +62,9 @@ impl TpccCounts {
             *sum += *other;
         }
     }
+}
 
+impl TpccCounts {
     /// All fields except `outcomes_by_kind`.
     fn sums_mut(&mut self) -> [&mut u64; 13] {
         [
@@ -128,29 +130,6 @@ fn is_by_name(customer: CustomerKey) -> bool {
 
 fn share(part: u64, total: u64) -> Option<f64> {
     (total > 0).then(|| part as f64 / total as f64)
-}
-
-/// One user's counts. Dropping them adds them to the shared counts, however the user ends.
-pub(super) struct UserCounts<'a> {
-    pub sums: TpccCounts,
-    shared: &'a Mutex<TpccCounts>,
-}
-
-impl<'a> UserCounts<'a> {
-    pub fn new(shared: &'a Mutex<TpccCounts>) -> Self {
-        UserCounts {
-            sums: TpccCounts::default(),
-            shared,
-        }
-    }
-}
-
-impl Drop for UserCounts<'_> {
-    fn drop(&mut self) {
-        let shared = self.shared.lock();
-        let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
-        shared.add(&self.sums);
-    }
 }
 
 #[cfg(test)]

@@ -127,11 +127,8 @@ fn mysql_build(table: &str, name: &str, columns: &str) -> String {
 
 /// The indexes that a load on MySQL builds after loading the rows.
 pub fn mysql_builds() -> Vec<IndexBuild> {
-    let indexes = MYSQL_INDEXES.map(|(table, name, columns)| IndexBuild {
-        table: table.to_owned(),
-        name: name.to_owned(),
-        build: Some(mysql_build(table, name, columns)),
-        attach: None,
+    let indexes = MYSQL_INDEXES.map(|(table, name, columns)| {
+        IndexBuild::of_statement(table, name, mysql_build(table, name, columns))
     });
     indexes.into()
 }

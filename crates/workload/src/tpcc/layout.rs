@@ -68,8 +68,7 @@ const HISTORY_KEY_COLUMN: &str =
 
 impl Layout {
     pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
-        let options: TpccOptions =
-            options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let options: TpccOptions = options::read(plan)?;
         Ok(Layout {
             scale: plan.scale.unwrap_or(1),
             seed,
@@ -271,9 +270,6 @@ pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
 }
 
 /// Checks the requested number of partitions, if any.
-///
-/// # Errors
-/// order_line has a different number of partitions.
 pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error> {
     match requested {
         Some(requested) if requested != actual => Err(Error::Data {

@@ -10,9 +10,10 @@ use super::routines;
 use super::rows::{Content, TpccRows, order_line_count};
 use super::schema::{MAX_SCALE, Table};
 use super::{TPCC, sqlserver, unfinished_load};
-use crate::catalog::{self, Tables};
+use crate::catalog::Tables;
 use crate::copy::RowSource;
 use crate::engines::require_engine;
+use crate::loader::check_scale;
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
@@ -27,8 +28,6 @@ use std::sync::atomic::AtomicBool;
 /// With more warehouses, the number of order lines is its mean: to count them takes 30,000 draws for each, and the mean is
 /// off by less than 1 in 10,000.
 const COUNTED_WAREHOUSES_MAX: u32 = 1_000;
-/// Order lines of an order on average (TPC-C 4.3.3.1: 5 to 15).
-const MEAN_ORDER_LINES: u64 = 10;
 
 /// Maximum number of warehouses, about 2 GB, that a single loader loads in one transaction.
 const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
@@ -43,7 +42,8 @@ pub fn load(
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
     let layout = Layout::of(request.plan, request.seed)?;
-    check_scale(layout.scale)?;
+    let steps = format!(" warehouses, each about {WAREHOUSE_MB} MB");
+    check_scale(layout.scale, MAX_SCALE, &steps)?;
     let subject = LoadSubject {
         load: layout.load_spec(),
         scale: layout.scale,
@@ -119,16 +119,6 @@ fn now_s(control: &mut Control) -> Result<i64, Error> {
     Ok(row.int(0).unwrap_or(EPOCH_S))
 }
 
-fn check_scale(scale: u32) -> Result<(), Error> {
-    if (1..=MAX_SCALE).contains(&scale) {
-        return Ok(());
-    }
-    Err(Error::InvalidRequest {
-        problem: format!("a scale of {scale} is not possible"),
-        hint: format!("1 to {MAX_SCALE} warehouses, each about {WAREHOUSE_MB} MB"),
-    })
-}
-
 /// Refuses partitions where the server has none by hash.
 fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<(), Error> {
     match dialect {
@@ -157,10 +147,6 @@ impl Dataset for TpccDataset {
 
     fn table_count(&self) -> usize {
         Table::ALL.len()
-    }
-
-    fn name(&self, table: usize) -> String {
-        self.label(table).to_owned()
     }
 
     fn label(&self, table: usize) -> &'static str {
@@ -212,7 +198,6 @@ impl Dataset for TpccDataset {
                 Table::OrderLine if is_counted => {
                     order_line_count(self.layout.seed, warehouses(&part.units))
                 }
-                Table::OrderLine => Table::Orders.rows(warehouse_count) * MEAN_ORDER_LINES,
                 table => table.rows(warehouse_count),
             };
             part.tables.clone().map(count).sum::<u64>()
@@ -265,16 +250,10 @@ impl Dataset for TpccDataset {
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
         let Layout { scale, seed, .. } = self.layout;
-        let facts = catalog::find::<Table>(control)?
-            .into_iter()
-            .map(|existing| TableFacts {
-                rows: match existing.table {
-                    Table::OrderLine => order_line_count(seed, 1..scale + 1),
-                    table => table.rows(scale),
-                },
-                ..existing.facts
-            });
-        Ok(facts.collect())
+        dataset::facts(control, |table| match table {
+            Table::OrderLine => order_line_count(seed, 1..scale + 1),
+            table => table.rows(scale),
+        })
     }
 }
 
@@ -296,15 +275,6 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
     use prony_plan::WorkloadPlan;
-
-    #[test]
-    fn impossible_scales_are_refused_with_the_range() {
-        assert!(check_scale(1).is_ok());
-        for scale in [0, MAX_SCALE + 1] {
-            let message = check_scale(scale).expect_err("impossible").to_string();
-            message.assert_contains("hint: 1 to ");
-        }
-    }
 
     #[test]
     fn partitions_are_refused_on_sql_server() {

@@ -65,19 +65,23 @@ fn missing_error(role: Option<&str>, missing: &[MissingOnTable]) -> Error {
     }
 }
 
-fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error> {
-    let required = Table::ALL.into_iter().flat_map(|table| {
+/// Each required privilege as a row of a query: the table and the privilege.
+fn required_rows() -> String {
+    let rows = Table::ALL.into_iter().flat_map(|table| {
         let privileges = required_privileges(table).iter();
         privileges.map(move |privilege| format!("('{}', '{privilege}')", table.name()))
     });
-    let required: Vec<String> = required.collect();
+    rows.collect::<Vec<_>>().join(", ")
+}
+
+fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error> {
     // The owner may have granted privileges on some columns only; DELETE has no column privileges.
     let sql = format!(
         "select w.name, w.privilege, quote_ident(current_user) \
          from (values {}) w(name, privilege) \
          where not case w.privilege when 'delete' then has_table_privilege(w.name, w.privilege) \
           else has_any_column_privilege(w.name, w.privilege) end",
-        required.join(", ")
+        required_rows()
     );
     query_missing(control, &sql)
 }
@@ -99,18 +103,11 @@ fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges, 
 
 /// Asks for each privilege on each table, including those that come from roles, the schema or the database.
 fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Error> {
-    let required = Table::ALL.into_iter().flat_map(|table| {
-        let privileges = required_privileges(table).iter();
-        privileges.map(move |privilege| (table, *privilege))
-    });
-    let values: Vec<String> = required
-        .map(|(table, privilege)| format!("('{}', '{privilege}')", table.name()))
-        .collect();
     let sql = format!(
         "select w.name, w.privilege, quotename(user_name()) \
          from (values {}) w(name, privilege) \
          where coalesce(has_perms_by_name(w.name, 'OBJECT', w.privilege), 0) = 0",
-        values.join(", ")
+        required_rows()
     );
     query_missing(control, &sql)
 }

@@ -3,7 +3,7 @@
 //! Executes transactions on the loaded tables as the plan's options require. Must never count a failure as
 //! a success, or retry with different input.
 
-use super::counts::{OutcomeCounts, TpccCounts, UserCounts};
+use super::counts::{OutcomeCounts, TpccCounts};
 use super::deck::Deck;
 use super::execution::Mode;
 use super::input::{InputGenerator, TpccTransaction};
@@ -19,6 +19,7 @@ use super::shares::{ORDER_LINES, shares};
 use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
 use crate::random::Random;
+use crate::user_counts::{SharedCounts, UserCounts};
 use crate::{Error, ReadyWorkload};
 use prony_document::{ObservedShare, SqlDialect};
 use prony_plan::WorkloadPlan;
@@ -27,7 +28,7 @@ use prony_session::{
     Db, DbError, Outcome, P90Limit, Program, StatementTable, User, UserExit, UserId,
 };
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub struct OrderEntryProgram {
@@ -42,7 +43,7 @@ struct OrderEntryRun {
     options: TpccOptions,
     warehouses: u32,
     transactions: Transactions,
-    counts: Mutex<TpccCounts>,
+    counts: SharedCounts<TpccCounts>,
 }
 
 /// The statements that the default options use on PostgreSQL.
@@ -65,8 +66,7 @@ pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorklo
 impl OrderEntryProgram {
     /// Builds the program for the loaded data, and installs the routines that its mode needs.
     pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
-        // Returns only the first problem, because `check_options` has reported all of them.
-        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let options = options::read(plan)?;
         let warehouses = scale_for_run(control, plan.scale)?;
         let layout = layout::detect(control)?;
         layout::check_partitions(options.partitions, layout.partitions)?;
@@ -101,7 +101,7 @@ impl OrderEntryProgram {
             options,
             warehouses,
             transactions,
-            counts: Mutex::default(),
+            counts: SharedCounts::default(),
         };
         OrderEntryProgram {
             shared: Arc::new(shared),
@@ -116,8 +116,7 @@ impl OrderEntryProgram {
 
     /// The counts of the users that have ended so far.
     pub fn counts(&self) -> TpccCounts {
-        let counts = self.shared.counts.lock();
-        *counts.unwrap_or_else(PoisonError::into_inner)
+        self.shared.counts.get()
     }
 }
 
@@ -288,7 +287,7 @@ impl OrderEntryRun {
         input: &Input,
         db: &mut Db,
         texts: &mut TextBuffers,
-        own_counts: &mut UserCounts<'_>,
+        own_counts: &mut UserCounts<'_, TpccCounts>,
     ) -> Result<Result<Output, DbError>, UserExit> {
         let mut tries = 1;
         loop {

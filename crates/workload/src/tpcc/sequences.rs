@@ -21,9 +21,6 @@ fn highest_o_id(control: &Control) -> String {
 }
 
 /// Refuses a run if new orders would violate the primary key.
-///
-/// # Errors
-/// The next order number of a district is already taken: every new order there would fail.
 pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<(), Error> {
     let step = warehouses.div_ceil(EXAMINED_WAREHOUSES_MAX).max(1);
     let sql = format!(

@@ -47,9 +47,6 @@ impl UnfinishedLoad {
     }
 
     /// The start time of this load, which a load of `layout` continues.
-    ///
-    /// # Errors
-    /// The requested load differs from this one.
     pub fn resume(&self, layout: &Layout) -> Result<i64, Error> {
         if self.layout == *layout {
             return Ok(self.start_s);

@@ -1,9 +1,8 @@
-//! YcsbCounts of operations by kind, and of lookups that found a record. Each user counts separately, and adds
-//! its counts to the shared ones when it ends.
+//! Counts of operations by kind, and of lookups that found a record.
 
 use super::mix::{Mix, Operation};
+use crate::user_counts::Counts;
 use prony_document::ObservedShare;
-use std::sync::{Mutex, PoisonError};
 
 /// Counts over the whole run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,28 +40,12 @@ impl YcsbCounts {
     }
 }
 
-/// One user's counts; dropping them adds them to the shared ones.
-pub struct UserCounts<'a> {
-    pub sums: YcsbCounts,
-    total: &'a Mutex<YcsbCounts>,
-}
-
-impl<'a> UserCounts<'a> {
-    pub fn new(total: &'a Mutex<YcsbCounts>) -> Self {
-        UserCounts {
-            sums: YcsbCounts::default(),
-            total,
-        }
-    }
-}
-
-impl Drop for UserCounts<'_> {
-    fn drop(&mut self) {
-        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        for (sum, count) in total.completed.iter_mut().zip(self.sums.completed) {
+impl Counts for YcsbCounts {
+    fn add(&mut self, other: &YcsbCounts) {
+        for (sum, count) in self.completed.iter_mut().zip(other.completed) {
             *sum += count;
         }
-        total.lookups += self.sums.lookups;
-        total.hits += self.sums.hits;
+        self.lookups += other.lookups;
+        self.hits += other.hits;
     }
 }

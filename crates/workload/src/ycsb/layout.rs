@@ -30,8 +30,7 @@ pub struct Layout {
 
 impl Layout {
     pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
-        // Returns only the first problem, because `check_options` has reported all of them.
-        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let options = options::read(plan)?;
         Ok(Layout::from_options(
             &options,
             plan.scale.unwrap_or(1),

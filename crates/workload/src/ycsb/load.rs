@@ -5,7 +5,6 @@ use super::layout::Layout;
 use super::rows::RecordRows;
 use super::table::{NAME, UserTable};
 use super::{NAME as WORKLOAD, engine};
-use crate::catalog;
 use crate::copy::RowSource;
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
@@ -55,10 +54,6 @@ impl Dataset for YcsbDataset {
         1
     }
 
-    fn name(&self, _: usize) -> String {
-        NAME.to_owned()
-    }
-
     fn label(&self, _: usize) -> &'static str {
         NAME
     }
@@ -94,13 +89,6 @@ impl Dataset for YcsbDataset {
         Ok(missing.cloned().collect())
     }
 
-    fn row_count(&self, parts: &[LoadPart]) -> u64 {
-        parts
-            .iter()
-            .map(|part| part.units.end - part.units.start)
-            .sum()
-    }
-
     fn rows<F: RowFormat>(&self, _: usize, records: Range<u64>) -> impl RowSource {
         RecordRows::<F>::new(self.layout.content(), records)
     }
@@ -126,12 +114,6 @@ impl Dataset for YcsbDataset {
     }
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
-        let facts = catalog::find::<UserTable>(control)?
-            .into_iter()
-            .map(|table| TableFacts {
-                rows: self.layout.records,
-                ..table.facts
-            });
-        Ok(facts.collect())
+        dataset::facts(control, |_: UserTable| self.layout.records)
     }
 }

@@ -124,8 +124,7 @@ impl Workload for Ycsb {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         crate::engines::require_engine(control, self.dialects())?;
-        // Returns only the first problem, because `check_options` has reported all of them.
-        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let options = options::read(plan)?;
         let layout = readiness::loaded_layout(control, plan, &options)?;
         let program = program::YcsbProgram::new(options, layout, control.dialect());
         Ok(ReadyWorkload::new(Arc::new(program), layout.scale()))

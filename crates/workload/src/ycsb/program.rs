@@ -3,9 +3,7 @@
 //! Executes operations on the loaded records, each as a transaction. Must never allocate for an operation,
 //! or insert a record that a different client of the run inserts.
 
-mod statement_names;
-
-use super::counts::{UserCounts, YcsbCounts};
+use super::counts::YcsbCounts;
 use super::engine;
 use super::keys::{self, Key};
 use super::layout::Layout;
@@ -14,11 +12,13 @@ use super::options::{FIELDS_MAX, YcsbOptions};
 use super::requests::Requests;
 use super::rows::push_characters;
 use crate::random::Random;
+use crate::user_counts::{SharedCounts, UserCounts};
 use prony_document::{ObservedShare, SqlDialect};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::slice::from_ref;
+use std::sync::Arc;
 
 const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
 
@@ -40,7 +40,7 @@ struct YcsbRun {
     scan: Vec<Statement>,
     insert: Statement,
     exists: Statement,
-    counts: Mutex<YcsbCounts>,
+    counts: SharedCounts<YcsbCounts>,
 }
 
 /// Generators and buffers of one user; all are allocated before its first operation.
@@ -121,7 +121,7 @@ impl YcsbProgram {
             options,
             layout,
             dialect,
-            counts: Mutex::default(),
+            counts: SharedCounts::default(),
         };
         let shares = options.mix().shares.iter();
         YcsbProgram {
@@ -146,8 +146,23 @@ impl Program for YcsbProgram {
         statements(options, layout.field_count, *dialect)
     }
 
+    /// Statements that differ only in the field share a name.
     fn statement_table(&self) -> StatementTable {
-        self.shared.statement_table()
+        let run = &*self.shared;
+        let mut table = StatementTable::new();
+        for (name, statements) in [
+            ("read", &run.read[..]),
+            ("update", &run.update),
+            ("scan", &run.scan),
+            ("insert", from_ref(&run.insert)),
+            ("exists", from_ref(&run.exists)),
+        ] {
+            for statement in statements {
+                let text = statement.sql().to_owned();
+                table.add(name, run.dialect.with_native_placeholders(text), statement);
+            }
+        }
+        table
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
@@ -176,9 +191,7 @@ impl Program for YcsbProgram {
     }
 
     fn action_shares(&self) -> Vec<ObservedShare> {
-        let counts = self.shared.counts.lock();
-        let counts = *counts.unwrap_or_else(PoisonError::into_inner);
-        counts.shares(self.shared.options.mix())
+        self.shared.counts.get().shares(self.shared.options.mix())
     }
 
     fn only_reads(&self, kind: usize) -> bool {

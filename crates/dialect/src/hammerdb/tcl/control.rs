@@ -190,13 +190,7 @@ impl Interp {
             return error("extra switch pattern with no body");
         }
         let last = cases.len().saturating_sub(2);
-        let fold = |text: &str| {
-            if ignore_case {
-                text.to_lowercase()
-            } else {
-                text.to_owned()
-            }
-        };
+        let fold = |text: &str| pattern::fold_case(text, ignore_case);
         let mut matched = None;
         for index in (0..cases.len()).step_by(2) {
             let case = &cases[index];

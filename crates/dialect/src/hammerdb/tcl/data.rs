@@ -34,6 +34,16 @@ fn dict_text(pairs: &[(String, String)]) -> String {
     list::join(&flat)
 }
 
+/// The names that match the first pattern, sorted; all without a pattern.
+fn matching_names<'a>(names: impl Iterator<Item = &'a String>, patterns: &[&str]) -> String {
+    let pattern = patterns.first().copied().unwrap_or("*");
+    let mut names: Vec<&String> = names
+        .filter(|name| pattern::matches(pattern, name))
+        .collect();
+    names.sort();
+    list::join(&names)
+}
+
 impl Interp {
     /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn data_command(
@@ -61,25 +71,16 @@ impl Interp {
                     self.lookup(host, name).is_some() || self.array_elements(name).is_some();
                 Ok(i64::from(exists).to_string())
             }
-            ["procs", patterns @ ..] => {
-                let pattern = patterns.first().copied().unwrap_or("*");
-                let is_match = |name: &&String| pattern::matches(pattern, name);
-                let mut names: Vec<&String> = self.procs.keys().filter(is_match).collect();
-                names.sort();
-                Ok(list::join(&names))
-            }
+            ["procs", patterns @ ..] => Ok(matching_names(self.procs.keys(), patterns)),
             ["commands" | "command", patterns @ ..] => {
                 Ok(self.command_names(host, patterns.first().copied()))
             }
             ["vars" | "locals", patterns @ ..] => {
-                let pattern = patterns.first().copied().unwrap_or("*");
-                let frame = self.frames.last();
-                let names = frame.into_iter().flat_map(|frame| frame.keys());
-                let mut matching: Vec<&String> = names
-                    .filter(|name| pattern::matches(pattern, name))
-                    .collect();
-                matching.sort();
-                Ok(list::join(&matching))
+                let frame = self.frames.last().into_iter();
+                Ok(matching_names(
+                    frame.flat_map(|frame| frame.keys()),
+                    patterns,
+                ))
             }
             ["hostname"] => Ok(host.system().host_name()),
             ["args", name] => {

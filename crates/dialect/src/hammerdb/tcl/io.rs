@@ -135,23 +135,27 @@ impl Interp {
         Ok(name)
     }
 
-    fn gets(&mut self, channel: &str) -> Result<Option<String>, Flow> {
+    /// The text of a file that is open for reading, and the position of its next unread byte.
+    fn reading(&mut self, channel: &str) -> Result<(&str, &mut usize), Flow> {
         match self.files.by_channel.get_mut(channel) {
-            Some(OpenFile::Reading { text, position }) => {
-                let remaining = &text[*position..];
-                if remaining.is_empty() {
-                    return Ok(None);
-                }
-                let length = remaining.find('\n').unwrap_or(remaining.len());
-                let line = remaining[..length].trim_end_matches('\r').to_owned();
-                *position += (length + 1).min(remaining.len());
-                Ok(Some(line))
-            }
+            Some(OpenFile::Reading { text, position }) => Ok((text, position)),
             Some(OpenFile::Writing { .. }) => {
                 error(format!("channel \"{channel}\" wasn't opened for reading"))
             }
             None => unknown_channel(channel),
         }
+    }
+
+    fn gets(&mut self, channel: &str) -> Result<Option<String>, Flow> {
+        let (text, position) = self.reading(channel)?;
+        let remaining = &text[*position..];
+        if remaining.is_empty() {
+            return Ok(None);
+        }
+        let length = remaining.find('\n').unwrap_or(remaining.len());
+        let line = remaining[..length].trim_end_matches('\r').to_owned();
+        *position += (length + 1).min(remaining.len());
+        Ok(Some(line))
     }
 
     fn read(&mut self, args: &[String]) -> TclResult {
@@ -160,22 +164,11 @@ impl Interp {
             [channel] => (false, channel),
             _ => return wrong_args("read ?-nonewline? channelId"),
         };
-        match self.files.by_channel.get_mut(channel) {
-            Some(OpenFile::Reading { text, position }) => {
-                let remaining = &text[*position..];
-                let remaining = if trim_newline {
-                    remaining.strip_suffix('\n').unwrap_or(remaining)
-                } else {
-                    remaining
-                };
-                let remaining = remaining.to_owned();
-                *position = text.len();
-                Ok(remaining)
-            }
-            Some(OpenFile::Writing { .. }) => {
-                error(format!("channel \"{channel}\" wasn't opened for reading"))
-            }
-            None => unknown_channel(channel),
-        }
+        let (text, position) = self.reading(channel)?;
+        let remaining = &text[*position..];
+        let trimmed = remaining.strip_suffix('\n').filter(|_| trim_newline);
+        let remaining = trimmed.unwrap_or(remaining).to_owned();
+        *position = text.len();
+        Ok(remaining)
     }
 }

@@ -219,13 +219,7 @@ fn lsearch(args: &[String]) -> TclResult {
             other => return error(format!("lsearch: option \"{other}\" is not supported")),
         }
     }
-    let fold = |text: &str| {
-        if ignore_case {
-            text.to_lowercase()
-        } else {
-            text.to_owned()
-        }
-    };
+    let fold = |text: &str| pattern::fold_case(text, ignore_case);
     let folded_pattern = fold(pattern);
     let expression = if is_regex {
         Some(regex::compile(pattern, ignore_case)?)

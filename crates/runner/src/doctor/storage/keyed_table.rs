@@ -1,20 +1,50 @@
 //! Reads of a table whose rows are stored in the order of one whole number: a range of keys is consecutive pages.
 
-use super::{PageReads, Reads, SCAN_BYTES, random_below, random_read, reason, sequential_read};
+use super::{
+    MIN_TABLE_BYTES, NO_KEYED_TABLE, PageReads, Reads, SCAN_BYTES, random_below, random_read,
+    reason, sequential_read,
+};
 use prony_plan::SplitMix;
 use prony_server::Control;
 
 /// A table in the order of its key.
 pub(super) struct KeyedTable {
     /// Name and key, in quotes.
-    pub name: String,
-    pub key: String,
-    pub keys: (u64, u64),
-    pub row_bytes: u64,
-    pub page_bytes: u64,
+    name: String,
+    key: String,
+    keys: (u64, u64),
+    row_bytes: u64,
+    page_bytes: u64,
 }
 
 impl KeyedTable {
+    /// The table that a query finds: its name and key, of which `quote` makes identifiers, and two numbers, of which `sizes`
+    /// makes the bytes of its data and of a row.
+    pub(super) fn find(
+        control: &mut Control,
+        query: &str,
+        quote: fn(&str) -> String,
+        sizes: fn(u64, u64) -> (u64, u64),
+        page_bytes: u64,
+    ) -> Result<KeyedTable, String> {
+        let rows = control.query(query).map_err(|error| reason(&error))?;
+        let found = rows.first().and_then(|row| {
+            let text = |column: usize| row.get(column)?.as_deref();
+            let number = |column: usize| text(column)?.parse::<u64>().ok();
+            let (bytes, row_bytes) = sizes(number(2)?, number(3)?);
+            let is_large = bytes >= MIN_TABLE_BYTES;
+            is_large.then_some((quote(text(0)?), quote(text(1)?), row_bytes.max(1)))
+        });
+        let (name, key, row_bytes) = found.ok_or(NO_KEYED_TABLE)?;
+        Ok(KeyedTable {
+            keys: key_range(control, &name, &key)?,
+            name,
+            key,
+            row_bytes,
+            page_bytes,
+        })
+    }
+
     /// A sequential and a random read. `page_reads` gets the name, the condition that selects the rows, and about how many
     /// pages they are on.
     pub(super) fn reads(
@@ -41,11 +71,7 @@ impl KeyedTable {
     }
 }
 
-pub(super) fn key_range(
-    control: &mut Control,
-    table: &str,
-    key: &str,
-) -> Result<(u64, u64), String> {
+fn key_range(control: &mut Control, table: &str, key: &str) -> Result<(u64, u64), String> {
     let sql = format!("select min({key}), max({key}) from {table}");
     let rows = control.query(&sql).map_err(|error| reason(&error))?;
     let number = |column: usize| rows.first()?.get(column)?.as_deref()?.parse::<u64>().ok();

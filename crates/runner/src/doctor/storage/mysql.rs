@@ -1,8 +1,8 @@
 //! Reads of InnoDB's pages. Status variables of the whole server count the pages that were read into the buffer pool, so
 //! others must not load the server at the same time; the client times the statements.
 
-use super::keyed_table::{KeyedTable, key_range};
-use super::{MIN_TABLE_BYTES, PageReads, elapsed_ns, reason, value_if_allowed};
+use super::keyed_table::KeyedTable;
+use super::{PageReads, elapsed_ns, reason, value_if_allowed};
 use prony_server::Control;
 use prony_store::SqlDialect;
 use std::time::Instant;
@@ -25,27 +25,17 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
 }
 
 pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
-    let rows = control
-        .query(LARGEST_TABLE)
-        .map_err(|error| reason(&error))?;
-    let quote = |name: &str| SqlDialect::MySql.quote_identifier(name);
-    let found = rows.first().and_then(|row| {
-        let text = |column: usize| row.get(column)?.as_deref();
-        let number = |column: usize| text(column)?.parse::<u64>().ok();
-        let is_large = number(2)? >= MIN_TABLE_BYTES;
-        is_large.then_some((quote(text(0)?), quote(text(1)?), number(3)?.max(1)))
-    });
-    let (name, key, row_bytes) = found.ok_or(super::NO_KEYED_TABLE)?;
     let page_bytes = value_if_allowed(control, "select @@global.innodb_page_size");
-    Ok(KeyedTable {
-        keys: key_range(control, &name, &key)?,
-        page_bytes: page_bytes
-            .and_then(|bytes| bytes.parse().ok())
-            .unwrap_or(16_384),
-        name,
-        row_bytes,
-        key,
-    })
+    let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok());
+    let quote = |name: &str| SqlDialect::MySql.quote_identifier(name);
+    let sizes = |bytes, row_bytes| (bytes, row_bytes);
+    KeyedTable::find(
+        control,
+        LARGEST_TABLE,
+        quote,
+        sizes,
+        page_bytes.unwrap_or(16_384),
+    )
 }
 
 /// Pages that InnoDB has read since its start.

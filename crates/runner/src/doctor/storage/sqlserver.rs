@@ -2,8 +2,8 @@
 //! others must not load it at the same time; the client times the statements, because the server's own times are in
 //! milliseconds.
 
-use super::keyed_table::{KeyedTable, key_range};
-use super::{MIN_TABLE_BYTES, PageReads, elapsed_ns, reason, value_if_allowed};
+use super::keyed_table::KeyedTable;
+use super::{PageReads, elapsed_ns, reason, value_if_allowed};
 use prony_server::Control;
 use std::time::Instant;
 
@@ -38,24 +38,8 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
 }
 
 pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
-    let rows = control
-        .query(LARGEST_TABLE)
-        .map_err(|error| reason(&error))?;
-    let found = rows.first().and_then(|row| {
-        let text = |column: usize| row.get(column)?.clone();
-        let number = |column: usize| text(column)?.parse::<u64>().ok();
-        let bytes = number(2)? * PAGE_BYTES;
-        let row_bytes = (bytes / number(3)?.max(1)).max(1);
-        (bytes >= MIN_TABLE_BYTES).then_some((text(0)?, text(1)?, row_bytes))
-    });
-    let (name, key, row_bytes) = found.ok_or(super::NO_KEYED_TABLE)?;
-    Ok(KeyedTable {
-        keys: key_range(control, &name, &key)?,
-        name,
-        key,
-        row_bytes,
-        page_bytes: PAGE_BYTES,
-    })
+    let sizes = |pages: u64, rows: u64| (pages * PAGE_BYTES, pages * PAGE_BYTES / rows.max(1));
+    KeyedTable::find(control, LARGEST_TABLE, str::to_owned, sizes, PAGE_BYTES)
 }
 
 /// Requests and bytes so far.

@@ -104,6 +104,32 @@ fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
     counters.sessions = groups.filter(|group| group.own || group.busy > 0).collect();
 }
 
+/// Counts sessions, and what the active ones wait for, as `class/event`. Columns: `active` or another state, and in column 3
+/// their number.
+fn read_waits(rows: &[TextRow], counters: &mut Counters, wait_of: impl Fn(&TextRow) -> String) {
+    let (mut connections, mut active, mut lock_waits) = (0, 0, 0);
+    for row in rows {
+        let count: u32 = number(row, 3).unwrap_or(0);
+        connections += count;
+        if !is_active(row) {
+            continue;
+        }
+        active += count;
+        let wait = wait_of(row);
+        if wait.starts_with("Lock/") {
+            lock_waits += count;
+        }
+        *counters.waits.entry(wait).or_default() += count;
+    }
+    counters.connections = Some(connections);
+    counters.active = Some(active);
+    counters.lock_waits = Some(lock_waits);
+}
+
+fn is_active(session: &TextRow) -> bool {
+    cell(session, 0) == Some("active")
+}
+
 /// Reads the server's clock from the first cell.
 fn read_clock(rows: &[TextRow], counters: &mut Counters) {
     counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));

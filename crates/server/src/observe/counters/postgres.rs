@@ -4,7 +4,10 @@
 //! `pg_stat_activity` shows who waits for a lock.
 
 use super::super::{Reader, cell, first_cell, number, tally};
-use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
+use super::{
+    Activity, ActivityKind, Checkpoint, CounterQuery, Counters, is_active, read_session_groups,
+    read_waits,
+};
 use crate::control::{Error, TextRow};
 use prony_document::ObservedTopic;
 
@@ -171,27 +174,12 @@ fn read_checkpoint(rows: &[TextRow], counters: &mut Counters) {
 }
 
 fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
-    let (mut connections, mut active, mut lock_waits, mut dumps) = (0, 0, 0, 0);
-    for row in rows {
-        let count: u32 = number(row, 3).unwrap_or(0);
-        connections += count;
-        if cell(row, 0) != Some("active") {
-            continue;
-        }
-        active += count;
-        dumps += number::<u32>(row, 4).unwrap_or(0);
-        let wait = match (cell(row, 1), cell(row, 2)) {
-            (Some(class), Some(event)) => format!("{class}/{event}"),
-            _ => "CPU".to_owned(),
-        };
-        if cell(row, 1) == Some("Lock") {
-            lock_waits += count;
-        }
-        *counters.waits.entry(wait).or_default() += count;
-    }
-    counters.connections = Some(connections);
-    counters.active = Some(active);
-    counters.lock_waits = Some(lock_waits);
+    read_waits(rows, counters, |row| match (cell(row, 1), cell(row, 2)) {
+        (Some(class), Some(event)) => format!("{class}/{event}"),
+        _ => "CPU".to_owned(),
+    });
+    let active = rows.iter().filter(|row| is_active(row));
+    let dumps = active.filter_map(|row| number::<u32>(row, 4)).sum::<u32>();
     if dumps > 0 {
         counters.activities.get_or_insert_default().push(Activity {
             kind: ActivityKind::Backup,

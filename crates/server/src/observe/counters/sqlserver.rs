@@ -6,7 +6,8 @@
 
 use super::super::{Reader, cell, first_cell, number, tally};
 use super::{
-    Activity, ActivityKind, CounterQuery, Counters, named_values, read_clock, read_session_groups,
+    Activity, ActivityKind, CounterQuery, Counters, is_active, named_values, read_clock,
+    read_session_groups, read_waits,
 };
 use crate::control::{Error, TextRow};
 use prony_document::{LimitUse, ObservedTopic};
@@ -211,41 +212,28 @@ fn read_status(rows: &[TextRow], counters: &mut Counters) {
 }
 
 fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
-    let (mut connections, mut active, mut lock_waits) = (0, 0, 0);
-    let mut activities = Vec::new();
-    for row in rows {
-        let count: u32 = number(row, 3).unwrap_or(0);
-        connections += count;
-        if cell(row, 0) != Some("active") {
-            continue;
-        }
-        active += count;
+    read_waits(rows, counters, |row| {
         let wait_type = cell(row, 1).unwrap_or_default();
         let class = WAIT_CLASSES
             .iter()
             .find(|(prefix, _)| wait_type.starts_with(prefix));
-        let wait = match (wait_type, class) {
+        match (wait_type, class) {
             ("" | "SOS_SCHEDULER_YIELD", _) => "CPU".to_owned(),
             (_, Some((_, class))) => format!("{class}/{wait_type}"),
             (_, None) => format!("Wait/{wait_type}"),
-        };
-        if wait.starts_with("Lock/") {
-            lock_waits += count;
         }
-        *counters.waits.entry(wait).or_default() += count;
+    });
+    let active = rows.iter().filter(|row| is_active(row));
+    let activities = active.filter_map(|row| {
         let command = cell(row, 2).unwrap_or_default();
-        let maintenance = MAINTENANCE
-            .iter()
-            .find(|(prefix, _)| command.starts_with(prefix));
-        activities.extend(maintenance.map(|(_, kind)| Activity {
+        let mut maintenance = MAINTENANCE.iter();
+        let (_, kind) = maintenance.find(|(prefix, _)| command.starts_with(prefix))?;
+        Some(Activity {
             kind: *kind,
             detail: command.trim().to_owned(),
-        }));
-    }
-    counters.connections = Some(connections);
-    counters.active = Some(active);
-    counters.lock_waits = Some(lock_waits);
-    counters.activities = Some(activities);
+        })
+    });
+    counters.activities = Some(activities.collect());
 }
 
 #[cfg(test)]

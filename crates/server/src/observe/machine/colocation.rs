@@ -4,6 +4,7 @@
 //! TCP, the server counts as local only if its process was found on this machine.
 
 use super::ServerProcesses;
+use super::proc::field;
 use crate::control::{Control, Error, TextRow};
 use crate::observe::{cell, first_line};
 use crate::target::Address;
@@ -111,7 +112,7 @@ fn find_postgres(backend_pid: u32) -> Option<ServerProcess> {
         None => host_pid_of_container_pid(backend_pid)?,
     };
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let parent = status_field(&status, "PPid")?.parse().ok()?;
+    let parent = field(&status, "PPid")?.parse().ok()?;
     is_named(parent, &["postgres", "postmaster"]).then_some((parent, Some((pid, None))))
 }
 
@@ -122,10 +123,8 @@ fn host_pid_of_container_pid(container_pid: u32) -> Option<u32> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut matching = pids.filter(|pid| {
         let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let is_postgres =
-            status_field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
-        let innermost_pid =
-            status_field(&status, "NSpid").and_then(|pids| pids.rsplit('\t').next());
+        let is_postgres = field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
+        let innermost_pid = field(&status, "NSpid").and_then(|pids| pids.rsplit('\t').next());
         is_postgres && innermost_pid == Some(container_pid.as_str())
     });
     // Processes of two containers may have the same id; then it is not known which of them is meant.
@@ -180,15 +179,6 @@ fn is_named(pid: u32, names: &[&str]) -> bool {
     names.contains(&name.trim())
 }
 
-/// The value of a `Name:\tvalue` line.
-fn status_field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    let value = status.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key == name).then_some(value)
-    });
-    value.map(str::trim)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +195,7 @@ mod tests {
     fn a_process_that_is_not_a_server_is_ignored() {
         assert_eq!(find_postgres(std::process::id()), None);
         assert_eq!(
-            status_field("Name:\tx\nNSpid:\t700\t12\n", "NSpid"),
+            field("Name:\tx\nNSpid:\t700\t12\n", "NSpid"),
             Some("700\t12")
         );
     }

@@ -15,7 +15,10 @@ pub use colocation::{Colocation, find_colocation};
 pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
 pub use links::Link;
-pub use proc::{describe as describe_this_machine, read as read_this_machine, throttled_s};
+pub use proc::{
+    describe as describe_this_machine, field as proc_field, meminfo_bytes,
+    read as read_this_machine, throttled_s,
+};
 pub use space::{FreeSpace, find_free_space};
 
 use prony_document::MachineSecond;

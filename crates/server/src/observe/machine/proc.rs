@@ -32,10 +32,6 @@ pub fn describe() -> MachineDescription {
         (!text.is_empty()).then(|| text.to_owned())
     };
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == "model name").then(|| value.trim().to_owned())
-    });
     let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
     let disks = read_to_string("/proc/diskstats").unwrap_or_default();
     let kinds = parse_disks(&disks).into_iter().filter_map(|disk| {
@@ -43,7 +39,7 @@ pub fn describe() -> MachineDescription {
         Some(disk_kind(&disk.name, rotates == "1"))
     });
     MachineDescription {
-        cpu: model,
+        cpu: field(&cpuinfo, "model name").map(str::to_owned),
         kernel: kernel("ostype")
             .zip(kernel("osrelease"))
             .map(|(name, release)| format!("{name} {release}")),
@@ -111,13 +107,17 @@ fn parse_cpus(stat: &str) -> Vec<Cpu> {
     lines.collect()
 }
 
+/// The value of the first line `name: value` of a file such as `/proc/self/status`.
+pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(key, _)| key.trim() == name)?;
+    Some(value.trim())
+}
+
 /// The value of a line of `/proc/meminfo`, in bytes.
-fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
-    let value = meminfo.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key == name).then_some(value)
-    })?;
-    let kib = value.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+pub fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let value = field(meminfo, name)?.strip_suffix(" kB")?;
+    let kib = value.trim().parse::<u64>().ok()?;
     kib.checked_mul(1024)
 }
 

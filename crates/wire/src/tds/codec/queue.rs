@@ -88,19 +88,17 @@ impl Codec {
 
     /// The bytes of the message in flight; after the last reply, those of the last message.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        let message = self
-            .messages
-            .get(self.in_flight_index)
-            .or(self.messages.last());
+        let message = self.message_in_flight();
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
+    fn message_in_flight(&self) -> Option<&Message> {
+        let message = self.messages.get(self.in_flight_index);
+        message.or(self.messages.last())
+    }
+
     pub(crate) fn is_commit(&self) -> bool {
-        let message = self
-            .messages
-            .get(self.in_flight_index)
-            .or(self.messages.last());
-        message.is_some_and(|message| {
+        self.message_in_flight().is_some_and(|message| {
             message.packet_type == packet_type::BATCH
                 && text::batch_commits(&self.bytes[message.bytes.clone()], self.packet_size)
         })

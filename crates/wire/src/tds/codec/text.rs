@@ -9,11 +9,11 @@ use super::super::rpc::ALL_HEADERS_BYTES;
 use super::super::utf16::{put_utf16, put_utf16_lossy};
 use super::{SqlType, Statement, Value};
 use crate::parameter_type::ParameterType;
-use crate::statement::{Effect, effect, skip_blanks_and_comments};
+use crate::statement::{Effect, effect, first_word, is_one_of, skip_blanks_and_comments};
 
 /// First words of statements that must not be sent as a procedure call: those that begin or end a
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
-const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
+const TEXT_ONLY_WORDS: [&str; 6] = ["begin", "commit", "rollback", "save", "set", "use"];
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatementForm {
@@ -48,11 +48,7 @@ impl StatementForm {
 
 fn must_be_sent_as_text(statement: &Statement) -> bool {
     let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
-    let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
-    let first_word = &sql[..letters.count()];
-    TEXT_ONLY_WORDS
-        .iter()
-        .any(|word| first_word.eq_ignore_ascii_case(word))
+    is_one_of(first_word(sql), &TEXT_ONLY_WORDS)
 }
 
 /// The procedure that a statement calls, if its text is `EXEC name $1, $2, …` with each parameter once and in

@@ -5,10 +5,7 @@
 //! written.
 
 mod queries;
-mod types;
 mod values;
-
-pub(super) use types::literal;
 
 use super::catalog::{Catalog, Column, Table};
 use super::first_free;
@@ -16,7 +13,6 @@ use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
 use queries::sample_name;
-use types::is_number;
 
 /// Rows in a range whose statement returns an aggregate.
 const AGGREGATED_ROWS: u64 = 100;
@@ -340,4 +336,36 @@ fn word(name: &str) -> String {
         _ => '_',
     });
     letters.collect()
+}
+
+/// A value of this type, as the catalogs of all engines name it, in SQL.
+pub(super) fn literal(data_type: &str, dialect: SqlDialect) -> &'static str {
+    match data_type {
+        "boolean" => "true",
+        // `INTERVAL 1 DAY`
+        "interval" if dialect == SqlDialect::MySql => "1",
+        "interval" => "'1 day'",
+        "extract" => "'epoch'",
+        "time" | "time without time zone" => "'12:00:00'",
+        "uuid" => "'00000000-0000-0000-0000-000000000000'",
+        "json" | "jsonb" => "'{}'",
+        kind if kind.starts_with("timestamp") || kind.starts_with("date") => "'2000-01-01'",
+        kind if kind.ends_with("[]") => "'{}'",
+        _ => "''",
+    }
+}
+
+fn is_integer(data_type: &str) -> bool {
+    matches!(
+        data_type,
+        "integer" | "int" | "bigint" | "smallint" | "tinyint" | "mediumint"
+    )
+}
+
+fn is_number(data_type: &str) -> bool {
+    is_integer(data_type)
+        || matches!(
+            data_type,
+            "numeric" | "decimal" | "double precision" | "double" | "real" | "float" | "money"
+        )
 }

@@ -1,8 +1,7 @@
 //! Values of new keys, of ranges, and of one column drawn by itself.
 
 use super::queries::sample_name;
-use super::types::is_integer;
-use super::{Builder, Sample};
+use super::{Builder, Sample, is_integer};
 use crate::capture::catalog::{Column, Table};
 use crate::capture::statement::TableName;
 use prony_document::SqlDialect;

@@ -132,9 +132,6 @@ fn is_csv(line: &str) -> bool {
 }
 
 /// Records logs, which are read in the order of their first times.
-///
-/// # Errors
-/// A log cannot be read or understood, or the recording cannot be written.
 pub fn record_logs(
     paths: &[PathBuf],
     keeps_literals: bool,

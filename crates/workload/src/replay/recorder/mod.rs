@@ -66,8 +66,6 @@ pub struct SessionRecorder<W> {
 }
 
 impl<W: Write> SessionRecorder<W> {
-    /// # Errors
-    /// The file cannot be written.
     pub fn new(
         out: W,
         dialect: SqlDialect,
@@ -103,9 +101,6 @@ impl<W: Write> SessionRecorder<W> {
     }
 
     /// Takes an event of a session.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn event(&mut self, session: &str, event: LogEvent<'_>) -> io::Result<()> {
         let is_new = matches!(event, LogEvent::Connected { .. });
         if is_new {
@@ -418,9 +413,6 @@ impl<W: Write> SessionRecorder<W> {
     }
 
     /// Writes the rest and the index.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<Recorded> {
         let mut names: Vec<Box<str>> = self.open.keys().cloned().collect();
         names.sort_unstable();

@@ -1,6 +1,7 @@
 //! Records logs and reads the recordings, without a server.
 
 mod logs;
+mod simulated;
 
 use super::file::{Index, SessionRecording, SessionWriter};
 use super::log::record_logs;

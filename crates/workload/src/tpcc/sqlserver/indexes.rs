@@ -197,11 +197,8 @@ pub fn builds(population: Population) -> Vec<IndexBuild> {
             }
         }
     }
-    let build = |(table, last_name, statements): (Table, &str, Vec<String>)| IndexBuild {
-        table: table.name().to_owned(),
-        name: last_name.to_owned(),
-        build: Some(statements.join("; ")),
-        attach: None,
+    let build = |(table, last_name, statements): (Table, &str, Vec<String>)| {
+        IndexBuild::of_statement(table.name(), last_name, statements.join("; "))
     };
     builds.into_iter().map(build).collect()
 }

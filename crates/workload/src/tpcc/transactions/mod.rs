@@ -9,15 +9,16 @@ mod payment;
 mod statement_names;
 mod stock_level;
 
-use super::customers::SearchNames;
+use super::customers::{SearchNames, middle_customer};
 use super::execution::{Execution, Mode, StepRunner};
-use super::input::TpccTransaction;
+use super::input::{CustomerKey, TpccTransaction};
 use super::profile::Profile;
 use super::routines;
 use super::statements::{StatementSet, TransactionStep};
 pub use new_order::OrderResult;
 use prony_document::SqlDialect;
-use prony_session::Db;
+use prony_session::{Db, DbError};
+use prony_wire::Value;
 
 #[derive(Debug)]
 pub struct Transactions {
@@ -79,6 +80,27 @@ impl Transactions {
 
     pub fn execution(&self, kind: TpccTransaction) -> &Execution {
         &self.executions[kind as usize]
+    }
+
+    /// The number of a transaction's customer, and whether the customer's row was read, as a search by name does. `names`
+    /// is the step that searches among the customers of a district.
+    async fn find_customer(
+        &self,
+        runner: &mut StepRunner<'_>,
+        names: &TransactionStep,
+        [w, d]: [Value<'_>; 2],
+        customer: CustomerKey,
+    ) -> Result<(i64, bool), DbError> {
+        let (name, fallback) = match customer {
+            CustomerKey::Number(c_id) => return Ok((c_id.into(), false)),
+            CustomerKey::Name { name, fallback } => (name, fallback),
+        };
+        let name = Value::Text(self.search_names.search_text(name));
+        let (rows, result) = runner.run_for_rows(names, &[w, d, name]).await?;
+        match (middle_customer(&rows, result), fallback) {
+            (Err(_), Some(c_id)) => Ok((c_id.into(), false)),
+            (c_id, _) => Ok((c_id?, true)),
+        }
     }
 
     fn runner<'a>(&self, db: &'a mut Db) -> StepRunner<'a> {

@@ -2,11 +2,10 @@
 //! row, or combine an order from one state of the database with lines from another.
 
 use super::{Transactions, named_steps};
-use crate::tpcc::customers::middle_customer;
 use crate::tpcc::execution::{Execution, RowReader, call_for_int, int_value, missing_row};
-use crate::tpcc::input::{CustomerKey, OrderStatus, TpccTransaction};
+use crate::tpcc::input::{OrderStatus, TpccTransaction};
 use prony_session::{Db, DbError};
-use prony_wire::{Value, WireRow};
+use prony_wire::WireRow;
 
 // Labels of the steps whose rows are read.
 const CUSTOMER: usize = 0;
@@ -54,18 +53,9 @@ impl Transactions {
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
         // A search by name returns the customer's row too, so it need not be read again.
-        let (c_id, is_customer_read) = match input.customer {
-            CustomerKey::Number(c_id) => (c_id.into(), false),
-            CustomerKey::Name { name, fallback } => {
-                let name = Value::Text(self.search_names.search_text(name));
-                let (rows, result) = runner.run_for_rows(names, &[w, d, name]).await?;
-                match (middle_customer(&rows, result), fallback) {
-                    (Ok(c_id), _) => (c_id, true),
-                    (Err(_), Some(c_id)) => (c_id.into(), false),
-                    (Err(error), None) => return Err(error),
-                }
-            }
-        };
+        let (c_id, is_customer_read) = self
+            .find_customer(&mut runner, names, [w, d], input.customer)
+            .await?;
         let values = [w, d, int_value(c_id)];
         if !is_customer_read {
             runner

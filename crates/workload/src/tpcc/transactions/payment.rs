@@ -4,11 +4,10 @@
 //! payments of the warehouse contend.
 
 use super::{Transactions, named_steps};
-use crate::tpcc::customers::middle_customer;
 use crate::tpcc::execution::{
     Execution, RowReader, call_for_int, int_value, missing_row, money_value,
 };
-use crate::tpcc::input::{CustomerKey, Payment, TpccTransaction};
+use crate::tpcc::input::{Payment, TpccTransaction};
 use crate::tpcc::texts::{TextBuffers, push_value};
 use prony_session::{Db, DbError};
 use prony_wire::{Value, WireRow};
@@ -57,17 +56,9 @@ impl Transactions {
         let [begin, names, customer, district, warehouse, history, commit] = named_steps(steps);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
-        let c_id = match input.customer {
-            CustomerKey::Number(c_id) => c_id.into(),
-            CustomerKey::Name { name, fallback } => {
-                let name = Value::Text(self.search_names.search_text(name));
-                let (rows, result) = runner.run_for_rows(names, &[c_w, c_d, name]).await?;
-                match (middle_customer(&rows, result), fallback) {
-                    (Err(_), Some(c_id)) => c_id.into(),
-                    (c_id, _) => c_id?,
-                }
-            }
-        };
+        let (c_id, _) = self
+            .find_customer(&mut runner, names, [c_w, c_d], input.customer)
+            .await?;
         write_credit_note(data, input, c_id);
         let c = int_value(c_id);
         let mut changed_rows = ChangedRows {

@@ -1,9 +1,9 @@
 //! Replays on a simulated network and clock: times are exact to the nanosecond.
 
-use super::file::SessionRecording;
-use super::program::{ReplayOptions, ReplayProgram};
-use super::recorder::{LogEvent, SessionRecorder};
-use super::timetable::CONNECT_LEAD_NS;
+use crate::replay::file::SessionRecording;
+use crate::replay::program::{ReplayOptions, ReplayProgram};
+use crate::replay::recorder::{LogEvent, SessionRecorder};
+use crate::replay::timetable::CONNECT_LEAD_NS;
 use prony_document::SqlDialect;
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, run_simulated};
