@@ -27,7 +27,8 @@ pub fn account(run: &Run) -> &LedgerAccount {
     assert_eq!(
         (&account.not_read, account.duplicated, account.phantom),
         (&None, 0, 0),
-        "{account:?}"
+        "{:?}, {account:?}",
+        run.measured.errors
     );
     assert_ne!(account.acknowledged, 0);
     assert!(account.ambiguous_found <= account.ambiguous, "{account:?}");
