@@ -28,6 +28,8 @@ pub struct DbErrorDetails {
     pub counted_as: ErrorCode,
     /// The server's own error number, whose meaning depends on the server's protocol; 0 if there is none.
     pub number: u32,
+    /// Whether the server replied with it, in which case the connection may be up.
+    pub is_reply: bool,
     /// The message of the server or the operating system.
     pub message: String,
 }
@@ -72,6 +74,7 @@ impl DbError {
             class,
             retryable,
             is_retry_of_service: false,
+            is_reply: false,
             code,
             counted_as: code,
             number: 0,
@@ -92,9 +95,11 @@ impl DbError {
     }
 
     /// Whether the server refuses to work on the connection, which it keeps open, as a node that is cut off from its Galera
-    /// cluster does: connectors close a connection with MySQL's SQLSTATE of a broken one.
+    /// cluster does: connectors close a connection with MySQL's SQLSTATE of a broken one. If it cannot tell what became of a
+    /// commit, the next one would not fare better.
     pub(crate) fn refuses_connection(&self) -> bool {
-        self.number != 0 && self.code == *b"08S01"
+        let is_unknown_commit = self.is_reply && self.class == ErrorClass::AmbiguousCommit;
+        is_unknown_commit || self.number != 0 && self.code == *b"08S01"
     }
 
     /// Whether a server of MySQL's protocol refuses to write, as one that has become a replica does: its log-in does not say
@@ -136,6 +141,7 @@ impl From<ErrorSummary<'_>> for DbError {
             class,
             retryable,
             is_retry_of_service: false,
+            is_reply: true,
             code: error.code,
             counted_as: error.counted_as(),
             number: error.number,
@@ -231,6 +237,17 @@ mod tests {
         let deadlock = DbError::server(Protocol::PostgreSql, 0, *b"40P01", String::new());
         let deadlock = deadlock.of_service(Some(Service::Yugabyte));
         assert_eq!(deadlock.class, ErrorClass::Deadlock);
+    }
+
+    #[test]
+    fn a_commit_that_failed_may_have_happened_and_ends_the_connection() {
+        let cut_off = DbError::server(Protocol::MySql, 1180, *b"HY000", String::new());
+        assert_eq!(cut_off.class, ErrorClass::AmbiguousCommit);
+        assert!(cut_off.refuses_connection());
+        // A lost connection has nobody who refuses.
+        assert!(!DbError::lost(String::new(), true).refuses_connection());
+        let ambiguous = DbError::server(Protocol::PostgreSql, 0, *b"40003", String::new());
+        assert_eq!(ambiguous.class, ErrorClass::AmbiguousCommit);
     }
 
     #[test]

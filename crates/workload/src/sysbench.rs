@@ -97,10 +97,8 @@ impl IgnoredErrors {
 }
 
 pub fn is_lost(error: &DbError) -> bool {
-    matches!(
-        error.class,
-        ErrorClass::LostConnection | ErrorClass::AmbiguousCommit
-    )
+    let is_unknown_commit = error.class == ErrorClass::AmbiguousCommit;
+    error.class == ErrorClass::LostConnection || is_unknown_commit && !error.is_reply
 }
 
 #[cfg(test)]

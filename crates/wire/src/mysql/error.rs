@@ -80,6 +80,9 @@ pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classificat
         1205 | 1317 | 1969 | 3024 | 3572 => ErrorClass::Timeout,
         // Shutdown; network errors; killed (MariaDB, MySQL); server gone; idle for too long.
         1053 | 1152..=1161 | 1927 | 2006 | 2013 | 3169 | 4031 => ErrorClass::LostConnection,
+        // A commit failed: a Galera node that was cut off meanwhile says so also of what the others have. TiDB does not know
+        // the result.
+        1180 | 8501 => ErrorClass::AmbiguousCommit,
         // Disk or table full; out of memory.
         1021 | 1114 | 1037 | 1038 | 1041 => ErrorClass::Resources,
         _ if code.starts_with(b"08") => ErrorClass::LostConnection,
@@ -112,6 +115,7 @@ mod tests {
     fn error_numbers_are_classified() {
         let class = |number, code: &[u8; 5]| classify(number, *code, "").class;
         assert_eq!(class(1213, b"40001"), ErrorClass::Deadlock);
+        assert_eq!(class(1180, b"HY000"), ErrorClass::AmbiguousCommit);
         // SQL Server uses this number for a deadlock victim.
         assert_eq!(class(1205, b"HY000"), ErrorClass::Timeout);
         assert_eq!(class(1927, b"70100"), ErrorClass::LostConnection);

@@ -48,6 +48,8 @@ pub(crate) fn classify(code: [u8; 5], message: &str) -> Classification {
         // The server ends the session: shutdown, crash, or idle-session timeout.
         b"57P01" | b"57P02" | b"57P03" | b"57P05" => ErrorClass::LostConnection,
         b"08P01" => ErrorClass::Protocol,
+        // Whether it was committed is not known: the standard's codes, of which CockroachDB sends the first.
+        b"40003" | b"08007" => ErrorClass::AmbiguousCommit,
         [b'0', b'8', ..] => ErrorClass::LostConnection,
         [b'5', b'3', ..] => ErrorClass::Resources,
         _ => ErrorClass::Other,
