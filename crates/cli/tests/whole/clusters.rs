@@ -270,7 +270,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         &[stopped, killed, last],
         // Nobody leaves for silence while the nodes find out who is left: only the refusal moves a client.
         30,
-        "oltp_insert --spread round-robin --rate 200 --duration 60s",
+        "oltp_insert --spread round-robin --rate 200 --duration 100s",
         &|| {
             let mut control = connect(&stopped.url_for("root", ""));
             let isolate =

@@ -152,7 +152,9 @@ pub fn disturbed_run(bench: &TestBench, url: &str, options: &str, disturb: impl 
 
 /// Starts a run, calls `disturb` while transactions commit, and returns the run.
 pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl FnOnce()) -> Run {
-    let (child, _) = start_run(command);
+    let (child, lines) = start_run(command);
+    // Shown if the test fails.
+    eprintln!("{lines}");
     wait_until(home, any_committed);
     disturb();
     let output = child.wait_with_output().expect("it ends");
