@@ -12,6 +12,7 @@ use crate::table::Table;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::captured::mix_sentence;
 use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::drill::account_text;
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
 use crate::text::outage::outage_text;
@@ -129,6 +130,8 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
     let outage = outage_text(run);
     paragraphs.extend(outage.map(|text| indented(&text, 3).with_rank(1)));
+    let account = account_text(run).map(|text| format!("account: {text}"));
+    paragraphs.extend(account.map(|text| indented(&text, 2).with_rank(1)));
 }
 
 /// An industry metric: its value, whether a label qualifies it, and as much of its meaning as fits on a line.

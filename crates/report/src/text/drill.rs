@@ -235,24 +235,30 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> DrillFact {
     of_parts("limits", &parts)
 }
 
+/// Whether each acknowledged commit is there, shortly.
+pub(crate) fn account_text(run: &Run) -> Option<String> {
+    run.ledger.as_ref().map(brief_account)
+}
+
 fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount) {
-    if let Some(reason) = &account.not_read {
-        let acknowledged = count_with_noun(account.acknowledged, "commit", "commits");
-        facts.push(DrillFact {
-            label: "account",
-            brief: plain(&format!("{acknowledged} acknowledged; not read: {reason}")),
-            full: plain(&format!(
-                "{acknowledged} acknowledged, and it is not known which are there: {reason}"
-            )),
-        });
-    } else {
-        facts.push(DrillFact {
-            label: "account",
-            brief: brief_account(account),
-            full: ledger_sentence(account),
-        });
-        facts.push(recovery_point(run, account));
-    }
+    let full = match &account.not_read {
+        Some(reason) => plain(&format!(
+            "{}, and it is not known which are there: {reason}",
+            acknowledged(account)
+        )),
+        None => ledger_sentence(account),
+    };
+    facts.push(DrillFact {
+        label: "account",
+        brief: brief_account(account),
+        full,
+    });
+    facts.extend(
+        account
+            .not_read
+            .is_none()
+            .then(|| recovery_point(run, account)),
+    );
     facts.extend(account.staleness.as_ref().map(staleness_fact));
     facts.push(match permitted_loss(run) {
         Some(permitted) => DrillFact {
@@ -286,7 +292,14 @@ fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount)
 }
 
 /// What became of the commits, in a line: what is missing or wrong comes first.
+fn acknowledged(account: &LedgerAccount) -> String {
+    count_with_noun(account.acknowledged, "commit", "commits") + " acknowledged"
+}
+
 fn brief_account(account: &LedgerAccount) -> String {
+    if let Some(reason) = &account.not_read {
+        return plain(&format!("{}; not read: {reason}", acknowledged(account)));
+    }
     let kind = match (account.lost, account.clients_scattered) {
         (0, _) => String::new(),
         (_, 0) => ", in one series".to_owned(),

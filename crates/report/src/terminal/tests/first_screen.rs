@@ -5,8 +5,8 @@ use crate::style::Style;
 use crate::terminal::{MAX_LINES, StoredRun, write_first_screen};
 use prony_assertions::TextAssertions;
 use prony_store::{
-    Annotation, Check, FindingKind, IndustryMetric, MetricName, Product, Run, RunState, Setting,
-    Severity,
+    Annotation, Check, FindingKind, IndustryMetric, LedgerAccount, MetricName, Product, Run,
+    RunState, Setting, Severity,
 };
 
 fn screen_of_width(run: &Run, width: usize, note: Option<&str>) -> String {
@@ -162,6 +162,20 @@ fn the_first_screen_fits_22_lines_of_80_characters() {
             assert!(!text.contains('\x1b'), "{name}:\n{text}");
         }
     }
+}
+
+#[test]
+fn the_account_of_a_ledger_is_on_the_first_screen_of_any_run() {
+    let mut run = invalid();
+    run.ledger = Some(LedgerAccount {
+        acknowledged: 69_745,
+        lost: 8_325,
+        ..LedgerAccount::default()
+    });
+    screen(&run).assert_contains("account: lost 8,325 of 69,745 acknowledged");
+    let reason = "no server of the URL accepted a connection within 120 s";
+    run.ledger.as_mut().expect("set").not_read = Some(reason.to_owned());
+    screen(&run).assert_contains("account: 69,745 commits acknowledged; not read: no server");
 }
 
 #[test]
