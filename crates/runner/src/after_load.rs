@@ -6,6 +6,7 @@
 use crate::job::RunJob;
 use crate::signals;
 use prony_drive::DriveResult;
+use prony_server::control::NOTICE_AFTER;
 use prony_server::observe::{is_replica, only_reads};
 use prony_server::{Control, Target};
 use prony_store::SqlDialect;
@@ -79,6 +80,7 @@ fn read_from_any<T: Send + 'static>(
     // A tool's own sessions execute only its statements.
     target.set_program_name("prony");
     target.has_own_statements = true;
+    let mut notice = target.wait_options.notice.take();
     let body = move || {
         while Instant::now() < deadline && signals::received().is_none() {
             if let Ok(mut control) = Control::connect(&target) {
@@ -107,6 +109,13 @@ fn read_from_any<T: Send + 'static>(
             Err(_) if remaining.is_zero() => break None,
             Err(_) => {}
         }
+        if timeout.saturating_sub(remaining) >= NOTICE_AFTER
+            && let Some(notice) = notice.take()
+        {
+            notice(&format!(
+                "a server that has the commits, at most {timeout_s} s"
+            ));
+        }
         if let Some(signal) = signals::received() {
             break Some(signal);
         }
@@ -123,5 +132,32 @@ fn read_from_any<T: Send + 'static>(
         None => Err(format!(
             "no server of the URL accepted a connection within {timeout_s} s"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_server::Environment;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static NOTICES: AtomicU32 = AtomicU32::new(0);
+
+    #[test]
+    fn a_server_that_stays_away_is_waited_for_with_one_notice() {
+        let environment = Environment::without_home("nobody");
+        let target = prony_server::resolve("postgres://nobody@127.0.0.1:1/none", &environment);
+        let mut target = target.expect("a URL");
+        target.wait_options.notice = Some(|awaited| {
+            assert_eq!(awaited, "a server that has the commits, at most 4 s");
+            NOTICES.fetch_add(1, Ordering::Relaxed);
+        });
+        let timeout = NOTICE_AFTER + Duration::from_secs(1);
+        let read = read_at_primary(&target, timeout, |_| Ok(()));
+        assert_eq!(
+            read.expect_err("nobody listens"),
+            "no server of the URL accepted a connection within 4 s"
+        );
+        assert_eq!(NOTICES.load(Ordering::Relaxed), 1);
     }
 }

@@ -98,7 +98,7 @@ impl GrowthBefore {
             .iter()
             .filter_map(|count| count.start.as_ref().ok())
             .collect();
-        let target = &job.server.target;
+        let target = &job.server.target_with_notice();
         let several = (target.targets_of_hosts().len() > 1 && target.spread != Spread::First)
             .then(|| "the clients used several servers".to_owned());
         let counts = match after_load::why_not_read(job, drive_result).or(several) {

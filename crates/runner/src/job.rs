@@ -77,6 +77,8 @@ pub struct RunServer {
     pub tcp_target: Option<Target>,
     /// The server as the caller named it, for the document, without a password.
     pub display_name: String,
+    /// Tells the user whom a step before or after the load waits for.
+    pub notice: Option<fn(&str)>,
     /// The throw-away server, if the run has one; dropping it ends the server.
     pub embedded: Option<EmbeddedPostgres>,
 }
@@ -88,8 +90,16 @@ impl RunServer {
             target,
             tcp_target: None,
             display_name,
+            notice: None,
             embedded: None,
         }
+    }
+
+    /// The server of a step before or after the load, which says whom it waits for.
+    pub fn target_with_notice(&self) -> Target {
+        let mut target = self.target.clone();
+        target.wait_options.notice = self.notice;
+        target
     }
 
     /// Leaves the sessions of the clients the settings that the server gives them, as an application's are.

@@ -189,7 +189,8 @@ impl RunLedger {
             account.not_read = Some(reason);
             return account;
         }
-        decide(&job.server.target, account, Dropping::IfAllAreThere)
+        let target = job.server.target_with_notice();
+        decide(&target, account, Dropping::IfAllAreThere)
     }
 }
 

@@ -58,3 +58,8 @@ fn check_written(result: io::Result<()>) -> Result<(), Failure> {
 pub fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }
+
+/// Tells the user whom a step of a run waits for.
+pub fn waiting_for(awaited: &str) {
+    notice(&format!("prony: waiting for {awaited}"));
+}

@@ -3,7 +3,7 @@
 //! In: a request and its server. Out: what the runner needs. Must never: keep a connection.
 
 use super::{RunRequest, answers};
-use crate::command::{doctor, output, server};
+use crate::command::{doctor, server};
 use crate::exit::{Exit, Failure};
 use prony_runner::doctor::DoctorLoad;
 use prony_runner::{Error, RunPreparation, RunServer, signals};
@@ -18,10 +18,7 @@ pub(super) fn prepare(
     run_server: &RunServer,
 ) -> Result<(RunPreparation, Option<DoctorReport>), Failure> {
     let (plan, observe) = (&request.plan, &request.observe);
-    let mut target = run_server.target.clone();
-    target.wait_options.notice =
-        Some(|awaited| output::notice(&format!("prony: waiting for {awaited}")));
-    let mut control = server::connect(&target)?;
+    let mut control = server::connect(&run_server.target_with_notice())?;
     let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
     let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
     let kinds = prepared.ready_workload.program.kinds();

@@ -3,7 +3,7 @@
 //! Returns the targets and, for a throw-away server, the value that stops it when dropped. A password is
 //! never shown.
 
-use crate::command::{embedded, server};
+use crate::command::{embedded, output, server};
 use crate::exit::{Exit, Failure};
 use prony_plan::{Plan, ServerPlan};
 use prony_runner::RunServer;
@@ -14,8 +14,8 @@ use std::net::Ipv4Addr;
 
 pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failure> {
     let with_tcp_sample = plan.drive.tcp_sample > 0;
-    match &plan.server {
-        ServerPlan::Embedded => start_embedded(plan, may_download, with_tcp_sample),
+    let mut server = match &plan.server {
+        ServerPlan::Embedded => start_embedded(plan, may_download, with_tcp_sample)?,
         ServerPlan::Url(url) => {
             let mut target = server::resolve_target(Some(url))?;
             server::require_protocol(&target, server::find_workload(&plan.workload.name)?)?;
@@ -26,12 +26,14 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
             } else {
                 None
             };
-            Ok(RunServer {
+            RunServer {
                 tcp_target,
                 ..RunServer::existing(target, prony_server::redact(url))
-            })
+            }
         }
-    }
+    };
+    server.notice = Some(output::waiting_for);
+    Ok(server)
 }
 
 /// The server that takes the read-only transactions, if another one does.
@@ -72,10 +74,9 @@ fn start_embedded(
         (tcp, None)
     };
     Ok(RunServer {
-        target,
         tcp_target,
-        display_name: "embedded".to_owned(),
         embedded: Some(server),
+        ..RunServer::existing(target, "embedded".to_owned())
     })
 }
 

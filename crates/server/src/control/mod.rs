@@ -40,7 +40,7 @@ pub use probe::LossReason;
 use prony_document::{Product, SqlDialect};
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
-pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
+pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, NOTICE_AFTER, Silence, StopSignal, WaitOptions};
 
 use crate::observe::is_mariadb;
 use crate::target::{Endpoint, Target};

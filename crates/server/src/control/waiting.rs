@@ -15,8 +15,8 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default time without a byte after which the server is probed.
 pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a statement has no reply until the user is told that it is waited for.
-pub(super) const NOTICE_AFTER: Duration = Duration::from_secs(3);
+/// How long a statement has no reply, or what follows a load no server, until the user is told that it is waited for.
+pub const NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// How long waits continue after the signal, so that a cancelled statement can end. It applies to all
 /// waits of the process together, so that the command ends within two seconds.
