@@ -80,7 +80,7 @@ fn read_from_any<T: Send + 'static>(
     // A tool's own sessions execute only its statements.
     target.set_program_name("prony");
     target.has_own_statements = true;
-    let mut notice = target.wait_options.notice.take();
+    let mut notice = target.wait_options.notice;
     let body = move || {
         while Instant::now() < deadline && signals::received().is_none() {
             if let Ok(mut control) = Control::connect(&target) {
@@ -109,7 +109,9 @@ fn read_from_any<T: Send + 'static>(
             Err(_) if remaining.is_zero() => break None,
             Err(_) => {}
         }
-        if timeout.saturating_sub(remaining) >= NOTICE_AFTER
+        // Of a server that is slow to answer, its connection says what is waited for.
+        if canceller.is_none()
+            && timeout.saturating_sub(remaining) >= NOTICE_AFTER
             && let Some(notice) = notice.take()
         {
             notice(&format!(

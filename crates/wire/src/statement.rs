@@ -23,7 +23,7 @@ pub enum Effect {
     Writes,
 }
 
-/// The first word of a statement, if it is one that matters to who adds statements to those of a program. Unlike [`Effect`],
+/// The first word of a statement, if it matters to code that adds statements to those of a program. Unlike [`Effect`],
 /// it is that of the text's first statement, and a comment before it hides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWord {

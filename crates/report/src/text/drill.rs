@@ -235,7 +235,7 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> DrillFact {
     of_parts("limits", &parts)
 }
 
-/// Whether each acknowledged commit is there, shortly.
+/// Whether each acknowledged commit is there, in a few words.
 pub(crate) fn account_text(run: &Run) -> Option<String> {
     run.ledger.as_ref().map(brief_account)
 }
@@ -253,12 +253,9 @@ fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount)
         brief: brief_account(account),
         full,
     });
-    facts.extend(
-        account
-            .not_read
-            .is_none()
-            .then(|| recovery_point(run, account)),
-    );
+    if account.not_read.is_none() {
+        facts.push(recovery_point(run, account));
+    }
     facts.extend(account.staleness.as_ref().map(staleness_fact));
     facts.push(match permitted_loss(run) {
         Some(permitted) => DrillFact {

@@ -41,7 +41,7 @@ pub(super) fn read_general(
             if command == "Query" && is_execute(text) {
                 executes.insert(session.to_owned());
             }
-            take(session, statement(at_us, None, text))?;
+            take(session, LogEvent::of_text(at_us, None, text))?;
         } else if let Some(event) = event_of_command(command, at_us) {
             executes.remove(session);
             take(session, event)?;
@@ -144,16 +144,6 @@ fn event_of_command(command: &str, at_us: i64) -> Option<LogEvent<'static>> {
     })
 }
 
-fn statement(at_us: i64, duration_us: Option<u64>, text: &str) -> LogEvent<'_> {
-    LogEvent::Statement {
-        at_us,
-        duration_us,
-        text,
-        values: None,
-        is_named: false,
-    }
-}
-
 /// Reads the records of a slow query log. A statement without a time, a duration or a session is counted.
 pub(super) fn read_slow(
     records: &mut Records<impl BufRead>,
@@ -187,7 +177,7 @@ pub(super) fn read_slow(
             Some(command) => event_of_command(command.trim(), slow.ended_us),
             None => {
                 let at_us = slow.ended_us - slow.duration_us as i64;
-                Some(statement(at_us, Some(slow.duration_us), slow.text))
+                Some(LogEvent::of_text(at_us, Some(slow.duration_us), slow.text))
             }
         };
         event.map_or(Ok(()), |event| take(slow.session, event))?;

@@ -197,16 +197,7 @@ fn take_statement(
 ) -> io::Result<()> {
     let session = &*record.session_id;
     if let Some(text) = message.strip_prefix("statement: ") {
-        return take(
-            session,
-            LogEvent::Statement {
-                at_us,
-                duration_us,
-                text,
-                values: None,
-                is_named: false,
-            },
-        );
+        return take(session, LogEvent::of_text(at_us, duration_us, text));
     }
     // `execute fetch from` continues a portal, whose rows were fetched with its first execution on a replay.
     let Some(execute) = message

@@ -39,6 +39,19 @@ pub enum LogEvent<'a> {
     Reset,
 }
 
+impl<'a> LogEvent<'a> {
+    /// A statement whose text has its values.
+    pub fn of_text(at_us: i64, duration_us: Option<u64>, text: &'a str) -> LogEvent<'a> {
+        LogEvent::Statement {
+            at_us,
+            duration_us,
+            text,
+            values: None,
+            is_named: false,
+        }
+    }
+}
+
 /// What the recorder did not record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {

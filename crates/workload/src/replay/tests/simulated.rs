@@ -72,14 +72,7 @@ fn record(
                 text: Some(text),
             }
         } else {
-            let duration_us = Some(100);
-            LogEvent::Statement {
-                at_us,
-                duration_us,
-                text,
-                values: None,
-                is_named: false,
-            }
+            LogEvent::of_text(at_us, Some(100), text)
         };
         recorder
             .event(&session.to_string(), event)
