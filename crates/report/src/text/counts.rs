@@ -61,7 +61,22 @@ pub(crate) fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
 }
 
 pub(crate) fn describe_counts(run: &Run) -> String {
-    outcome_counts(run, Some(describe_in_flight(run)))
+    let text = outcome_counts(run, Some(describe_in_flight(run)));
+    match &run.ledger {
+        Some(LedgerAccount {
+            not_read: None,
+            lost,
+            acknowledged,
+            ..
+        }) if !run.measured.is_empty() => {
+            text + &format!(
+                "; lost {} of {} acknowledged",
+                count(*lost),
+                count(*acknowledged)
+            )
+        }
+        _ => text,
+    }
 }
 
 /// The number of transactions and their outcomes; those in flight at the end are counted only if they are
@@ -107,21 +122,7 @@ pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
             text += &format!("; {} {outcome}", count(number));
         }
     }
-    match &run.ledger {
-        Some(LedgerAccount {
-            not_read: None,
-            lost,
-            acknowledged,
-            ..
-        }) => {
-            text + &format!(
-                "; lost {} of {} acknowledged",
-                count(*lost),
-                count(*acknowledged)
-            )
-        }
-        _ => text,
-    }
+    text
 }
 
 /// The outcomes of the transactions in flight at the end.

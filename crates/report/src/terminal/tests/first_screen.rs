@@ -172,7 +172,12 @@ fn the_account_of_a_ledger_is_on_the_first_screen_of_any_run() {
         lost: 8_325,
         ..LedgerAccount::default()
     });
-    screen(&run).assert_contains("account: lost 8,325 of 69,745 acknowledged");
+    let account = "account: lost 8,325 of 69,745 acknowledged";
+    screen(&run).assert_contains(account);
+    let mut out = Vec::new();
+    write_first_screen(&mut out, &Style::plain(), &run, None).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.matches("acknowledged").count(), 1, "said once: {text}");
     let reason = "no server of the URL accepted a connection within 120 s";
     run.ledger.as_mut().expect("set").not_read = Some(reason.to_owned());
     screen(&run).assert_contains("account: 69,745 commits acknowledged; not read: no server");
