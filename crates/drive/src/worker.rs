@@ -230,15 +230,20 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Handles what is due: connections to open, and attempts to connect to continue or to end.
+    /// Handles what is due: connections to open, and attempts to connect to continue or to end. Mostly nothing is.
     #[inline]
     fn handle_due(&mut self, now_ns: u64) {
         if self.connections.may_be_due(now_ns) {
-            let events = self.connections.handle_due(now_ns);
-            events
-                .into_iter()
-                .for_each(|event| self.on_connection_event(event));
+            self.open_and_end_connections(now_ns);
         }
+    }
+
+    #[cold]
+    fn open_and_end_connections(&mut self, now_ns: u64) {
+        let events = self.connections.handle_due(now_ns);
+        events
+            .into_iter()
+            .for_each(|event| self.on_connection_event(event));
     }
 
     /// Resumes the user that waited for this event.

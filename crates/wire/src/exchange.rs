@@ -162,6 +162,7 @@ impl Exchange {
         }
     }
 
+    #[inline]
     pub fn mode(&self) -> QueryMode {
         match &self.state {
             ProtocolState::Postgres { codec, .. } => codec.mode(),

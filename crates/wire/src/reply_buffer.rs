@@ -44,6 +44,12 @@ impl RowBudget {
         self.end_max < self.max_bytes
     }
 
+    /// Messages up to this offset in a buffer of this length are complete and kept, whatever they are.
+    #[inline]
+    pub(crate) fn end_of_kept(&self, buffered: usize) -> usize {
+        buffered.min(self.end_max)
+    }
+
     /// Whether rows must be dropped from a buffer of this length. Checked first, because most replies are short.
     #[inline]
     pub(crate) fn is_exceeded(&self, buffered: usize) -> bool {

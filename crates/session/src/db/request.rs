@@ -15,7 +15,8 @@ impl Db {
         statement: &Statement,
         values: &[Value<'_>],
     ) -> Result<DbReply<'_>, DbError> {
-        self.batch(&[(statement, values)]).await
+        self.begin_exec(statement, values)?;
+        self.wait_for_reply().await
     }
 
     /// Executes several statements in one round trip. The server executes them in order and, unless they are
@@ -125,6 +126,7 @@ impl Db {
     }
 
     /// The protocol mode of this connection's statements.
+    #[inline]
     pub fn protocol_mode(&self) -> QueryMode {
         self.conn.exchange().mode()
     }
@@ -255,7 +257,7 @@ impl Db {
 
     /// Passes the notices and warnings of the last reply to `receive`.
     pub fn notices(&self, receive: impl FnMut(ServerError)) {
-        self.conn.exchange().notices().for_each(receive);
+        self.last_reply().notices(receive);
     }
 
     /// Number of results in the last reply, before the error if it ended with one.
@@ -406,8 +408,11 @@ impl DbReply<'_> {
     }
 
     /// Passes the notices and warnings of this reply to `receive`.
+    #[inline]
     pub fn notices(&self, receive: impl FnMut(ServerError)) {
-        self.exchange.notices().for_each(receive);
+        if self.exchange.may_have_notices() {
+            self.exchange.notices().for_each(receive);
+        }
     }
 
     /// The names of the columns of result `result` (from 0). In the extended protocol they are sent only if

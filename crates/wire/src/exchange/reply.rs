@@ -52,6 +52,13 @@ impl Exchange {
         postgres.is_some_and(|reply| reply.copy().is_some())
     }
 
+    /// Whether [`Exchange::notices`] may have any: PostgreSQL's are counted, and few replies have one.
+    #[inline]
+    pub fn may_have_notices(&self) -> bool {
+        let (postgres, _, tds) = self.reply_by_protocol();
+        postgres.is_some_and(Reply::has_notices) || tds.is_some()
+    }
+
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
     pub fn notices(&self) -> impl Iterator<Item = ServerError> {
         let (postgres, _, tds) = self.reply_by_protocol();

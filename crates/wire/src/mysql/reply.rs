@@ -151,7 +151,7 @@ impl Reply {
         self.expected = ExpectedPacket::ResultHeader;
         // If the server has sent a final error, that is the reply. A violation is ignored here; the next call
         // of `feed` reports it.
-        matches!(self.scan(), Ok(true))
+        self.scanned < self.bytes.len() && matches!(self.scan(), Ok(true))
     }
 
     /// Continues after data that the server requested.

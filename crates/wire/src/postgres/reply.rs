@@ -39,7 +39,7 @@ pub struct Reply {
     copy: Option<bool>,
     /// Whether a COPY is allowed; otherwise it is a protocol violation.
     allows_copy: bool,
-    notice_count: u32,
+    has_notices: bool,
     /// Body of an error that arrived without a request: the session is ending.
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
@@ -80,7 +80,7 @@ impl Reply {
         self.result_count = 0;
         self.min_results = min_results;
         self.described = None;
-        self.notice_count = 0;
+        self.has_notices = false;
         self.error = None;
         self.command_tag = None;
         if has_unread {
@@ -103,28 +103,25 @@ impl Reply {
 
     fn scan(&mut self) -> Result<(), Violation> {
         let was_waiting = self.pending_ready > 0;
+        // Up to here a message has arrived and is kept: one comparison for each message.
+        let mut kept_end = self.rows_kept.end_of_kept(self.bytes.len());
         while let Some((kind, body)) = message_header(&self.bytes, self.scanned)? {
-            if self.rows_kept.is_exceeded(self.bytes.len())
-                && is_droppable(kind)
-                && !self.rows_kept.fits(body.end)
-            {
-                self.drop_messages(kind)?;
-                continue;
-            }
-            if body.end > self.bytes.len() {
-                break;
-            }
-            // The final error of a server that ends the session can arrive with the previous reply.
-            // That reply is valid: its commit was done.
-            if kind == b'E' && was_waiting && self.pending_ready == 0 {
-                break;
-            }
             let end = body.end;
-            self.handle_message(kind, body)?;
-            self.scanned = end;
-            if kind == b'Z' && self.pending_ready == 0 {
-                self.end = Some(end);
+            if end > kept_end {
+                let has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
+                if has_too_much && is_droppable(kind) && !self.rows_kept.fits(end) {
+                    self.drop_messages(kind)?;
+                    kept_end = self.rows_kept.end_of_kept(self.bytes.len());
+                    continue;
+                }
+                if end > self.bytes.len() {
+                    break;
+                }
             }
+            if !self.handle_message(kind, body, was_waiting)? {
+                break;
+            }
+            self.scanned = end;
         }
         Ok(())
     }
@@ -147,14 +144,23 @@ impl Reply {
         Ok(())
     }
 
-    fn handle_message(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
+    /// Returns false for a message that belongs to the next reply. `was_waiting`: whether the bytes that are parsed may
+    /// end a reply.
+    fn handle_message(
+        &mut self,
+        kind: u8,
+        body: Range<usize>,
+        was_waiting: bool,
+    ) -> Result<bool, Violation> {
+        // No guard where it can be avoided: without guards this is a jump.
         match kind {
-            b'D' if self.pending_ready > 0 && !is_row(&self.bytes[body.clone()]) => {
-                return Err(Violation::Malformed(
-                    "the lengths of a row's values are wrong",
-                ));
+            b'D' => {
+                if self.pending_ready > 0 && !is_row(&self.bytes[body]) {
+                    return Err(Violation::Malformed(
+                        "the lengths of a row's values are wrong",
+                    ));
+                }
             }
-            b'D' => {}
             // Descriptions are read later, from the bytes.
             b'2' | b'n' | b't' | b's' | b'3' => {}
             b'T' => {
@@ -163,17 +169,19 @@ impl Reply {
                 self.described = Some((self.result_count, columns));
             }
             b'1' => self.parses_accepted += 1,
-            kind if ends_result(kind) => {
+            b'C' => {
                 self.result_count += 1;
-                if kind == b'C' {
-                    self.command_tag = Some(body);
-                }
+                self.command_tag = Some(body);
             }
+            b'I' => self.result_count += 1,
             b'Z' => {
                 self.pending_ready = match self.pending_ready.checked_sub(1) {
                     Some(remaining) => remaining,
                     None => return Err(Violation::Unexpected(kind)),
                 };
+                if self.pending_ready == 0 {
+                    self.end = Some(body.end);
+                }
                 self.block = match &self.bytes[body] {
                     b"I" => BlockState::Idle,
                     b"T" => BlockState::Open,
@@ -186,8 +194,11 @@ impl Reply {
                         "a statement ends with neither a result nor an error",
                     ));
                 }
-                return Ok(());
+                return Ok(true);
             }
+            // The final error of a server that ends the session can arrive with the previous reply.
+            // That reply is valid: its commit was done.
+            b'E' if self.pending_ready == 0 && was_waiting => return Ok(false),
             // The end of the session may be announced directly after a successful reply.
             b'E' if self.pending_ready == 0 => {
                 self.unsolicited_error = Some(self.bytes[body].into())
@@ -197,8 +208,8 @@ impl Reply {
             b'E' => {}
             // A notice, a changed setting or a notification may come at any time.
             b'N' => {
-                self.notice_count += 1;
-                return Ok(());
+                self.has_notices = true;
+                return Ok(true);
             }
             b'S' => {
                 self.setting_bytes += 5 + body.len();
@@ -206,9 +217,9 @@ impl Reply {
                     let min_bytes = self.setting_bytes;
                     return Err(Violation::TooLong { min_bytes });
                 }
-                return Ok(());
+                return Ok(true);
             }
-            b'A' => return Ok(()),
+            b'A' => return Ok(true),
             b'd' | b'c' if self.copy == Some(false) => {}
             b'G' | b'H' | b'W' => {
                 self.copy = Some(kind != b'H');
@@ -221,7 +232,7 @@ impl Reply {
         if self.pending_ready == 0 && kind != b'E' {
             return Err(Violation::Unexpected(kind));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a COPY is in progress, and if so whether the server waits for data.
@@ -248,11 +259,14 @@ impl Reply {
         self.parses_accepted
     }
 
+    pub fn has_notices(&self) -> bool {
+        self.has_notices
+    }
+
     /// Bodies of the NoticeResponses that came with the reply.
     pub fn notices(&self) -> impl Iterator<Item = &[u8]> {
-        let messages = (self.notice_count > 0).then(|| self.messages());
-        let notices = messages.into_iter().flatten();
-        notices.filter_map(|(kind, body)| (kind == b'N').then(|| &self.bytes[body]))
+        let notices = self.messages().filter(|(kind, _)| *kind == b'N');
+        notices.map(|(_, body)| &self.bytes[body])
     }
 
     pub fn block_state(&self) -> BlockState {

@@ -206,8 +206,18 @@ impl ScriptClient {
             match &command.kind {
                 CommandKind::Sql(sql) => {
                     let statement = shared.statement(script_number, context.command_number());
-                    self.run_sql(context, sql, statement, in_pipeline, db)
-                        .await?;
+                    if let Some(statement) = statement
+                        && policy.emulate_libpq
+                        && db.protocol_mode() != QueryMode::Simple
+                        && !db.is_prepared(statement)
+                    {
+                        prepare(context, statement, db).await?;
+                    }
+                    // Waits here and not in a function of its own, whose state would be moved for each statement.
+                    if self.begin_sql(context, sql, statement, in_pipeline, db)? {
+                        let reply = db.finish_request().await;
+                        self.end_sql(context, sql, reply)?;
+                    }
                 }
                 CommandKind::Set { target, value } => {
                     context.log_command();
@@ -334,57 +344,50 @@ impl ScriptClient {
         result.map_err(|error| context.abort_execution(&error, command_name))
     }
 
-    /// Sends a statement and, outside a pipeline, awaits its reply.
-    async fn run_sql(
+    /// Encodes a request, and returns whether it must be sent now: in a pipeline it is a part of a later one.
+    fn begin_sql(
         &mut self,
         context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: Option<&Statement>,
         in_pipeline: bool,
         db: &mut Db,
-    ) -> Result<(), Halt> {
+    ) -> Result<bool, Halt> {
         let (policy, client) = (context.policy, self.number);
         db.limit_rows(match &sql.store_command {
             None => UNREAD_ROW_BYTES_MAX,
             Some(_) => READ_ROW_BYTES_MAX,
         });
-        let reply = match statement {
-            Some(statement)
-                if db.protocol_mode() == QueryMode::Simple && policy.dialect.is_some() =>
-            {
-                self.encode_statement(context, sql, statement, false, db)?;
-                db.finish_request().await
-            }
-            Some(statement) if db.protocol_mode() != QueryMode::Simple => {
-                if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
-                    let command_name = store_command.name();
-                    let reason = format!("\\{command_name} is not allowed in pipeline mode");
-                    return Err(context.abort("", command_name, &reason));
-                }
-                if policy.emulate_libpq {
-                    prepare(context, statement, db).await?;
-                }
-                policy.debug(|| match db.protocol_mode() {
-                    QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
-                    _ => format!("client {client} sending {}", sql.numbered_text()),
-                });
-                self.encode_statement(context, sql, statement, in_pipeline, db)?;
-                if in_pipeline {
-                    return Ok(());
-                }
-                if db.has_ledger() {
-                    db.finish_request().await
-                } else {
-                    db.sync().await
-                }
-            }
-            _ => {
-                self.text.clear();
-                sql.substitute(&self.evaluator.variables, &mut self.text);
-                policy.debug(|| format!("client {client} sending {}", self.text));
-                db.query(&self.text).await
-            }
+        let is_simple = db.protocol_mode() == QueryMode::Simple;
+        let Some(statement) = statement.filter(|_| !is_simple || policy.dialect.is_some()) else {
+            self.text.clear();
+            sql.substitute(&self.evaluator.variables, &mut self.text);
+            policy.debug(|| format!("client {client} sending {}", self.text));
+            let result = db.begin_query(self.text.as_bytes());
+            return result.map(|()| true).map_err(Halt::Failed);
         };
+        if !is_simple {
+            if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
+                let command_name = store_command.name();
+                let reason = format!("\\{command_name} is not allowed in pipeline mode");
+                return Err(context.abort("", command_name, &reason));
+            }
+            policy.debug(|| match db.protocol_mode() {
+                QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
+                _ => format!("client {client} sending {}", sql.numbered_text()),
+            });
+        }
+        self.encode_statement(context, sql, statement, in_pipeline, db)?;
+        Ok(!in_pipeline)
+    }
+
+    fn end_sql(
+        &mut self,
+        context: CommandContext<'_>,
+        sql: &SqlCommand,
+        reply: Result<DbReply<'_>, DbError>,
+    ) -> Result<(), Halt> {
+        let (policy, client) = (context.policy, self.number);
         policy.debug(|| format!("client {client} receiving"));
         let reply = reply.map_err(Halt::Failed)?;
         reply.notices(|notice| policy.notice(&notice));
@@ -396,8 +399,7 @@ impl ScriptClient {
         }
     }
 
-    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol or with a ledger,
-    /// otherwise as a part of it.
+    /// Encodes a statement, with the values of its variables: as the next request, or in a pipeline as a part of it.
     fn encode_statement(
         &mut self,
         context: CommandContext<'_>,
@@ -414,23 +416,24 @@ impl ScriptClient {
             return Err(context.abort_evaluation(&error));
         }
         let (variables, dialect) = (&self.evaluator.variables, context.policy.dialect);
-        let mut encode = |values: &[WireValue<'_>]| {
-            let result = match db.protocol_mode() {
-                _ if db.has_ledger() && !in_pipeline => db.begin_exec(statement, values),
-                QueryMode::Simple => db.begin_request(statement, values),
-                QueryMode::Extended | QueryMode::Prepared => db.push(statement, values),
-            };
-            result.map_err(Halt::Failed)
-        };
         let parameters = ids.iter().map(|id| variables.parameter(*id, dialect));
-        if ids.len() > INLINE_PARAMETERS_MAX {
-            return encode(&parameters.collect::<Vec<_>>());
-        }
-        let mut values = [WireValue::Null; INLINE_PARAMETERS_MAX];
-        for (value, parameter) in values.iter_mut().zip(parameters) {
-            *value = parameter;
-        }
-        encode(&values[..ids.len()])
+        let (many, mut few);
+        let values = if ids.len() > INLINE_PARAMETERS_MAX {
+            many = parameters.collect::<Vec<_>>();
+            &many[..]
+        } else {
+            few = [WireValue::Null; INLINE_PARAMETERS_MAX];
+            for (value, parameter) in few.iter_mut().zip(parameters) {
+                *value = parameter;
+            }
+            &few[..ids.len()]
+        };
+        let result = if in_pipeline {
+            db.push(statement, values)
+        } else {
+            db.begin_exec(statement, values)
+        };
+        result.map_err(Halt::Failed)
     }
 
     /// Stores columns in variables, for `\gset` and `\aset`.
