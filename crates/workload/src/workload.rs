@@ -3,7 +3,8 @@
 //! This module must not distinguish between workloads.
 
 use crate::describe::{
-    ALL_DIALECTS, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
+    ALL_DIALECTS, Contention, Growth, LedgerEntries, MinimumDuration, OptionSpec, Remark,
+    ScaleUnit, TableSpec,
 };
 use crate::findings::LOAD_UNFINISHED;
 use crate::progress::ProgressMeter;
@@ -86,6 +87,11 @@ pub trait Workload: Send + Sync {
 
     /// What committed transactions of a run of this plan add to data of this scale.
     fn growth(&self, plan: &WorkloadPlan, scale: u32) -> Growth;
+
+    /// How its transactions write their entries in a run with a ledger.
+    fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
+        LedgerEntries::WithStatements
+    }
 
     /// The minimum measured duration of a run of this plan by the workload's specification.
     fn minimum_duration(&self, _plan: &WorkloadPlan) -> Option<MinimumDuration> {

@@ -24,10 +24,11 @@ mod user;
 mod tests;
 
 use crate::describe::{
-    CountedGrowth, Growth, GrowthCounter, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
+    CountedGrowth, Growth, GrowthCounter, LedgerEntries, OptionSpec, ScaleUnit, TableGrowth,
+    TableRows, TableSpec,
 };
 use crate::remedy::{LoadOption, LoadSpec};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
 use event::{Event, EventPart, StatementKind};
 use options::OltpOptions;
 pub use program::OltpProgram;
@@ -284,17 +285,21 @@ impl Workload for Oltp {
         }])
     }
 
+    /// Its INSERTs with rows of their own are texts.
+    fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
+        if self.is_bulk() || self.has_part(EventPart::TextInsert) {
+            LedgerEntries::WithTexts
+        } else {
+            LedgerEntries::WithStatements
+        }
+    }
+
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
         options::read(plan, self).err().unwrap_or_default()
     }
 
-    fn load(
-        &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        load::load(self, request, progress, stop)
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+        load::load(self, request)
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
