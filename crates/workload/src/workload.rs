@@ -129,17 +129,12 @@ pub trait Workload: Send + Sync {
 
     /// Creates its tables and loads them, replacing older ones of the same names.
     ///
-    /// Returns soon after `stop` is set. An unfinished load can be started again and results in the
+    /// Returns soon after [`LoadRequest::stop`] is set. An unfinished load can be started again and results in the
     /// same state.
     ///
     /// # Errors
     /// The error states the cause, the state of the database, and the remedy.
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         Err(self.no_tables_error())
     }
 
@@ -238,6 +233,8 @@ pub struct LoadRequest<'a> {
     pub seed: u64,
     /// Who sends the rows.
     pub division: LoadDivision<'a>,
+    pub progress: &'a dyn Progress,
+    pub stop: &'a AtomicBool,
 }
 
 /// Which machines send the rows of a load.
@@ -427,6 +424,8 @@ mod tests {
                 jobs,
                 seed: 0,
                 division: LoadDivision::Undivided,
+                progress: &(),
+                stop: &AtomicBool::new(false),
             };
             request.connections_text()
         };

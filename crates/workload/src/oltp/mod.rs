@@ -36,7 +36,6 @@ use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 const COLUMNS: &str = "id,k,c,pad";
 /// The columns of the tables of `bulk_insert`.

@@ -88,12 +88,7 @@ impl Workload for ScriptWorkload {
         options::with_texts_of_files(plan)
     }
 
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         Err(no_tables_error(
             Some(PronyCommands::default().load_command(&builtin_load_spec())),
             "creates",

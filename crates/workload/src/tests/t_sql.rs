@@ -199,8 +199,10 @@ fn statements_of_every_workload_are_t_sql() {
             jobs: 1,
             seed: 0,
             division: LoadDivision::Undivided,
+            progress: &(),
+            stop: &AtomicBool::new(false),
         };
-        let loaded = workload.load(&request, &(), &AtomicBool::new(false));
+        let loaded = workload.load(&request);
         let mut control = Control::connect(&target).expect("connects");
         match name {
             "tpcc" => finish_tpcc(&mut control, &catalog),

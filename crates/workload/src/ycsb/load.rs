@@ -11,27 +11,22 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts};
+use crate::{Error, LoadReport, LoadRequest, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
-pub fn load(
-    request: &LoadRequest<'_>,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<LoadReport, Error> {
+pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
     let layout = Layout::for_plan(request.plan, request.seed)?;
     let subject = LoadSubject {
         load: layout.load_spec(),
         scale: layout.scale(),
         bytes: layout.records * layout.value_bytes(),
     };
-    procedure::load(request, &subject, (progress, stop), |control| {
+    procedure::load(request, &subject, |control| {
         Ok(YcsbDataset {
             layout,
             dialect: control.dialect(),

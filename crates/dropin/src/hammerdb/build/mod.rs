@@ -120,16 +120,16 @@ fn load_tables(
     progress: &BuildProgress<'_>,
     signals: &Signals,
 ) -> Result<(), String> {
-    let stop = signals.flag();
     let load_request = LoadRequest {
         target,
         plan,
         jobs: request.vusers,
         seed: LOAD_SEED,
         division: LoadDivision::Undivided,
+        progress,
+        stop: &signals.flag(),
     };
-    let loaded = workload.load(&load_request, progress, &stop);
-    if let Err(error) = loaded {
+    if let Err(error) = workload.load(&load_request) {
         let problem = match error {
             Error::Stopped { .. } => "the build was stopped".to_owned(),
             Error::LoadFailed { .. } => error.problem(),
