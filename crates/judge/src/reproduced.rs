@@ -167,7 +167,7 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let requested = run.cached.as_ref()?;
     let pages = observations::cache_pages(run);
     let hit_ratio = pages.map(|(hits, all)| crate::formatting::share(hits, all));
-    let before = observations::state_before(run);
+    let before = run.state_before();
     let data = size::data_size_before(run);
     let data_bytes = data.map(|data| data.bytes);
     let share_in_cache =

@@ -4,7 +4,6 @@
 //! of the database. Must never: sum up the workload's tables if one of
 //! them is missing.
 
-use crate::observations;
 use crate::workload::description;
 use prony_store::{Run, ServerState, TableState};
 
@@ -25,7 +24,7 @@ pub(super) struct DataSize {
 
 /// The size of the data before the run; `None` if it was not observed, or is 0.
 pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
-    let state = observations::state_before(run)?;
+    let state = run.state_before()?;
     let workload_bytes = workload_bytes(run, state)
         .filter(|bytes| *bytes > 0)
         .map(|bytes| DataSize {
