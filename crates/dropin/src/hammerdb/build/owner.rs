@@ -82,8 +82,9 @@ pub struct DatabaseTables {
 /// Lists the tables in the database of this connection.
 pub fn list_tables(control: &mut Control) -> Result<DatabaseTables, String> {
     let names = database::table_names(control).map_err(error_text)?;
-    let is_tprocc_table =
-        |name: &str| TPROCC_TABLES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
+    let is_tprocc_table = |name: &str| {
+        TPROCC_TABLES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number)
+    };
     let other_tables = names.iter().filter(|name| !is_tprocc_table(name));
     Ok(DatabaseTables {
         count: names.len() as u64,
