@@ -109,7 +109,10 @@ pub(crate) fn run_part(
             };
             // The coordinator waits for an end, even if this one is too long to be sent.
             let finished = FromAgent::Finished(Box::new(finished));
-            link.send(&finished).map_err(|error| not_sent(&error))
+            link.send(&finished).map_err(|error| {
+                let problem = format!("cannot send the end of its part: {error}");
+                AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
+            })
         }
         Err(error) => Err(start_failure(&error)),
     }
@@ -130,11 +133,6 @@ fn kept_header(
         first_worker: slice.workers.start,
         end_worker: slice.workers.end,
     }
-}
-
-fn not_sent(error: &io::Error) -> AgentFailure {
-    let problem = format!("cannot send the end of its part: {error}");
-    AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
 }
 
 fn interrupted() -> AgentFailure {

@@ -26,11 +26,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     let window_s = run.measured.length_s;
     let clients = run.drive.clients;
     let ended_count = figures.ended();
-    if has_think_time(run)
-        || run.drive.open_loop
-        || clients == 0
-        || window_s <= 0.0
-        || ended_count == 0
+    let has_think_time = run.workload.setting("pacing") == Some("spec");
+    if has_think_time || run.drive.open_loop || clients == 0 || window_s <= 0.0 || ended_count == 0
     {
         return None;
     }
@@ -199,11 +196,6 @@ fn own_work_share(run: &Run) -> Option<f64> {
     let busy = run.client_health().busiest_thread_share?;
     let has_own_thread = run.drive.clients <= run.drive.threads;
     has_own_thread.then(|| busy + run_queue_share(run).unwrap_or_default())
-}
-
-/// Whether users have keying and think times between their transactions.
-fn has_think_time(run: &Run) -> bool {
-    run.workload.setting("pacing") == Some("spec")
 }
 
 /// For how long at the end of the window no transaction ended although some were in flight, seconds, in whole

@@ -228,8 +228,9 @@ impl ProcessProbe {
     pub fn read_since_last(&mut self) -> ProcessHealth {
         let current = read_ticks();
         let previous = std::mem::replace(&mut self.last_ticks, current);
+        let status = std::fs::read_to_string("/proc/self/status").ok();
         ProcessHealth {
-            memory_peak_bytes: read_memory_peak_bytes(),
+            memory_peak_bytes: status.and_then(|status| parse_memory_peak_bytes(&status)),
             steal_ticks: difference_if_known(
                 current.map(|ticks| ticks.0),
                 previous.map(|ticks| ticks.0),
@@ -262,10 +263,6 @@ fn parse_ticks(stat: &str) -> Option<(u64, u64)> {
         .map(|field| field.parse().ok())
         .collect::<Option<_>>()?;
     Some((*fields.get(7)?, fields.iter().sum()))
-}
-
-fn read_memory_peak_bytes() -> Option<u64> {
-    parse_memory_peak_bytes(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 
 fn parse_memory_peak_bytes(status: &str) -> Option<u64> {

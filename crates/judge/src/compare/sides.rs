@@ -351,7 +351,7 @@ fn summarize(
     has_name: bool,
     (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>),
 ) -> SideSummary {
-    let mut repeat_differences = differences_within_side(&side.runs);
+    let mut repeat_differences = into_differences(pairwise_differences(&side.runs));
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
     // Runs that must not be used say only that.
     if side.runs.iter().all(|run| unusable_reason(run).is_some()) {
@@ -427,10 +427,6 @@ pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
             }
         });
     repeats.collect()
-}
-
-fn differences_within_side(runs: &[&Run]) -> Vec<Difference> {
-    into_differences(pairwise_differences(runs))
 }
 
 /// The differences of all pairs of runs of one side, merged by property. That a run must not be used is no difference

@@ -202,11 +202,7 @@ impl PlanInput {
             || self.sweep.is_some()
             || self.via.is_some()
             || self.versus.is_some()
-            || self.measures_ledger_cost()
-    }
-
-    fn measures_ledger_cost(&self) -> bool {
-        self.ledger_cost.as_ref().is_some_and(|cost| cost.value)
+            || self.ledger_cost.as_ref().is_some_and(|cost| cost.value)
     }
 
     /// Whether `[experiment]`, `[variants]`, `[sweep]` or their flags are given.

@@ -96,7 +96,8 @@ pub fn write_full(
     findings::write_events(out, run)?;
     findings::write_checks(out, run)?;
     write_server(out, run)?;
-    write_client_health(out, run)?;
+    out.heading("This client")?;
+    out.paragraphs(client_health_sentences(run))?;
     out.heading("Set-up")?;
     out.named(9, &setup_lines(run))?;
     reproduced::write(out, run)?;
@@ -205,11 +206,6 @@ fn write_server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return out.paragraph(&format!("not observed: {}", plain(reason)));
     }
     out.paragraphs(describe_server(run, observed))
-}
-
-fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    out.heading("This client")?;
-    out.paragraphs(client_health_sentences(run))
 }
 
 fn write_location(out: &mut Printer<'_>, stored: Option<DocumentLocation<'_>>) -> io::Result<()> {

@@ -38,7 +38,8 @@ impl Workload for ScriptWorkload {
     }
 
     fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {
-        options::names_builtin_script(plan).then(|| crate::tpcb::TPCB.name())
+        let names_builtin = plan.options.contains_key("builtin");
+        names_builtin.then(|| crate::tpcb::TPCB.name())
     }
 
     fn growth(&self, plan: &WorkloadPlan, _scale: u32) -> Growth {

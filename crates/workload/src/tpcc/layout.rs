@@ -78,10 +78,6 @@ impl Layout {
         })
     }
 
-    pub fn continue_remedy(&self) -> Remedy {
-        Remedy::Continue(self.load_spec(), "")
-    }
-
     pub fn load_spec(&self) -> LoadSpec {
         let mut options: Vec<LoadOption> = vec![("scale", self.scale.to_string())];
         if self.seed != 0 {

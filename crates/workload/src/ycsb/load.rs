@@ -16,6 +16,8 @@ use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
 
+/// Bytes of records per transaction, if a load uses several.
+const PART_BYTES: u64 = 8 << 20;
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
@@ -68,7 +70,8 @@ impl Dataset for YcsbDataset {
     }
 
     fn parts(&self) -> Vec<LoadPart> {
-        LoadPart::split(&(0..1), self.layout.records, self.layout.part_records()).collect()
+        let part_records = (PART_BYTES / self.layout.value_bytes()).max(1);
+        LoadPart::split(&(0..1), self.layout.records, part_records).collect()
     }
 
     fn missing_parts(
