@@ -1,7 +1,6 @@
 //! The observations of the server that fall into the measured window.
 //!
-//! In: a Run. Out: sums, means and events of the measured window. Must never: turn a missing observation
-//! into a zero.
+//! Must never: turn a missing observation into a zero.
 
 use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
 

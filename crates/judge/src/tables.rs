@@ -1,7 +1,6 @@
 //! Whether the tables are the same after a run as before it.
 //!
-//! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
-//! use.
+//! Must never: call a run invalid because of a table that it might not use.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::first_and_more;

@@ -1,8 +1,6 @@
 //! The command `buildschema`: creates and loads the schema.
 //!
-//! In: a request, a server. Out: role, database, tables with rows and keys, functions, statistics; HammerDB's
-//! lines about the progress. Must never: load into a database that has other tables, or report a step as done
-//! before it is done.
+//! Must never: load into a database that has other tables, or report a step as done before it is done.
 
 pub mod owner;
 

@@ -1,7 +1,6 @@
 //! Statements as SQL Server's SQL, with literals or with `@P1`, `@P2`, … for their values.
 //!
-//! In: a statement, values, types. Out: UTF-16, appended. Must never: let the text of a value
-//! end the literal that contains it.
+//! Must never: let the text of a value end the literal that contains it.
 
 use super::super::encode::put_literal;
 use super::super::packet::HEADER_BYTES;
