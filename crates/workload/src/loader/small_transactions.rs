@@ -260,6 +260,8 @@ mod tests {
     struct Lines(std::ops::Range<u64>, usize);
 
     impl RowSource for Lines {
+        type Format = TabSeparated;
+
         fn is_done(&self) -> bool {
             self.0.is_empty()
         }
