@@ -131,23 +131,24 @@ pub static HOT_ROW: Oltp = Oltp {
     default_table_size: HOT_ROW_TABLE_SIZE,
 };
 
+pub static ALL: [&Oltp; 12] = [
+    &OLTP_READ_WRITE,
+    &OLTP_READ_ONLY,
+    &OLTP_WRITE_ONLY,
+    &OLTP_POINT_SELECT,
+    &OLTP_INSERT,
+    &OLTP_UPDATE_INDEX,
+    &OLTP_UPDATE_NON_INDEX,
+    &OLTP_DELETE,
+    &SELECT_RANDOM_POINTS,
+    &SELECT_RANDOM_RANGES,
+    &BULK_INSERT,
+    &HOT_ROW,
+];
+
 /// Returns the sysbench workload (or `hot-row`) with this name.
 pub fn find(name: &str) -> Option<&'static Oltp> {
-    let workloads = [
-        &OLTP_READ_WRITE,
-        &OLTP_READ_ONLY,
-        &OLTP_WRITE_ONLY,
-        &OLTP_POINT_SELECT,
-        &OLTP_INSERT,
-        &OLTP_UPDATE_INDEX,
-        &OLTP_UPDATE_NON_INDEX,
-        &OLTP_DELETE,
-        &SELECT_RANDOM_POINTS,
-        &SELECT_RANDOM_RANGES,
-        &BULK_INSERT,
-        &HOT_ROW,
-    ];
-    workloads.into_iter().find(|workload| workload.name == name)
+    ALL.into_iter().find(|workload| workload.name == name)
 }
 
 impl Oltp {
