@@ -5,7 +5,7 @@ use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
 use crate::note::{LoadNote, TableStage};
-use crate::remedy::{LoadOption, LoadSpec, Remedy};
+use crate::remedy::{LoadOption, LoadSpec};
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
@@ -283,6 +283,7 @@ pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remedy::Remedy;
     use prony_assertions::TextAssertions;
 
     const PLAIN: Layout = Layout {
