@@ -1,7 +1,6 @@
 //! Error numbers and messages of the client libraries of MySQL and MariaDB.
 //!
-//! In: errors of a target or of attempts to connect. Out: the texts of MariaDB's library. Must never:
-//! connect, or print a password.
+//! Must never: connect, or print a password.
 
 use crate::sysbench::Endpoint;
 use prony_server::control::{ConnectFailure, FailureCause};

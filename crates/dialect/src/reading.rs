@@ -1,7 +1,6 @@
 //! Reads results from the output of other tools.
 //!
-//! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must
-//! never: trust the text, or add what it does not contain.
+//! Must never: trust the text, or add what it does not contain.
 //!
 //! The reader of each tool is in the tool's module; this module contains their common code.
 

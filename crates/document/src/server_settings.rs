@@ -1,7 +1,6 @@
 //! Settings of a server that a plan asks for, such as `synchronous_commit = off`.
 //!
-//! In: names and texts. Out: the same, by name in lower case. Must never: hold a value that may be a password: documents
-//! show all of them.
+//! Must never: hold a value that may be a password: documents show all of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

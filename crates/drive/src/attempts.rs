@@ -1,7 +1,6 @@
 //! Attempts to connect: how many run at once, their deadlines, and the pauses between them.
 //!
-//! In: attempts that begin and end, connections that come up or are lost, the time. Out: the next connection
-//! to open; attempts past their deadline. Must never: search all connections in every iteration.
+//! Must never: search all connections in every iteration.
 
 use crate::io::Slot;
 use std::collections::VecDeque;

@@ -1,7 +1,6 @@
 //! The run's clock, and the offset of the kernel's timestamps from it.
 //!
-//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: cache a reading. This
-//! is the only module that reads the time for measurements.
+//! Must never: cache a reading. This is the only module that reads the time for measurements.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,7 +1,6 @@
 //! The collecting thread's side of a run: it waits for the workers and merges their intervals.
 //!
-//! In: messages of the workers. Out: merged rows for the observer, and the totals. Must never: make a worker
-//! wait.
+//! Must never: make a worker wait.
 
 use crate::clock::Clock;
 use crate::error::{ConnectError, Error};

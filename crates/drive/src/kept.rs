@@ -1,7 +1,6 @@
 //! Connections that stay open from one load to the next.
 //!
-//! In: connections that are up and idle when a load ends. Out: the same ones, for the clients of the next load. Must
-//! never: hand over a connection that waits for a reply, is in a transaction, or was closed by the server.
+//! Must never: hand over a connection that waits for a reply, is in a transaction, or was closed by the server.
 
 use crate::io::OpenSocket;
 use crate::io::socket;

@@ -1,8 +1,6 @@
 //! The part of a run that one process drives, and the share of each of its workers.
 //!
-//! In: a plan, and which of its workers are in the slice. Out: the clients of each thread, and the slice's
-//! share of a shared number of starts. Must never: change the random numbers that a client or a thread draws
-//! in the run.
+//! Must never: change the random numbers that a client or a thread draws in the run.
 
 use prony_plan::{DrivePlan, Stop};
 use prony_session::StartBudget;

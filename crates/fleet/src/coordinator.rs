@@ -1,7 +1,6 @@
 //! The coordinator's side before a load: starts the commands, and learns who answers.
 //!
-//! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
-//! another build or of another run.
+//! Must never: accept an agent of another build or of another run.
 
 use crate::carrier::{Arrival, Carrier, Inbox, Pong, SILENCE_MAX};
 use crate::command::{agent_name, is_nats, shell_command, split_weight};
@@ -385,63 +384,73 @@ mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixStream;
 
-    /// A fleet of one command, which must not start.
-    fn start_error(command: &str) -> String {
-        let started = Fleet::start(&FleetCommands {
-            commands: &[command.to_owned()],
+    fn input<'a>(commands: &'a [String], interrupt: &'a AtomicBool) -> FleetCommands<'a> {
+        FleetCommands {
+            commands,
             program: Path::new("/nonexistent/prony"),
             build: Build::default(),
-            interrupt: &AtomicBool::new(false),
+            interrupt,
             installs: false,
-        });
-        match started {
+        }
+    }
+
+    /// A fleet of one command, which must not start.
+    fn start_error(command: &str) -> String {
+        let interrupt = AtomicBool::new(false);
+        match Fleet::start(&input(&[command.to_owned()], &interrupt)) {
             Ok(_) => panic!("{command} is no agent"),
             Err(error) => error.to_string(),
         }
     }
 
-    fn inbox_of(
-        index: usize,
-        arrivals: std::sync::mpsc::Sender<(usize, Arrival)>,
-        pongs: std::sync::mpsc::Sender<Pong>,
-    ) -> Inbox {
-        Inbox {
-            run: 7,
-            index,
+    fn welcome(host: Host) -> FromAgent {
+        FromAgent::Welcome(Box::new(AgentDescription {
+            build: Build::default(),
+            host,
+            boot_id: String::new(),
+        }))
+    }
+
+    /// A fleet of agents of the run 7, each with the carrier that is made of its inbox.
+    fn fleet_of(count: usize, mut carrier: impl FnMut(Inbox) -> std::io::Result<Carrier>) -> Fleet {
+        let (sender, arrivals) = channel();
+        let agents = (0..count).map(|index| {
+            let (pong_sender, pongs) = channel();
+            let inbox = Inbox {
+                run: 7,
+                index,
+                arrivals: sender.clone(),
+                pongs: pong_sender,
+            };
+            Agent {
+                name: format!("agent {}", index + 1),
+                weight: None,
+                is_private: true,
+                carrier: carrier(inbox).expect("a carrier"),
+                pongs,
+                description: None,
+                is_lost: false,
+            }
+        });
+        Fleet {
+            agents: agents.collect(),
             arrivals,
-            pongs,
+            #[cfg(feature = "nats")]
+            buses: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
     /// A fleet of two agents, and their ends of the carriers.
     fn two_agents() -> (Fleet, [UnixStream; 2]) {
-        let (sender, arrivals) = channel();
-        let mut agents = Vec::new();
-        let ends = [0, 1].map(|index| {
+        let mut ends = Vec::new();
+        let fleet = fleet_of(2, |inbox| {
             let (here, there) = UnixStream::pair().expect("a pair");
-            let (pong_sender, pongs) = channel();
-            let input = here.try_clone().expect("a copy");
-            let carrier = Carrier::over(here, input, inbox_of(index, sender.clone(), pong_sender));
-            agents.push(Agent {
-                name: format!("agent {}", index + 1),
-                weight: None,
-                is_private: true,
-                carrier: carrier.expect("a thread"),
-                pongs,
-                description: None,
-                is_lost: false,
-            });
             (&there).write_all(&GREETING).expect("sent");
-            there
+            ends.push(there);
+            Carrier::over(here.try_clone().expect("a copy"), here, inbox)
         });
-        let fleet = Fleet {
-            agents,
-            arrivals,
-            #[cfg(feature = "nats")]
-            buses: Vec::new(),
-            notices: Vec::new(),
-        };
-        (fleet, ends)
+        (fleet, ends.try_into().expect("two"))
     }
 
     #[test]
@@ -470,28 +479,10 @@ mod tests {
     /// A long message does not fit into the pipe of its command.
     #[test]
     fn an_agent_that_reads_nothing_is_noticed() {
-        let (sender, arrivals) = channel();
-        let (pong_sender, pongs) = channel();
-        let carrier = Carrier::start("exec sleep 600", inbox_of(0, sender, pong_sender));
-        let agent = Agent {
-            name: "agent 1".to_owned(),
-            weight: None,
-            is_private: true,
-            carrier: carrier.expect("a shell"),
-            pongs,
-            description: None,
-            is_lost: false,
-        };
-        agent
+        let mut fleet = fleet_of(1, |inbox| Carrier::start("exec sleep 600", inbox));
+        fleet.agents[0]
             .send_in_background(ToAgent::Discard("x".repeat(1 << 20)))
             .expect("a thread");
-        let mut fleet = Fleet {
-            agents: vec![agent],
-            arrivals,
-            #[cfg(feature = "nats")]
-            buses: Vec::new(),
-            notices: Vec::new(),
-        };
         let error = loop {
             if let Err(error) = fleet.next_message() {
                 break error.to_string();
@@ -531,23 +522,14 @@ mod tests {
     #[test]
     fn a_machine_of_impossible_size_is_refused() {
         let (mut fleet, ends) = two_agents();
-        let welcome = FromAgent::Welcome(Box::new(AgentDescription {
-            build: Build::default(),
-            host: Host {
-                cpus: u32::MAX,
-                ..Host::default()
-            },
-            boot_id: String::new(),
-        }));
-        write_frame(&mut &ends[1], 7, &welcome).expect("sent");
-        let input = FleetCommands {
-            commands: &[],
-            program: Path::new(""),
-            build: Build::default(),
-            interrupt: &AtomicBool::new(false),
-            installs: false,
-        };
-        let error = fleet.wait_for_welcomes(&input).unwrap_err().to_string();
+        let impossible = welcome(Host {
+            cpus: u32::MAX,
+            ..Host::default()
+        });
+        write_frame(&mut &ends[1], 7, &impossible).expect("sent");
+        let interrupt = AtomicBool::new(false);
+        let awaited = fleet.wait_for_welcomes(&input(&[], &interrupt));
+        let error = awaited.unwrap_err().to_string();
         error.assert_contains(
             "agent 2 did not answer as an agent does, but with \"4294967295 CPUs\"",
         );
@@ -556,12 +538,7 @@ mod tests {
     #[test]
     fn what_an_older_run_left_is_refused() {
         let mut answer = GREETING.to_vec();
-        let welcome = FromAgent::Welcome(Box::new(AgentDescription {
-            build: Build::default(),
-            host: Host::default(),
-            boot_id: String::new(),
-        }));
-        write_frame(&mut answer, 7, &welcome).expect("memory");
+        write_frame(&mut answer, 7, &welcome(Host::default())).expect("memory");
         let file = std::env::temp_dir().join(format!("prony-frames-{}", std::process::id()));
         std::fs::write(&file, &answer).expect("a file");
         let of_another_run = start_error(&format!("cat {}; sleep 20; true", file.display()));

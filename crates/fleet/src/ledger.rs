@@ -1,7 +1,6 @@
 //! The account that the clients of agents keep of their commits.
 //!
-//! In: the table of a run. Out: what an agent's clients know, each second and at the end. Must never: call a commit
-//! acknowledged whose client does not.
+//! Must never: call a commit acknowledged whose client does not.
 
 use crate::link::Link;
 use crate::message::FromAgent;

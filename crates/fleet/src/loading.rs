@@ -47,19 +47,21 @@ pub(crate) fn load_part(link: &Link, part: LoadPart) -> Result<(), AgentFailure>
         parts: part.parts,
         connections: part.connections,
     };
+    let progress = SentRows {
+        link,
+        rows: AtomicU64::new(0),
+    };
     let request = LoadRequest {
         target: &target,
         plan: &plan.workload,
         jobs: part.jobs,
         seed: part.seed,
         division: LoadDivision::Parts(&selection),
-    };
-    let progress = SentRows {
-        link,
-        rows: AtomicU64::new(0),
+        progress: &progress,
+        stop: &link.interrupt,
     };
     let report = workload
-        .load(&request, &progress, &link.interrupt)
+        .load(&request)
         .map_err(|error| failure(FailureKind::Data, &error))?;
     // If nobody listens, the rows are stored all the same.
     let _ = link.send(&FromAgent::Loaded(report.rows, report.bytes_sent));

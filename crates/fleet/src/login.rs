@@ -1,8 +1,7 @@
 //! How an agent reaches the server that the coordinator reaches by a URL, and with whose passwords.
 //!
-//! In: the coordinator's URL, target and environment. Out: a [`ServerLogin`] for one agent, and there a [`Target`]. Must
-//! never: send a password over a carrier that others can read, or this machine's password without encryption to a server
-//! that such a carrier named.
+//! Must never: send a password over a carrier that others can read, or this machine's password without encryption to a
+//! server that such a carrier named.
 
 use crate::coordinator::Agent;
 use crate::error::Error;

@@ -1,7 +1,6 @@
 //! A part of a run that an agent drives: prepares it, and sends what it measures.
 //!
-//! In: the coordinator's plan. Out: rows, and the end of the part. Must never: read another plan, or a file that the plan
-//! names.
+//! Must never: read another plan, or a file that the plan names.
 
 use crate::agent::AgentSetup;
 use crate::coordinator::POLL_INTERVAL;
@@ -109,7 +108,10 @@ pub(crate) fn run_part(
             };
             // The coordinator waits for an end, even if this one is too long to be sent.
             let finished = FromAgent::Finished(Box::new(finished));
-            link.send(&finished).map_err(|error| not_sent(&error))
+            link.send(&finished).map_err(|error| {
+                let problem = format!("cannot send the end of its part: {error}");
+                AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
+            })
         }
         Err(error) => Err(start_failure(&error)),
     }
@@ -130,11 +132,6 @@ fn kept_header(
         first_worker: slice.workers.start,
         end_worker: slice.workers.end,
     }
-}
-
-fn not_sent(error: &io::Error) -> AgentFailure {
-    let problem = format!("cannot send the end of its part: {error}");
-    AgentFailure::new(FailureKind::Connect, ErrorParts::new(problem))
 }
 
 fn interrupted() -> AgentFailure {

@@ -1,7 +1,6 @@
 //! Whether the data was still consistent after the run.
 //!
-//! In: a Run with the findings of its workload's check (`--check-after`). Out: `consistency`. Must never: report a
-//! run whose data was not checked.
+//! Must never: report a run whose data was not checked.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;

@@ -1,11 +1,9 @@
 //! Whether the data was as loaded, and how durable a commit was.
 //!
-//! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`, `no-standby`. Must
-//! never: treat the server's row estimates as counts.
+//! Must never: treat the server's row estimates as counts.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, thousands};
-use crate::observations::state_before;
 use crate::thresholds::{
     DATA_GROWN_MAX_SHARE, DATA_SCALE_INNODB_MAX_DEVIATION, DATA_SCALE_MAX_DEVIATION,
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
@@ -21,7 +19,7 @@ const MIN_ROWS_PER_SCALE: u64 = 10_000;
 
 /// The tables of the database before the run, not only those of the workload.
 fn tables_before(run: &Run) -> Option<&[TableState]> {
-    Some(&state_before(run)?.tables)
+    Some(&run.state_before()?.tables)
 }
 
 /// The workload's tables whose size depends on the scale.
@@ -133,7 +131,7 @@ pub(crate) fn check_dead_rows(run: &Run) -> Option<Finding> {
 /// PostgreSQL waits for no standby if none is synchronous, whatever a session asks for; `on` is also the default of a
 /// server that shall have none.
 pub(crate) fn check_standby(run: &Run) -> Option<Finding> {
-    let before = state_before(run)?;
+    let before = run.state_before()?;
     let level = run.server.settings.get("synchronous_commit")?.as_str()?;
     let waits = matches!(level, "remote_write" | "remote_apply");
     // A role that may not see the standbys sees them without their modes.
@@ -174,7 +172,7 @@ pub(crate) fn check_statistics(run: &Run) -> Option<Finding> {
 }
 
 pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
-    let durability = state_before(run)?.durability.as_ref()?;
+    let durability = run.state_before()?.durability.as_ref()?;
     let risk = match durability.class {
         DurabilityClass::D0 => "a crash may destroy data that was committed long before",
         DurabilityClass::D1 => "a crash of the server process may lose the last commits",

@@ -1,7 +1,6 @@
 //! Whether the run was long enough for its figures, and complete.
 //!
-//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `few-transactions`,
-//! `percentiles`. Must never: look at the values of the figures.
+//! Must never: look at the values of the figures.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent};

@@ -2,8 +2,8 @@
 //! times of all transactions add up to clients x seconds. If they do not, the client measured times or counts
 //! wrongly.
 //!
-//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse a gap that
-//! changes the figure: waits for a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
+//! Must never: fail a run because of effects at the window's edges, or excuse a gap that changes the figure: waits for
+//! a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
 //!
 //! A transaction that began before the window counts in full, and one that ends after it does not count: on average these
 //! effects cancel, and each is at most one transaction per client. The first adds at most the longest transactions, one
@@ -26,11 +26,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     let window_s = run.measured.length_s;
     let clients = run.drive.clients;
     let ended_count = figures.ended();
-    if has_think_time(run)
-        || run.drive.open_loop
-        || clients == 0
-        || window_s <= 0.0
-        || ended_count == 0
+    let has_think_time = run.workload.setting("pacing") == Some("spec");
+    if has_think_time || run.drive.open_loop || clients == 0 || window_s <= 0.0 || ended_count == 0
     {
         return None;
     }
@@ -199,11 +196,6 @@ fn own_work_share(run: &Run) -> Option<f64> {
     let busy = run.client_health().busiest_thread_share?;
     let has_own_thread = run.drive.clients <= run.drive.threads;
     has_own_thread.then(|| busy + run_queue_share(run).unwrap_or_default())
-}
-
-/// Whether users have keying and think times between their transactions.
-fn has_think_time(run: &Run) -> bool {
-    run.workload.setting("pacing") == Some("spec")
 }
 
 /// For how long at the end of the window no transaction ended although some were in flight, seconds, in whole

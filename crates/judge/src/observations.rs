@@ -1,20 +1,14 @@
 //! The observations of the server that fall into the measured window.
 //!
-//! In: a Run. Out: sums, means and events of the measured window. Must never: turn a missing observation
-//! into a zero.
+//! Must never: turn a missing observation into a zero.
 
-use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond, ServerState};
+use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
 
 /// The observations; `None` if the server was not observed (`off` is the reason).
 pub fn observed(run: &Run) -> Option<&Observed> {
     run.observed
         .as_ref()
         .filter(|observed| observed.off.is_none())
-}
-
-/// The server's state before the load; `None` if it was not read, or if the server was not observed.
-pub fn state_before(run: &Run) -> Option<&ServerState> {
-    observed(run)?.before.as_ref()
 }
 
 /// The measured window, seconds from the start of the load.

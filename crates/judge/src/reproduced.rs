@@ -1,8 +1,7 @@
 //! Compares a run with the published scenario that it repeats: how far its figures deviate, and which
 //! conditions differ.
 //!
-//! In: a Run with its scenario. Out: deviations and differences. Must never: call a deviation a fault of
-//! either server, or omit a condition because it is unknown.
+//! Must never: call a deviation a fault of either server, or omit a condition because it is unknown.
 
 mod differences;
 mod settings;
@@ -167,7 +166,7 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let requested = run.cached.as_ref()?;
     let pages = observations::cache_pages(run);
     let hit_ratio = pages.map(|(hits, all)| crate::formatting::share(hits, all));
-    let before = observations::state_before(run);
+    let before = run.state_before();
     let data = size::data_size_before(run);
     let data_bytes = data.map(|data| data.bytes);
     let share_in_cache =

@@ -1,25 +1,24 @@
 //! Whether runs meet what a user requires of them.
 //!
-//! In: requirements, a Run or the answers of repeats, and the runs of a label to compare with. Out: an [`Answer`]. Must
-//! never: call a requirement met or missed while its limit is inside the interval of its figure.
+//! Must never: call a requirement met or missed while its limit is inside the interval of its figure.
 //!
 //! What a run counts (errors, outages, lost commits, its longest time) is a fact of that run. Any other figure of one
 //! run has the interval of its own conditions, from its seconds; that of three or more repeats comes from their values.
 
-mod beside;
 mod figure;
+mod relative;
 
 use crate::checks::ids_of;
 use crate::compare::sides::{SideComparison, SidesComparison};
 use crate::experiment::is_counted;
 use crate::noise::is_invalid_by_others_only;
 use crate::statistics;
-use beside::{NOTHING_TO_COMPARE, beside, compared};
 use figure::{figure, no_interval_reason, surely_above};
 use prony_store::{
     Answer, AnswerVerdict, Comparator, RequiredFigure, Requirement, RequirementResult, Run,
     RunState, Severity, Statistic,
 };
+use relative::{NOTHING_TO_COMPARE, against_first_side, against_label};
 
 /// Least number of repeats whose values alone give an interval.
 const MIN_REPEATS: usize = 3;
@@ -55,7 +54,7 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
         let requirement = &result.requirement;
         let decided = match requirement.baseline() {
             None => Some(decide(requirement, run)),
-            Some(label) => beside(requirement, label, &[run], baselines),
+            Some(label) => against_label(requirement, label, &[run], baselines),
         };
         if let Some(decided) = decided {
             *result = decided;
@@ -104,7 +103,7 @@ pub fn answer_side(
         return None;
     }
     let mut answer = answer_together(requirements, runs, baselines, |requirement, _| {
-        compared(requirement, comparison, side)
+        against_first_side(requirement, comparison, side)
     })?;
     let mut beyond = side.despite.clone();
     beyond.extend(comparison.disturbed.as_ref().map(|disturbed| {
@@ -142,7 +141,7 @@ fn answer_together(
     let results = requirements
         .iter()
         .map(|requirement| match requirement.baseline() {
-            Some(label) => beside(requirement, label, counted, baselines)
+            Some(label) => against_label(requirement, label, counted, baselines)
                 .unwrap_or_else(|| other(requirement, label)),
             None => {
                 let result = |run: &&Run| {

@@ -1,15 +1,14 @@
 //! Whether the server's counters confirm the client's, and whether the server was restarted or replaced.
 //!
-//! In: a Run. Out: `server-commits`, `restart`, `settings-changed`, `observer`, `unobserved`. Must never: treat the
-//! server's counters as exact: they lag by up to a second, and they include commits of the client's own
-//! connections, the observer and the server's housekeeping.
+//! Must never: treat the server's counters as exact: they lag by up to a second, and they include commits of the
+//! client's own connections, the observer and the server's housekeeping.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::compare::rule_table::reported_server_settings;
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, thousands, time};
-use crate::observations::{observed, state_before};
+use crate::observations::observed;
 use crate::service::is_absent;
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
@@ -136,8 +135,9 @@ fn counts_all_commits(run: &Run) -> bool {
     }
     let cache = run.server.settings.get("query_cache_type");
     let has_query_cache = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
-    let has_unlogged_tables =
-        state_before(run).is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
+    let has_unlogged_tables = run
+        .state_before()
+        .is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
     !has_query_cache && !has_unlogged_tables
 }
 

@@ -1,7 +1,6 @@
 //! What the service of a run lacks, and workloads that do badly on it.
 //!
-//! In: a Run. Out: `absent`, `hot-rows`. Must never: name a service; its entry in prony-document says what distinguishes
-//! it.
+//! Must never: name a service; its entry in prony-document says what distinguishes it.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

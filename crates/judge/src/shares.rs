@@ -1,8 +1,7 @@
 //! Whether the shares of what users did (kinds of transaction, random choices, intended errors) are as
 //! intended.
 //!
-//! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
-//! follows from the number of draws.
+//! Must never: report a deviation that chance explains: how far a share may be off follows from the number of draws.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::thousands;

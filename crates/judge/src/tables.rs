@@ -1,11 +1,10 @@
 //! Whether the tables are the same after a run as before it.
 //!
-//! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
-//! use.
+//! Must never: call a run invalid because of a table that it might not use.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::first_and_more;
-use crate::observations::{events, observed, state_before};
+use crate::observations::{events, observed};
 use crate::thresholds::{TABLE_LARGE_MIN_BYTES, TABLE_SHRUNK_MAX_SHARE};
 use crate::workload::description;
 use prony_store::{EventKind, Observed, Run, ServerState, Severity};
@@ -23,7 +22,7 @@ const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "tru
 /// Checks that the tables are the same after the run as before it; if not, the transactions ran on different
 /// rows, or on none.
 pub(crate) fn check_tables_replaced(run: &Run) -> Option<Finding> {
-    let before = state_before(run)?.table_ids.as_ref()?;
+    let before = run.state_before()?.table_ids.as_ref()?;
     let words = statement_words(run);
     if REPLACING_KEYWORDS.iter().any(|word| words.contains(*word)) {
         return None;

@@ -1,7 +1,6 @@
 //! The client's resource use, which shows whether the client was the bottleneck.
 //!
-//! In: the kernel's figures for the thread and the machine, and the loop's figures for its iterations. Out:
-//! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
+//! Must never: be collected in the hot path, or report an unknown value as zero.
 
 use prony_document::{BatchScheduling, add_counts};
 use serde::{Deserialize, Serialize};
@@ -228,8 +227,9 @@ impl ProcessProbe {
     pub fn read_since_last(&mut self) -> ProcessHealth {
         let current = read_ticks();
         let previous = std::mem::replace(&mut self.last_ticks, current);
+        let status = std::fs::read_to_string("/proc/self/status").ok();
         ProcessHealth {
-            memory_peak_bytes: read_memory_peak_bytes(),
+            memory_peak_bytes: status.and_then(|status| parse_memory_peak_bytes(&status)),
             steal_ticks: difference_if_known(
                 current.map(|ticks| ticks.0),
                 previous.map(|ticks| ticks.0),
@@ -262,10 +262,6 @@ fn parse_ticks(stat: &str) -> Option<(u64, u64)> {
         .map(|field| field.parse().ok())
         .collect::<Option<_>>()?;
     Some((*fields.get(7)?, fields.iter().sum()))
-}
-
-fn read_memory_peak_bytes() -> Option<u64> {
-    parse_memory_peak_bytes(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 
 fn parse_memory_peak_bytes(status: &str) -> Option<u64> {

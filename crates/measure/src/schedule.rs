@@ -1,7 +1,6 @@
 //! When the phases of a run begin and end.
 //!
-//! In: start, warm-up, window and interval lengths. Out: the interval that contains a time. Must never:
-//! read a clock. All times are nanoseconds on the run's clock.
+//! Must never: read a clock. All times are nanoseconds on the run's clock.
 
 use serde::{Deserialize, Serialize};
 

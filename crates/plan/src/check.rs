@@ -194,20 +194,21 @@ impl Checker<'_> {
         let default = DrivePlan::default();
         let default_clients = default_clients(input);
         let clients = self.count_or_default("run.clients", &input.clients, default_clients);
+        let default_threads = self.default_threads(clients.unwrap_or(default_clients));
         let threads = self.check_at_most_clients(
-            (
-                "run.threads",
-                &input.threads,
-                self.default_threads(clients.unwrap_or(default_clients)),
-            ),
+            "run.threads",
+            &input.threads,
+            default_threads,
             clients,
-            |threads, clients| format!("{threads} threads are more than the {clients} clients"),
+            |threads| format!("{threads} threads are"),
             "each client runs on one thread: use at most as many threads as clients",
         );
         let tcp_sample = self.check_at_most_clients(
-            ("run.tcp_sample", &input.tcp_sample, default.tcp_sample),
+            "run.tcp_sample",
+            &input.tcp_sample,
+            default.tcp_sample,
             clients,
-            |sample, clients| format!("a sample of {sample} is more than the {clients} clients"),
+            |sample| format!("a sample of {sample} is"),
             "it is the number of clients that use TCP",
         );
         let read_share = self.check_reads();
@@ -256,26 +257,19 @@ impl Checker<'_> {
     /// Checks the server for reads; returns its share of the read-only transactions.
     fn check_reads(&mut self) -> Option<u32> {
         let input = self.input;
-        let embedded = switched_on(&input.embedded);
-        if let Some((url, embedded)) = input.read_from.as_ref().zip(embedded) {
-            let message = format!(
-                "read_from and embedded ({}) exclude each other",
-                embedded.location
-            );
+        let url = input.read_from.as_ref();
+        if let Some(embedded) = switched_on(&input.embedded) {
+            let location = &embedded.location;
+            let message = format!("read_from and embedded ({location}) exclude each other");
             let hint = "a throw-away server has no replica: name a server with url";
-            self.report_with_hint(&url.location, message, hint);
+            self.refuse(url, message, hint);
         }
-        match (&input.read_from, &input.read_share) {
-            (Some(url), _) if url.value.is_empty() => {
-                let hint = "give the URL of a server for reads, or leave it out";
-                self.report_with_hint(&url.location, "is empty", hint);
-            }
-            (None, Some(share)) => {
-                let hint = "name the server that takes the reads with read_from";
-                self.report_with_hint(&share.location, "has no effect without read_from", hint);
-            }
-            _ => {}
-        }
+        let empty = url.filter(|url| url.value.is_empty());
+        let hint = "give the URL of a server for reads, or leave it out";
+        self.refuse(empty, "is empty", hint);
+        let share = input.read_share.as_ref().filter(|_| url.is_none());
+        let hint = "name the server that takes the reads with read_from";
+        self.refuse(share, "has no effect without read_from", hint);
         let default = DrivePlan::default().read_share;
         self.count_or_default("run.read_share", &input.read_share, default)
     }
@@ -296,19 +290,14 @@ impl Checker<'_> {
         let clients = value_or(&input.clients, default_clients(input).into());
         if clients < machines {
             let message = format!("{machines} machines are more than the {clients} clients");
-            self.report_with_hint(
-                &agents.location,
-                message,
-                "each machine drives at least one",
-            );
+            let hint = "each machine drives at least one";
+            self.report_with_hint(&agents.location, message, hint);
         }
         if let Some(threads) = &input.threads
             && threads.value < machines
         {
-            let message = format!(
-                "{} threads are fewer than the {machines} machines",
-                threads.value
-            );
+            let count = threads.value;
+            let message = format!("{count} threads are fewer than the {machines} machines");
             let hint = "the number is that of all machines together, and each has at least one";
             self.report_with_hint(&threads.location, message, hint);
         }
@@ -341,53 +330,39 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a number that must be at most the number of clients.
+    /// Checks a number that must be at most the number of clients, if that is known.
     fn check_at_most_clients(
         &mut self,
-        (path, input, default): (&str, &InputValue<u64>, u32),
+        path: &str,
+        input: &InputValue<u64>,
+        default: u32,
         clients: Option<u32>,
-        message: fn(u32, u32) -> String,
+        counted: fn(u32) -> String,
         hint: &str,
     ) -> Option<u32> {
         let count = self.count_or_default(path, input, default)?;
-        if let (Some(input), Some(clients)) = (input, clients)
-            && count > clients
-        {
-            self.report_with_hint(&input.location, message(count, clients), hint);
-            return None;
+        match (input, clients) {
+            (Some(input), Some(clients)) if count > clients => {
+                let message = format!("{} more than the {clients} clients", counted(count));
+                self.report_with_hint(&input.location, message, hint);
+                None
+            }
+            _ => Some(count),
         }
-        Some(count)
     }
 
     fn check_observe(&mut self) -> ObservePlan {
         let input = self.input;
         let off = input.observe.as_ref().filter(|observe| !observe.value);
-        if let Some((metrics, off)) = input.server_metrics.as_ref().zip(off) {
-            let message = format!(
-                "has no effect if the server is not observed ({})",
-                off.location
-            );
-            self.report_with_hint(&metrics.location, message, "remove one of the two");
-        }
         let metrics = input.server_metrics.as_ref();
-        // The value is not quoted: the text before an @ may be a password.
-        let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
-        if let Some(metrics) = metrics {
-            let url = metrics.value.as_str();
-            let has_scheme = |scheme: &str| {
-                let remainder = url.strip_prefix(scheme);
-                remainder
-                    .is_some_and(|remainder| !remainder.is_empty() && !remainder.starts_with('/'))
-            };
-            if url.contains('@') {
-                self.report_with_hint(
-                    &metrics.location,
-                    "must not hold a user or a password",
-                    hint,
-                );
-            } else if !has_scheme("http://") && !has_scheme("https://") {
-                self.report_with_hint(&metrics.location, "is not the URL of a node_exporter", hint);
-            }
+        if let Some(off) = off {
+            let location = &off.location;
+            let message = format!("has no effect if the server is not observed ({location})");
+            self.refuse(metrics, message, "remove one of the two");
+        }
+        if let Some(message) = metrics.and_then(|url| exporter_url_problem(&url.value)) {
+            let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
+            self.refuse(metrics, message, hint);
         }
         let mut metrics_listen = None;
         if let Some(address) = &input.metrics_listen {
@@ -468,14 +443,25 @@ impl Checker<'_> {
             return duration.map_or(default, |duration| Stop::After(duration.value));
         };
         if let Some(duration) = &input.duration {
-            let message = format!(
-                "transactions and duration ({}) exclude each other",
-                duration.location
-            );
+            let location = &duration.location;
+            let message = format!("transactions and duration ({location}) exclude each other");
             let hint = "a run ends after a time or after a count: remove one of the two";
             self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
+    }
+}
+
+/// What is wrong with the URL of a node_exporter. It is not quoted: the text before an @ may be a password.
+fn exporter_url_problem(url: &str) -> Option<&'static str> {
+    let has_host = ["http://", "https://"].iter().any(|scheme| {
+        let remainder = url.strip_prefix(scheme);
+        remainder.is_some_and(|remainder| !remainder.is_empty() && !remainder.starts_with('/'))
+    });
+    if url.contains('@') {
+        Some("must not hold a user or a password")
+    } else {
+        (!has_host).then_some("is not the URL of a node_exporter")
     }
 }
 

@@ -19,6 +19,12 @@ pub struct Located<T> {
     pub location: InputLocation,
 }
 
+impl<T> Located<T> {
+    pub(crate) fn problem(&self, message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(self.location.clone(), message).with_hint(hint)
+    }
+}
+
 /// A value that may have been given, with its location.
 pub type InputValue<T> = Option<Located<T>>;
 

@@ -1,6 +1,6 @@
 //! The findings of `prony doctor`: as text, and as a script that mends what commands can mend.
 //!
-//! In: a [`DoctorReport`]. Out: lines. Must never: leave out a finding.
+//! Must never: leave out a finding.
 
 use crate::printer::Printer;
 use crate::style::Style;

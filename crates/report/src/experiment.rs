@@ -1,8 +1,6 @@
 //! Progress and summary of an experiment.
 //!
-//! In: the runs, and `judge`'s figures per variant and comparison of them. Out: a line at the start and at the end of
-//! each run, whether the variants differ, and a table of them. Must never: claim a difference that the comparison does
-//! not.
+//! Must never: claim a difference that the comparison does not.
 
 use crate::compare;
 use crate::printer::Printer;

@@ -1,7 +1,6 @@
 //! Views of price-performance.
 //!
-//! In: prices computed by `judge`. Out: tables, or JSON. Must never: print an amount
-//! without its currency and the date of its prices, or call anything tpmC.
+//! Must never: print an amount without its currency and the date of its prices, or call anything tpmC.
 
 use crate::printer::Printer;
 use crate::style::Style;

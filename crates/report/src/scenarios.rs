@@ -1,7 +1,6 @@
 //! Views of scenarios: the list, and one in detail.
 //!
-//! In: scenarios. Out: one table per group, or all details of one scenario. Must never: show a figure
-//! without its source.
+//! Must never: show a figure without its source.
 
 use crate::printer::Printer;
 use crate::style::Style;

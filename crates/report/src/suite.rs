@@ -1,7 +1,6 @@
 //! A suite of scenarios: what it takes before it starts, and its table afterwards.
 //!
-//! In: estimates as plain values, and `judge`'s summary of the runs. Out: tables with their sentences, for the
-//! terminal and for pages. Must never: show a deviation of a row that was smaller or shorter than published.
+//! Must never: show a deviation of a row that was smaller or shorter than published.
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -1,7 +1,6 @@
 //! What is read from the server after the load, when it may just have crashed or been promoted.
 //!
-//! In: the server's URL, what to read. Out: what was read, or why it was not. Must never: wait longer than it was
-//! allowed to, or leave the server at work for nobody.
+//! Must never: wait longer than it was allowed to, or leave the server at work for nobody.
 
 use crate::job::RunJob;
 use crate::signals;

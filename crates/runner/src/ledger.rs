@@ -1,7 +1,6 @@
 //! The ledger of a run: what became of each commit.
 //!
-//! In: a run whose plan asks for it. Out: a program whose transactions write their numbers, and after the load an
-//! account of them. Must never: say that a commit is there which was not read from the server.
+//! Must never: say that a commit is there which was not read from the server.
 
 use crate::after_load::{self, read_at_primary};
 use crate::error::Error;
@@ -10,14 +9,13 @@ use crate::random_seed;
 use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
 use prony_fleet::FleetLedger;
-use prony_plan::QueryMode;
 use prony_server::observe::read_log_position;
 use prony_server::{Control, Target};
 use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program, StatementTable};
 use prony_store::{
     LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness, SqlDialect,
 };
-use prony_workload::describe::Growth;
+use prony_workload::describe::{Growth, LedgerEntries};
 use prony_workload::growth::NotCounted;
 use prony_workload::ledger::LedgerTable;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,13 +57,12 @@ impl RunLedger {
             .workload
             .growth(&job.plan.workload, ready_workload.scale);
         let statements = ready_workload.program.statement_table();
-        let name = job.workload.name();
-        // Lua's scripts write their entries themselves, and these insert by texts that the ledger sees.
-        let has_statements = !statements.statements().is_empty()
-            || ["lua", "oltp_insert", "bulk_insert"].contains(&name);
-        // A replay sends texts that it does not see.
-        let is_text = job.plan.drive.protocol == QueryMode::Simple && name == "script";
-        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text || name == "replay" {
+        let has_entries = match job.workload.ledger_entries(job.plan.drive.protocol) {
+            LedgerEntries::WithStatements => !statements.statements().is_empty(),
+            LedgerEntries::WithTexts => true,
+            LedgerEntries::Impossible => false,
+        };
+        if matches!(growth, Growth::ReadOnly) || !has_entries {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {

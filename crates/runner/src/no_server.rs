@@ -1,7 +1,6 @@
 //! Ends a run without a time limit if its server does not come back.
 //!
-//! In: the rows of a run. Out: the reason to end. Must never: end a run that has a time limit, or whose clients have
-//! no connection because none of them has work.
+//! Must never: end a run that has a time limit, or whose clients have no connection because none of them has work.
 
 use std::time::Duration;
 

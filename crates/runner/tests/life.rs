@@ -33,9 +33,10 @@ fn create_database(name: &str) -> (Target, Plan) {
         jobs: 1,
         seed: 1,
         division: LoadDivision::Undivided,
+        progress: &(),
+        stop: &AtomicBool::new(false),
     };
-    let loaded = tpcb().load(&request, &(), &AtomicBool::new(false));
-    loaded.expect("loads");
+    tpcb().load(&request).expect("loads");
     (target, plan)
 }
 

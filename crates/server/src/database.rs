@@ -1,7 +1,6 @@
 //! Looks up, creates and drops databases, and PostgreSQL roles that own them.
 //!
-//! In: a control connection of a user with the privileges. Must never: show a password, or send a
-//! password that the server would log.
+//! Must never: show a password, or send a password that the server would log.
 
 use crate::Control;
 use crate::control::Error;

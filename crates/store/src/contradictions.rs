@@ -1,7 +1,6 @@
 //! Figures of a document that contradict one another.
 //!
-//! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
-//! Prony writes, also of a run that was cut off; or change a figure.
+//! Must never: name a document that Prony writes, also of a run that was cut off; or change a figure.
 //!
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
@@ -181,14 +180,11 @@ fn check_machines(found: &mut Contradictions, run: &Run) {
         });
     };
     for health in run.machines.iter().map(|machine| &machine.health) {
+        let busiest = health.busiest_thread_share;
         require("cpu_user_s", health.cpu_user_s, MAX_S);
         require("cpu_system_s", health.cpu_system_s, MAX_S);
         require("run_queue_s", health.run_queue_s, MAX_S);
-        require(
-            "busiest_thread_share",
-            health.busiest_thread_share,
-            SHARE_MAX,
-        );
+        require("busiest_thread_share", busiest, SHARE_MAX);
         require("steal_share", health.steal_share, SHARE_MAX);
     }
     for row in run.observed.iter().flat_map(|observed| &observed.series) {
@@ -377,30 +373,17 @@ fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
         Ok(times) => times,
         Err(reason) => return found.require(false, || format!("{name}: {reason}")),
     };
+    let mut near = |figure: &str, stated: f64, computed: f64| {
+        found.near(&format!("{figure} of the {name}"), stated, computed, BUCKET);
+    };
     for (quantile, stated) in percentiles {
         let Some(stated) = stated else { continue };
-        let name = format!("p{} of the {name}", quantile * 100.0);
-        let computed = times.quantile_ns(quantile) as f64;
-        found.near(
-            &name,
-            stated as f64,
-            computed.clamp(min, max.max(min)),
-            BUCKET,
-        );
+        let computed = (times.quantile_ns(quantile) as f64).clamp(min, max.max(min));
+        near(&format!("p{}", quantile * 100.0), stated as f64, computed);
     }
     if times.max_ns() < LONGEST_NS {
-        found.near(
-            &format!("max_ns of the {name}"),
-            max,
-            times.max_ns() as f64,
-            BUCKET,
-        );
-        found.near(
-            &format!("mean_ns of the {name}"),
-            latency.mean_ns,
-            times.mean_ns(),
-            BUCKET,
-        );
+        near("max_ns", max, times.max_ns() as f64);
+        near("mean_ns", latency.mean_ns, times.mean_ns());
     }
 }
 
@@ -481,10 +464,8 @@ fn check_metrics(found: &mut Contradictions, run: &Run) {
 /// readings for TPM lie inside the window, so that they see no more; but the time between them is shorter, by 1.1 s as
 /// they are averages over a second, and by what they are late.
 fn server_tpm_max(run: &Run) -> Option<f64> {
-    let (begin_s, end_s) = (
-        run.window.warmup_s,
-        run.window.warmup_s + run.measured.length_s,
-    );
+    let begin_s = run.window.warmup_s;
+    let end_s = begin_s + run.measured.length_s;
     let series = run.observed.as_ref()?.series.iter();
     let rows: Vec<_> = series
         .filter(|row| row.at_s < end_s && row.at_s + row.length_s > begin_s)
@@ -496,15 +477,12 @@ fn server_tpm_max(run: &Run) -> Option<f64> {
         counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
     };
     let commits = sum(|row| row.commits)?;
+    let rollbacks = sum(|row| row.rollbacks)?;
     let others = [
         sum(|row| row.other_commits)?,
         sum(|row| row.other_rollbacks)?,
     ];
-    let ended = saturating_sum(
-        [commits, sum(|row| row.rollbacks)?]
-            .into_iter()
-            .chain(others),
-    );
+    let ended = saturating_sum([commits, rollbacks].into_iter().chain(others));
     // Behind a URL of several servers, or a proxy, TPM may be those of another one.
     let is_of_load = commits >= run.measured.all_kinds()?.committed / 2;
     let least_s = 0.8 * run.measured.length_s - 2.0;
@@ -519,17 +497,15 @@ fn check_load(found: &mut Contradictions, run: &Run) {
         return;
     }
     let phases = || run.warmup.iter().chain([&run.measured]);
-    let mut lengths = vec![("measured_s", run.window.measured_s, &run.measured)];
-    lengths.extend(
-        run.warmup
-            .iter()
-            .map(|warmup| ("warmup_s", run.window.warmup_s, warmup)),
-    );
-    // A length of zero is one that is not recorded.
-    lengths.retain(|(_, stated_s, _)| *stated_s != 0.0);
-    for (name, stated_s, figures) in lengths {
-        let name = format!("{name} of the window");
-        found.near(&name, stated_s, figures.length_s, ROUNDING);
+    for (name, stated_s, figures) in [
+        ("measured_s", run.window.measured_s, Some(&run.measured)),
+        ("warmup_s", run.window.warmup_s, run.warmup.as_ref()),
+    ] {
+        // A length of zero is one that is not recorded.
+        if let Some(figures) = figures.filter(|_| stated_s != 0.0) {
+            let name = format!("{name} of the window");
+            found.near(&name, stated_s, figures.length_s, ROUNDING);
+        }
     }
     if let Some(rate_tps) = run.drive.rate_tps {
         let due = rate_tps * phases().map(|figures| figures.length_s).sum::<f64>();
@@ -546,11 +522,11 @@ fn check_load(found: &mut Contradictions, run: &Run) {
     }
     for reading in &run.growth {
         let kinds = phases().flat_map(|figures| &figures.kinds);
-        let adding = kinds.filter(|kind| {
+        let adds = |kind: &&KindFigures| {
             let name = kind.kind.as_ref();
             name.is_some_and(|name| reading.kinds.contains(name))
-        });
-        let committed = saturating_sum(adding.map(|kind| kind.committed));
+        };
+        let committed = saturating_sum(kinds.filter(adds).map(|kind| kind.committed));
         found.require(reading.committed >= committed, || {
             format!(
                 "{} commits that add {} are fewer than the {committed} of the load",

@@ -15,23 +15,21 @@ use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
 use std::path::Path;
 
+/// The totals of a phase. Its length is that of the rows that were read, so that a lost row does not lower the
+/// throughput.
 struct PhaseSum {
     totals: Totals,
     length_ns: u64,
 }
 
 impl PhaseSum {
-    fn add(phase_sum: &mut Option<PhaseSum>, row: &IntervalRow) {
-        let span = row.interval.span;
-        let sum = phase_sum.get_or_insert_with(|| PhaseSum {
-            totals: Totals::new(span.start_ns, RecorderLayout::closed_loop(1)),
+    fn new(start_ns: u64, kinds: usize) -> PhaseSum {
+        PhaseSum {
+            totals: Totals::new(start_ns, RecorderLayout::closed_loop(kinds)),
             length_ns: 0,
-        });
-        sum.totals.add(row);
-        sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
+        }
     }
 
-    /// The total length of the rows that were read, so that a lost row does not lower the throughput.
     fn length_s(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
@@ -56,103 +54,129 @@ pub(crate) fn read_journal(
         return Ok(None);
     };
     let mut lines = bytes[..end].split(|&byte| byte == b'\n');
-    let mut run = parse_header(path, lines.next().unwrap_or_default())?;
-    let (mut warmup, mut measured) = (None, None);
-    let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
-    let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let (mut ledger, mut broken_lines) = (None::<LedgerAccount>, 0);
-    let mut marks = Vec::new();
-    let mut second_series = SecondSeries::default();
-    let mut histograms = HistogramRecorder::default();
-    let mut last_span: Option<Span> = None;
-    for line in lines.filter(|line| !line.is_empty()) {
-        match serde_json::from_slice(line) {
-            Ok(JournalLine::Run(later)) => run = *later,
-            Ok(JournalLine::Event(event)) => events.push(event),
-            Ok(JournalLine::Server(second)) => server.push(*second),
-            Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
-            Ok(JournalLine::Ledger(account)) => {
-                let before = ledger.replace(*account).and_then(|it| it.client_state);
-                let mark = before.and_then(|it| {
-                    Some(LedgerMark {
-                        at_s: it.at_s?,
-                        complete_s: it.complete_s,
-                        last: it.last,
-                    })
-                });
-                if let Some(mark) = mark {
-                    mark.add_to(&mut marks);
-                }
+    let mut journal = Journal {
+        run: parse_header(path, lines.next().unwrap_or_default())?,
+        ..Journal::default()
+    };
+    let lines = lines.filter(|line| !line.is_empty());
+    let broken_lines = lines.filter(|line| journal.add(line).is_none()).count() as u64;
+    Ok(Some(JournalContent {
+        run: journal.into_run(),
+        broken_lines,
+    }))
+}
+
+/// What was read of a journal so far.
+#[derive(Default)]
+struct Journal {
+    /// That of the last header.
+    run: Run,
+    events: Vec<Event>,
+    server: Vec<ServerSecond>,
+    server_events: Vec<Event>,
+    ledger: Option<LedgerAccount>,
+    /// What the accounts before the last one said of the clients.
+    marks: Vec<LedgerMark>,
+    warmup: Option<PhaseSum>,
+    measured: Option<PhaseSum>,
+    series: Vec<Second>,
+    second_series: SecondSeries,
+    histograms: HistogramRecorder,
+    last_span: Option<Span>,
+}
+
+impl Journal {
+    /// Adds a line; `None` if it is broken.
+    fn add(&mut self, line: &[u8]) -> Option<()> {
+        match serde_json::from_slice(line).ok()? {
+            JournalLine::Run(later) => self.run = *later,
+            JournalLine::Event(event) => self.events.push(event),
+            JournalLine::Server(second) => self.server.push(*second),
+            JournalLine::ServerEvent(event) => self.server_events.push(event),
+            JournalLine::Ledger(account) => self.add_account(*account),
+            JournalLine::Second(line) => {
+                let kinds = self.run.workload.kinds.len();
+                self.add_row(&line.into_row(kinds).ok()?);
             }
-            Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
-                // A kill while ten seconds are merged may leave some of them after their sum.
-                Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
-                Ok(row) => {
-                    last_span = Some(row.interval.span);
-                    series.push(second_series.next_second(&row, 0));
-                    histograms.add(&row);
-                    match row.interval.span.phase {
-                        RunPhase::Warmup => PhaseSum::add(&mut warmup, &row),
-                        _ => PhaseSum::add(&mut measured, &row),
-                    }
-                }
-                Err(_) => broken_lines += 1,
-            },
-            Err(_) => broken_lines += 1,
+        }
+        Some(())
+    }
+
+    fn add_account(&mut self, account: LedgerAccount) {
+        let before = self.ledger.replace(account);
+        let state = before.and_then(|before| before.client_state);
+        if let Some((state, at_s)) = state.and_then(|state| state.at_s.map(|at_s| (state, at_s))) {
+            let mark = LedgerMark {
+                at_s,
+                complete_s: state.complete_s,
+                last: state.last,
+            };
+            mark.add_to(&mut self.marks);
         }
     }
-    set_figures(&mut run, warmup, measured);
-    if let Some(state) = ledger.as_mut().and_then(|it| it.client_state.as_mut()) {
-        state.marks = marks;
+
+    fn add_row(&mut self, row: &IntervalRow) {
+        let span = row.interval.span;
+        // A kill while ten seconds are merged may leave some of them after their sum.
+        if self.last_span.is_some_and(|last| is_within(span, last)) {
+            return;
+        }
+        self.last_span = Some(span);
+        self.series.push(self.second_series.next_second(row, 0));
+        self.histograms.add(row);
+        let sum = match span.phase {
+            RunPhase::Warmup => &mut self.warmup,
+            _ => &mut self.measured,
+        };
+        let sum = sum.get_or_insert_with(|| PhaseSum::new(span.start_ns, 1));
+        sum.totals.add(row);
+        sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
     }
-    run.ledger = ledger;
-    run.series = series;
-    run.histograms = histograms.finish(&run.workload.kinds);
-    run.remove_unreliable_parts();
-    run.events.extend(events);
-    set_observations(&mut run, server, server_events);
-    (run.state, run.ended_because) = (RunState::Running, None);
-    Ok(Some(JournalContent { run, broken_lines }))
+
+    fn into_run(mut self) -> Run {
+        if let Some(state) = self.ledger.as_mut().and_then(|it| it.client_state.as_mut()) {
+            state.marks = self.marks;
+        }
+        let mut run = self.run;
+        set_figures(&mut run, self.warmup, self.measured);
+        run.ledger = self.ledger;
+        run.series = self.series;
+        run.histograms = self.histograms.finish(&run.workload.kinds);
+        run.remove_unreliable_parts();
+        run.events.extend(self.events);
+        if !(self.server.is_empty() && self.server_events.is_empty()) {
+            let observed = run.observed.get_or_insert_default();
+            (observed.series, observed.events) = (self.server, self.server_events);
+        }
+        (run.state, run.ended_because) = (RunState::Running, None);
+        run
+    }
 }
 
 fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSum>) {
-    let length_s = |sum: &Option<PhaseSum>| sum.as_ref().map_or(0.0, PhaseSum::length_s);
+    let kinds = &run.workload.kinds;
+    let measured = measured.unwrap_or_else(|| PhaseSum::new(0, kinds.len()));
+    let length_s = measured.length_s();
     run.window = Window {
-        warmup_s: length_s(&warmup),
-        measured_s: length_s(&measured),
+        warmup_s: warmup.as_ref().map_or(0.0, PhaseSum::length_s),
+        measured_s: length_s,
         ..run.window
     };
-    let kinds = &run.workload.kinds;
     run.warmup = warmup.map(|sum| figures_over(&sum.totals, kinds, sum.length_s()));
-    let sum = measured.unwrap_or_else(|| PhaseSum {
-        totals: Totals::new(0, RecorderLayout::closed_loop(kinds.len())),
-        length_ns: 0,
-    });
-    run.measured = figures_over(&sum.totals, kinds, sum.length_s());
+    run.measured = figures_over(&measured.totals, kinds, length_s);
     // The outcomes of transactions in flight are written with a row after the last one, so they are unknown.
-    run.measured.in_flight = None;
-    run.measured.in_flight_s = None;
-    run.measured.in_flight_max_s = None;
-    if let Some(warmup) = run.warmup.as_mut().filter(|_| run.measured.length_s <= 0.0) {
-        (warmup.in_flight, warmup.in_flight_s) = (None, None);
-        warmup.in_flight_max_s = None;
+    let is_in_warmup = length_s <= 0.0;
+    let warmup = run.warmup.as_mut().filter(|_| is_in_warmup);
+    for figures in [Some(&mut run.measured), warmup].into_iter().flatten() {
+        (figures.in_flight, figures.in_flight_s) = (None, None);
+        figures.in_flight_max_s = None;
     }
     // The journal does not say which of several machines a thread belongs to.
     if run.machines.len() <= 1 {
-        run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
+        run.machine_mut().health = client_health_over(&measured.totals, length_s);
     }
-    run.timing = timing(
-        &sum.totals.timestamps,
-        std::mem::take(&mut run.timing.parts_source),
-    );
-}
-
-fn set_observations(run: &mut Run, series: Vec<ServerSecond>, events: Vec<Event>) {
-    if !(series.is_empty() && events.is_empty()) {
-        let observed = run.observed.get_or_insert_default();
-        observed.series = series;
-        observed.events = events;
-    }
+    let parts_source = std::mem::take(&mut run.timing.parts_source);
+    run.timing = timing(&measured.totals.timestamps, parts_source);
 }
 
 fn is_within(span: Span, outer: Span) -> bool {

@@ -145,15 +145,17 @@ impl Run {
         Some(rate.value)
     }
 
-    /// The server's state before the load; `None` if it was not read.
+    /// The server's state before the load; `None` if it was not read, or if the server was not observed: a replaced tool
+    /// reads only a part of it.
     pub fn state_before(&self) -> Option<&ServerState> {
-        self.observed.as_ref()?.before.as_ref()
+        let observed = self.observed.as_ref()?;
+        observed.before.as_ref().filter(|_| observed.off.is_none())
     }
 
-    /// The server's states before and after the load; `None` if one was not read.
+    /// The server's states before and after the load, or the parts that a replaced tool reads; `None` if one was not read.
     pub fn states(&self) -> Option<(&ServerState, &ServerState)> {
-        self.state_before()
-            .zip(self.observed.as_ref()?.after.as_ref())
+        let observed = self.observed.as_ref()?;
+        observed.before.as_ref().zip(observed.after.as_ref())
     }
 
     /// The machine that drove the clients, or the first of several; if there is none, one with empty fields.

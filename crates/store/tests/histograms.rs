@@ -80,17 +80,17 @@ fn the_histograms_of_the_seconds_add_up_to_those_of_the_window() {
     assert_eq!(store.load(&header.id).unwrap().histograms, run.histograms);
 }
 
+fn load_of_one_kind() -> (Vec<IntervalRow>, CollectedFigures) {
+    let layout = RecorderLayout::closed_loop(1);
+    load_of(schedule(0, 2 * S), layout, 2_000, |number| Sample {
+        kind: 0,
+        ..sample(number)
+    })
+}
+
 #[test]
 fn histograms_of_the_whole_run_are_not_repeated() {
-    let (_, collected) = load_of(
-        schedule(0, 2 * S),
-        RecorderLayout::closed_loop(1),
-        2_000,
-        |number| Sample {
-            kind: 0,
-            ..sample(number)
-        },
-    );
+    let (_, collected) = load_of_one_kind();
     let run = prony_store::figures(&collected.measured, &names(&["transfer"]));
     let [all, only] = run.kinds.as_slice() else {
         panic!("{run:?}");
@@ -104,15 +104,7 @@ fn histograms_of_the_whole_run_are_not_repeated() {
 
 #[test]
 fn duplicates_are_not_stored() {
-    let (rows, _) = load_of(
-        schedule(0, 2 * S),
-        RecorderLayout::closed_loop(1),
-        2_000,
-        |number| Sample {
-            kind: 0,
-            ..sample(number)
-        },
-    );
+    let (rows, _) = load_of_one_kind();
     let histograms = recorded(&rows, &names(&["transfer"])).unwrap();
     let stored: Vec<_> = histograms
         .times

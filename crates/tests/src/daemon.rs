@@ -1,6 +1,5 @@
-//! A program of a package that runs beside the servers of a test, such as a pooler.
-//!
-//! Must never: run as root, or outlive the test.
+//! An installed program, such as a pooler, that a test runs beside its servers. It never runs as root, and ends with the
+//! test.
 
 use prony_server::embedded::{Directory, ServerUser, free_port, process, server_user};
 use std::net::TcpStream;
@@ -8,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time after which a program that does not answer has failed.
+/// A program that does not answer within this time has failed.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The folder of a program, and the program once it runs. It ends when dropped.
+/// A program with a folder of its own, before and after its start. Dropping it kills the program.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Option<Child>,
     user: Option<ServerUser>,
-    // After `child`: the program ends before its folder.
     directory: Directory,
 }
 
@@ -54,7 +52,7 @@ impl Daemon {
     /// Starts the program, which gets `death_signal` if the test ends, and waits until it listens on this port.
     ///
     /// # Panics
-    /// If it does not.
+    /// As [`Daemon::wait_until`] does.
     pub(crate) fn start(&mut self, mut command: Command, port: u16, death_signal: i32) {
         let log = std::fs::File::create(self.directory.log_path()).expect("its own folder");
         let errors = log.try_clone().expect("a file");
@@ -65,10 +63,10 @@ impl Daemon {
         });
     }
 
-    /// Waits until something is true of the program.
+    /// Waits until `is_true` returns true; `what` describes that in failures.
     ///
     /// # Panics
-    /// If it ends before, or in vain.
+    /// If the program ends before, or after [`START_TIMEOUT`].
     pub(crate) fn wait_until(&mut self, what: &str, mut is_true: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_true() {
@@ -76,13 +74,13 @@ impl Daemon {
             let child = self.child.as_mut().expect("it was started");
             let ended = child.try_wait().expect("its state");
             assert_eq!(ended, None, "until {what}: {}", log());
-            let is_late = started.elapsed() > START_TIMEOUT;
-            assert!(!is_late, "waiting until {what}: {}", log());
+            let is_in_time = started.elapsed() < START_TIMEOUT;
+            assert!(is_in_time, "waiting until {what}: {}", log());
             std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Sends a signal, and waits this long until the program has ended; returns whether it has.
+    /// Sends a signal, and waits at most this long for the program's end; returns whether it has ended.
     pub(crate) fn end(&mut self, signal: i32, limit: Duration) -> bool {
         let Some(child) = &mut self.child else {
             return true;

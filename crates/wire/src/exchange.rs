@@ -1,7 +1,6 @@
 //! Requests and replies of one logged-in connection, for all protocols.
 //!
-//! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies for
-//! the user. Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
+//! Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
 
 mod reply;
 

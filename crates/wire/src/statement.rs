@@ -24,7 +24,8 @@ pub enum Effect {
 }
 
 /// The first word of a statement, if it matters to code that adds statements to those of a program. Unlike [`Effect`],
-/// it is that of the text's first statement, and a comment before it hides it.
+/// it is that of the text's first statement. A semicolon before it hides it: other texts can be put before a statement
+/// with this word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWord {
     Insert,
@@ -43,8 +44,7 @@ pub enum FirstWord {
 }
 
 impl FirstWord {
-    fn of(sql: &[u8]) -> FirstWord {
-        let word = first_word(sql.trim_ascii_start());
+    fn of(word: &[u8]) -> FirstWord {
         let known: [(FirstWord, &[&str]); 9] = [
             (FirstWord::Insert, &["insert"]),
             (FirstWord::Update, &["update"]),
@@ -320,12 +320,13 @@ impl StatementIds {
 
     /// A statement without parameters, from the bytes of its text.
     fn create(&mut self, sql: Arc<str>, bytes: &[u8]) -> Statement {
-        let first_word = first_word(&bytes[skip_blanks_and_comments(bytes, 0)..]);
+        let start = skip_blanks_and_comments(bytes, 0);
+        let first_statement = &bytes[skip_to_statement(bytes, start)..];
         Statement {
             id: self.next_free_id(),
             effect: effect(bytes),
-            first_word: FirstWord::of(bytes),
-            begins_block: is_one_of(first_word, &["begin", "start"]),
+            first_word: FirstWord::of(first_word(&bytes[start..])),
+            begins_block: is_one_of(first_word(first_statement), &["begin", "start"]),
             sql,
             non_utf8_bytes: None,
             placeholders: Box::default(),
@@ -395,7 +396,7 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
     let mut strongest = Effect::Reads;
     let mut at = 0;
     loop {
-        at = skip_blanks_and_comments(sql, at);
+        at = skip_to_statement(sql, at);
         if at >= sql.len() {
             return strongest;
         }
@@ -410,21 +411,32 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
 
 /// Whether a statement of a text begins with one of these words.
 pub(crate) fn has_statement(sql: &[u8], words: &[&str]) -> bool {
-    let mut at = skip_blanks_and_comments(sql, 0);
+    let mut at = skip_to_statement(sql, 0);
     while at < sql.len() {
         if is_one_of(first_word(&sql[at..]), words) {
             return true;
         }
-        at = skip_blanks_and_comments(sql, position_after(sql, at, b";"));
+        at = skip_to_statement(sql, position_after(sql, at, b";"));
     }
     false
 }
 
-/// The position of the first byte from `at` on that is not part of whitespace, a comment or a semicolon.
-pub(crate) fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
+/// The position of the first statement from `at` on, after semicolons of empty ones.
+pub(crate) fn skip_to_statement(sql: &[u8], mut at: usize) -> usize {
+    loop {
+        at = skip_blanks_and_comments(sql, at);
+        if sql.get(at) != Some(&b';') {
+            return at;
+        }
+        at += 1;
+    }
+}
+
+/// The position of the first byte from `at` on that is not part of whitespace or a comment.
+fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
     while let Some(byte) = sql.get(at) {
         at = match byte {
-            b';' | b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => at + 1,
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => at + 1,
             b'-' | b'/' => match end_of_quoted_or_comment(sql, at) {
                 Some(end) => end,
                 None => return at,

@@ -8,33 +8,33 @@
 //! million rows, PostgreSQL 15), and incrementing a decimal number costs the client less than sending 16
 //! bytes more.
 
+use crate::row_format::RowFormat;
 use prony_server::{CopyIn, control};
 
 /// Bytes of rows written at a time; `CopyIn` sends several such chunks in one message.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 pub trait RowSource {
+    /// The format of the rows.
+    type Format: RowFormat;
+
     fn is_done(&self) -> bool;
 
     /// Appends rows until `out` has at least `full_bytes` bytes or no rows remain; returns the number
     /// appended.
     fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64;
-
-    fn write_header(&self, _out: &mut Vec<u8>) {}
-
-    fn write_trailer(&self, _out: &mut Vec<u8>) {}
 }
 
 /// Sends the rows; returns their number. `should_continue` is called with the numbers of rows and bytes of
 /// each chunk. If it returns false, the copy ends early: the result is `None`, and the caller must drop the
 /// copy.
-pub fn send_rows(
-    rows: &mut impl RowSource,
+pub fn send_rows<R: RowSource>(
+    rows: &mut R,
     copy: &mut CopyIn<'_>,
     mut should_continue: impl FnMut(u64, u64) -> bool,
 ) -> Result<Option<u64>, control::Error> {
     let mut sent = 0;
-    rows.write_header(copy.buffer());
+    R::Format::write_header(copy.buffer());
     while !rows.is_done() {
         let buffer = copy.buffer();
         let length_before = buffer.len();
@@ -46,7 +46,7 @@ pub fn send_rows(
             return Ok(None);
         }
     }
-    rows.write_trailer(copy.buffer());
+    R::Format::write_trailer(copy.buffer());
     Ok(Some(sent))
 }
 

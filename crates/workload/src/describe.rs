@@ -102,6 +102,17 @@ pub enum TableGrowth {
     Varies,
 }
 
+/// How transactions write entries into the ledger of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerEntries {
+    /// With the statements of the program's table.
+    WithStatements,
+    /// With texts that are in no table, or by requests of their own.
+    WithTexts,
+    /// They cannot: a session does not see what they send.
+    Impossible,
+}
+
 /// What committed transactions add to the data. If acknowledged commits are lost, the data has grown by less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Growth {

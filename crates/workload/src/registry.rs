@@ -94,7 +94,9 @@ fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::LedgerEntries;
     use prony_assertions::TextAssertions;
+    use prony_plan::QueryMode;
     use std::collections::HashSet;
 
     #[test]
@@ -109,6 +111,20 @@ mod tests {
             assert_eq!(workload.statements().is_empty(), is_script);
             assert!(find(workload.dataset()).is_ok());
         }
+    }
+
+    #[test]
+    fn every_workload_but_a_replay_can_have_a_ledger() {
+        let without = |protocol| {
+            let workloads = list().iter().filter(move |workload| {
+                workload.ledger_entries(protocol) == LedgerEntries::Impossible
+            });
+            workloads
+                .map(|workload| workload.name())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(without(QueryMode::Prepared), ["replay"]);
+        assert_eq!(without(QueryMode::Simple), ["script", "replay"]);
     }
 
     #[test]

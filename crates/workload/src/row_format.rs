@@ -120,7 +120,7 @@ impl RowFormat for CopyBinary {
 #[derive(Debug)]
 pub struct TextFormat<const IS_SQL: bool>;
 
-/// The default format of MySQL's `LOAD DATA`: tab-separated values, one row per line.
+/// The default format of MySQL's `LOAD DATA`, and COPY's text format: tab-separated values, one row per line.
 pub type TabSeparated = TextFormat<false>;
 
 /// The rows of an `INSERT`, each followed by a comma: `(1,'a'),(2,'b'),`.

@@ -3,7 +3,8 @@
 //! This module must not distinguish between workloads.
 
 use crate::describe::{
-    ALL_DIALECTS, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
+    ALL_DIALECTS, Contention, Growth, LedgerEntries, MinimumDuration, OptionSpec, Remark,
+    ScaleUnit, TableSpec,
 };
 use crate::findings::LOAD_UNFINISHED;
 use crate::progress::ProgressMeter;
@@ -87,6 +88,11 @@ pub trait Workload: Send + Sync {
     /// What committed transactions of a run of this plan add to data of this scale.
     fn growth(&self, plan: &WorkloadPlan, scale: u32) -> Growth;
 
+    /// How its transactions write their entries in a run with a ledger.
+    fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
+        LedgerEntries::WithStatements
+    }
+
     /// The minimum measured duration of a run of this plan by the workload's specification.
     fn minimum_duration(&self, _plan: &WorkloadPlan) -> Option<MinimumDuration> {
         None
@@ -123,17 +129,12 @@ pub trait Workload: Send + Sync {
 
     /// Creates its tables and loads them, replacing older ones of the same names.
     ///
-    /// Returns soon after `stop` is set. An unfinished load can be started again and results in the
+    /// Returns soon after [`LoadRequest::stop`] is set. An unfinished load can be started again and results in the
     /// same state.
     ///
     /// # Errors
     /// The error states the cause, the state of the database, and the remedy.
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         Err(self.no_tables_error())
     }
 
@@ -232,6 +233,8 @@ pub struct LoadRequest<'a> {
     pub seed: u64,
     /// Who sends the rows.
     pub division: LoadDivision<'a>,
+    pub progress: &'a dyn Progress,
+    pub stop: &'a AtomicBool,
 }
 
 /// Which machines send the rows of a load.
@@ -421,6 +424,8 @@ mod tests {
                 jobs,
                 seed: 0,
                 division: LoadDivision::Undivided,
+                progress: &(),
+                stop: &AtomicBool::new(false),
             };
             request.connections_text()
         };

@@ -57,8 +57,8 @@ pub struct FindArgs {
     #[arg(long, value_name = "TPS", help_heading = "Search", value_parser = parse_tps)]
     pub from: Option<f64>,
 
-    /// Go on with a search that was interrupted: one of its runs as in `prony show`, such as last. The other arguments
-    /// are given again; with another limit, the steps that were measured answer that
+    /// Continue an interrupted search: name one of its runs as in `prony show`, such as last, and give the other
+    /// arguments again. With another limit, the steps that were measured count for that one
     #[arg(long, value_name = "RUN", help_heading = "Search", conflicts_with_all = ["from", "embedded"])]
     pub resume: Option<String>,
 

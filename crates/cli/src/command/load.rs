@@ -18,6 +18,7 @@ use prony_workload::{
 };
 use std::io::{Stderr, stderr};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -76,18 +77,21 @@ pub fn run_load(args: &LoadArgs) -> Result<FinishedLoad, Failure> {
         .map(|fleet| FleetLoad::new(fleet, &plan, &target, jobs, args.seed))
         .transpose()
         .map_err(|error| fleet::failure(&error, &signals))?;
-    let request = LoadRequest {
-        target: &target,
-        plan: &plan.workload,
-        jobs,
-        seed: args.seed,
-        division: match &sender {
-            Some(sender) => LoadDivision::Others(sender),
-            None => LoadDivision::Undivided,
-        },
-    };
-    let report = load_with_progress(workload, &request, &signals)
-        .map_err(|error| server::load_or_clean_failure(&error, url, Some(&signals)))?;
+    let division = sender.as_ref().map_or(LoadDivision::Undivided, |sender| {
+        LoadDivision::Others(sender)
+    });
+    let report = with_progress(&signals, |progress, stop| {
+        workload.load(&LoadRequest {
+            target: &target,
+            plan: &plan.workload,
+            jobs,
+            seed: args.seed,
+            division,
+            progress,
+            stop,
+        })
+    })
+    .map_err(|error| server::load_or_clean_failure(&error, url, Some(&signals)))?;
     Ok(FinishedLoad {
         workload,
         report,
@@ -95,15 +99,14 @@ pub fn run_load(args: &LoadArgs) -> Result<FinishedLoad, Failure> {
     })
 }
 
-fn load_with_progress(
-    workload: &dyn Workload,
-    request: &LoadRequest<'_>,
+fn with_progress(
     signals: &Signals,
+    load: impl FnOnce(&dyn Progress, &AtomicBool) -> Result<LoadReport, Error>,
 ) -> Result<LoadReport, Error> {
     let view = LoadProgressView::new(stderr(), Style::of(&stderr()));
     let view = ProgressView(Mutex::new(view.with_size_from(|| Size::of(&stderr()))));
     let stop = signals.flag();
-    let result = refresh_during(&view, || workload.load(request, &view, &stop));
+    let result = refresh_during(&view, || load(&view, &stop));
     if let Ok(mut view) = view.0.lock() {
         // If stderr is closed, there is no view to end.
         let _ = view.finish("");
@@ -137,14 +140,18 @@ pub fn load_embedded(
     target: &Target,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let request = LoadRequest {
-        target,
-        plan,
-        jobs: cpu_count().min(4) as u32,
-        seed: 0,
-        division: LoadDivision::Undivided,
-    };
-    let report = load_with_progress(workload, &request, signals).map_err(|error| {
+    let report = with_progress(signals, |progress, stop| {
+        workload.load(&LoadRequest {
+            target,
+            plan,
+            jobs: cpu_count().min(4) as u32,
+            seed: 0,
+            division: LoadDivision::Undivided,
+            progress,
+            stop,
+        })
+    })
+    .map_err(|error| {
         server::workload_failure(&with_nothing_left_behind(error), None, Some(signals))
     })?;
     output::notice(&load_summary(workload, &report));

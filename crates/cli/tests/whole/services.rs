@@ -11,12 +11,14 @@ use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversati
 /// What a canned server refuses; an observation that asks for what is absent would report it.
 const REFUSAL: &str = "this canned server does not answer that";
 
+type Settings = &'static [(&'static str, &'static str)];
+
 pub struct Mock {
     service: Service,
     protocol: CannedProtocol,
     version: &'static str,
     /// Its settings, beyond those of a server whose settings would lose commits.
-    settings: &'static [(&'static str, &'static str)],
+    settings: Settings,
     /// Number and SQLSTATE of the error that some transactions fail with.
     conflict: Option<(u16, &'static str)>,
 }
@@ -25,7 +27,7 @@ const fn mock(
     service: Service,
     protocol: CannedProtocol,
     version: &'static str,
-    settings: &'static [(&'static str, &'static str)],
+    settings: Settings,
 ) -> Mock {
     Mock {
         service,
@@ -36,110 +38,79 @@ const fn mock(
     }
 }
 
-const fn with_conflict(mock: Mock, number: u16, sqlstate: &'static str) -> Mock {
-    Mock {
-        conflict: Some((number, sqlstate)),
-        ..mock
+const fn postgres(service: Service, version: &'static str, settings: Settings) -> Mock {
+    mock(service, PostgreSql, version, settings)
+}
+
+const fn mysql(service: Service, version: &'static str, settings: Settings) -> Mock {
+    mock(service, MySql, version, settings)
+}
+
+const fn tds(service: Service, version: &'static str, settings: Settings) -> Mock {
+    mock(service, Tds, version, settings)
+}
+
+impl Mock {
+    const fn with_conflict(self, number: u16, sqlstate: &'static str) -> Mock {
+        Mock {
+            conflict: Some((number, sqlstate)),
+            ..self
+        }
     }
 }
 
 use CannedProtocol::{MySql, PostgreSql, Tds};
+use Service::*;
 
 static MOCKS: [Mock; 26] = [
-    with_conflict(
-        mock(
-            Service::Cockroach,
-            PostgreSql,
-            "13.0.0",
-            &[("crdb_version", "CockroachDB CCL v24.1.0")],
-        ),
-        0,
-        "40001",
-    ),
-    with_conflict(
-        mock(Service::Yugabyte, PostgreSql, "11.2-YB-2.20.1.3-b0", &[]),
-        0,
-        "40001",
-    ),
-    mock(
-        Service::AlloyDb,
-        PostgreSql,
-        "16.8",
-        &[("alloydb.iam_authentication", "on")],
-    ),
-    mock(
-        Service::AlloyDbOmni,
-        PostgreSql,
+    postgres(
+        Cockroach,
+        "13.0.0",
+        &[("crdb_version", "CockroachDB CCL v24.1.0")],
+    )
+    .with_conflict(0, "40001"),
+    postgres(Yugabyte, "11.2-YB-2.20.1.3-b0", &[]).with_conflict(0, "40001"),
+    postgres(AlloyDb, "16.8", &[("alloydb.iam_authentication", "on")]),
+    postgres(
+        AlloyDbOmni,
         "16.8",
         &[("google_columnar_engine.enabled", "on")],
     ),
-    mock(
-        Service::CloudSql,
-        PostgreSql,
-        "16.8",
-        &[("cloudsql.iam_authentication", "on")],
-    ),
-    with_conflict(
-        mock(Service::AuroraDsql, PostgreSql, "16.5", &[]),
-        0,
-        "OC000",
-    ),
-    mock(
-        Service::AuroraPostgreSql,
-        PostgreSql,
+    postgres(CloudSql, "16.8", &[("cloudsql.iam_authentication", "on")]),
+    postgres(AuroraDsql, "16.5", &[]).with_conflict(0, "OC000"),
+    postgres(
+        AuroraPostgreSql,
         "16.4",
         &[
             ("apg_plan_mgmt.unapproved_plan_execution_threshold", "0"),
             ("rds.extensions", ""),
         ],
     ),
-    mock(
-        Service::AuroraMySql,
-        MySql,
+    mysql(
+        AuroraMySql,
         "8.0.32",
         &[
             ("aurora_version", "3.05.2"),
             ("basedir", "/rdsdbbin/oscar-8.0.mysql_aurora.3.05.2/"),
         ],
     ),
-    mock(
-        Service::Rds,
-        MySql,
-        "8.0.35",
-        &[("basedir", "/rdsdbbin/mysql-8.0.35.R2/")],
-    ),
-    mock(
-        Service::AzureDatabase,
-        PostgreSql,
-        "16.4",
-        &[("azure.extensions", "")],
-    ),
-    mock(
-        Service::Neon,
-        PostgreSql,
-        "17.2",
-        &[("neon.tenant_id", "0123")],
-    ),
-    mock(
-        Service::Supabase,
-        PostgreSql,
+    mysql(Rds, "8.0.35", &[("basedir", "/rdsdbbin/mysql-8.0.35.R2/")]),
+    postgres(AzureDatabase, "16.4", &[("azure.extensions", "")]),
+    postgres(Neon, "17.2", &[("neon.tenant_id", "0123")]),
+    postgres(
+        Supabase,
         "15.8",
         &[("supautils.privileged_role", "postgres")],
     ),
-    with_conflict(
-        mock(
-            Service::TiDb,
-            MySql,
-            "8.0.11-TiDB-v8.1.0",
-            &[("version", "8.0.11-TiDB-v8.1.0")],
-        ),
-        9007,
-        "HY000",
-    ),
-    mock(Service::Vitess, MySql, "8.0.30-Vitess", &[]),
-    mock(
-        Service::PerconaCluster,
-        MySql,
+    mysql(
+        TiDb,
+        "8.0.11-TiDB-v8.1.0",
+        &[("version", "8.0.11-TiDB-v8.1.0")],
+    )
+    .with_conflict(9007, "HY000"),
+    mysql(Vitess, "8.0.30-Vitess", &[]),
+    mysql(
+        PerconaCluster,
         "8.0.36-28.1",
         &[
             (
@@ -149,15 +120,13 @@ static MOCKS: [Mock; 26] = [
             ("wsrep_provider", "/usr/lib64/galera4/libgalera_smm.so"),
         ],
     ),
-    mock(
-        Service::Percona,
-        MySql,
+    mysql(
+        Percona,
         "8.0.36-28",
         &[("version_comment", "Percona Server (GPL), Release 28")],
     ),
-    mock(
-        Service::Galera,
-        MySql,
+    mysql(
+        Galera,
         "10.11.6-MariaDB",
         &[
             ("wsrep_provider", "/usr/lib/galera/libgalera_smm.so"),
@@ -165,58 +134,27 @@ static MOCKS: [Mock; 26] = [
             ("version", "10.11.6-MariaDB"),
         ],
     ),
-    mock(
-        Service::SingleStore,
-        MySql,
+    mysql(
+        SingleStore,
         "5.7.32",
         &[(
             "version_comment",
             "SingleStoreDB source distribution (compatible; MySQL Enterprise & Commercial)",
         )],
     ),
-    with_conflict(
-        mock(
-            Service::Dolt,
-            MySql,
-            "8.0.33",
-            &[("version_comment", "Dolt")],
-        ),
-        1213,
-        "40001",
-    ),
-    mock(
-        Service::AzureSql,
-        Tds,
-        "12.0.2000.8",
-        &[("Edition", "SQL Azure")],
-    ),
-    mock(
-        Service::Babelfish,
-        Tds,
-        "12.0.2000.8",
-        &[("babelfish", "1")],
-    ),
+    mysql(Dolt, "8.0.33", &[("version_comment", "Dolt")]).with_conflict(1213, "40001"),
+    tds(AzureSql, "12.0.2000.8", &[("Edition", "SQL Azure")]),
+    tds(Babelfish, "12.0.2000.8", &[("babelfish", "1")]),
     // Services of several products: their other products.
-    mock(
-        Service::Rds,
-        PostgreSql,
-        "15.4",
-        &[("rds.extensions", "address_standardizer")],
-    ),
-    mock(
-        Service::Rds,
-        Tds,
+    postgres(Rds, "15.4", &[("rds.extensions", "address_standardizer")]),
+    tds(
+        Rds,
         "15.0.4345.5",
         &[("Edition", "Web Edition (64-bit)"), ("rdsadmin", "1")],
     ),
-    mock(Service::CloudSql, MySql, "8.0.31-google", &[]),
-    mock(
-        Service::CloudSql,
-        Tds,
-        "16.0.4085.2",
-        &[("CustomerDbRootRole", "1")],
-    ),
-    mock(Service::AzureDatabase, MySql, "8.0.37-azure", &[]),
+    mysql(CloudSql, "8.0.31-google", &[]),
+    tds(CloudSql, "16.0.4085.2", &[("CustomerDbRootRole", "1")]),
+    mysql(AzureDatabase, "8.0.37-azure", &[]),
 ];
 
 pub fn mock_of(service: Service) -> &'static Mock {
@@ -225,10 +163,17 @@ pub fn mock_of(service: Service) -> &'static Mock {
     mock.expect("its conversation")
 }
 
+fn cells(texts: &[&str]) -> Row {
+    texts.iter().map(|text| Some((*text).to_owned())).collect()
+}
+
+fn one_row(texts: &[&str]) -> Answer {
+    Answer::Rows(vec![cells(texts)])
+}
+
 fn rows(pairs: &[(&str, &str)]) -> Vec<Row> {
-    let row =
-        |(name, value): &(&str, &str)| vec![Some((*name).to_owned()), Some((*value).to_owned())];
-    pairs.iter().map(row).collect()
+    let pairs = pairs.iter();
+    pairs.map(|(name, value)| cells(&[name, value])).collect()
 }
 
 fn refused(number: u16, sqlstate: &'static str) -> Answer {
@@ -253,7 +198,7 @@ impl Mock {
             ("update sbtest1", load),
             // The catalog of sysbench's tables on PostgreSQL.
             ("select t.name, c.relkind in", Answer::Usual),
-            ("max(", Answer::Rows(vec![vec![Some("1000".to_owned())]])),
+            ("max(", one_row(&["1000"])),
         ];
         match self.protocol {
             PostgreSql => answers.extend(self.postgres_answers()),
@@ -289,7 +234,7 @@ impl Mock {
             ("shared_buffers", "1GB"),
         ]));
         let relation: &[(&str, &str)] = match self.service {
-            Service::AuroraDsql => &[("sys.iam_pg_role_mappings", "relation")],
+            AuroraDsql => &[("sys.iam_pg_role_mappings", "relation")],
             _ => &[],
         };
         vec![
@@ -331,35 +276,32 @@ impl Mock {
                 ("wsrep_local_state_comment", "Synced"),
             ]);
         }
-        let cells =
-            |cells: &[&str]| -> Row { cells.iter().map(|cell| Some((*cell).to_owned())).collect() };
-        let table = cells(&["sbtest1", "BASE TABLE", "1000", "8192", "8192", ""]);
         let columns = ["id", "k", "c", "pad"]
             .map(|column| cells(&["sbtest1", column, ""]))
             .to_vec();
         let indexes = [("id", "PRIMARY"), ("k", "k_1")]
             .map(|(column, index)| cells(&["sbtest1", column, index, "1"]))
             .to_vec();
-        let grant = vec![vec![Some(
-            "GRANT ALL PRIVILEGES ON *.* TO `u`@`%`".to_owned(),
-        )]];
         vec![
             ("show global variables", Answer::Rows(variables)),
             ("show session variables", Answer::Rows(Vec::new())),
-            ("like 'uptime'", Answer::Rows(rows(&[("Uptime", "1")]))),
+            ("like 'uptime'", one_row(&["Uptime", "1"])),
             (
                 "show global status where variable_name in ('rpl",
                 Answer::Rows(Vec::new()),
             ),
             ("show global status", Answer::Rows(rows(&status))),
             ("unix_timestamp", Answer::UnixTime),
+            ("select connection_id()", one_row(&["1"])),
             (
-                "select connection_id()",
-                Answer::Rows(vec![vec![Some("1".to_owned())]]),
+                "show grants",
+                one_row(&["GRANT ALL PRIVILEGES ON *.* TO `u`@`%`"]),
             ),
-            ("show grants", Answer::Rows(grant)),
             ("not in ('innodb'", Answer::Rows(Vec::new())),
-            ("select table_name, table_type", Answer::Rows(vec![table])),
+            (
+                "select table_name, table_type",
+                one_row(&["sbtest1", "BASE TABLE", "1000", "8192", "8192", ""]),
+            ),
             (
                 "select table_name, column_name, column_comment",
                 Answer::Rows(columns),
@@ -506,28 +448,24 @@ fn check(mock: &Mock) {
     }
 }
 
+fn check_all(protocol: CannedProtocol) {
+    let mocks = MOCKS.iter().filter(|mock| mock.protocol == protocol);
+    mocks.for_each(check);
+}
+
 #[test]
 fn services_on_postgresqls_protocol_are_named_and_not_misjudged() {
-    MOCKS
-        .iter()
-        .filter(|mock| mock.protocol == PostgreSql)
-        .for_each(check);
+    check_all(PostgreSql);
 }
 
 #[test]
 fn services_on_mysqls_protocol_are_named_and_not_misjudged() {
-    MOCKS
-        .iter()
-        .filter(|mock| mock.protocol == MySql)
-        .for_each(check);
+    check_all(MySql);
 }
 
 #[test]
 fn services_on_sql_servers_protocol_are_named_and_not_misjudged() {
-    MOCKS
-        .iter()
-        .filter(|mock| mock.protocol == Tds)
-        .for_each(check);
+    check_all(Tds);
 }
 
 #[test]
@@ -548,7 +486,7 @@ fn every_service_has_a_mocked_conversation_for_each_product_as_which_it_answers(
 
 #[test]
 fn a_load_keeps_to_what_aurora_dsql_can_do_and_repeats_what_lost_a_conflict() {
-    let mock = mock_of(Service::AuroraDsql);
+    let mock = mock_of(AuroraDsql);
     let load = |workload: &str| {
         let mut conversation = mock.conversation();
         let conflict = CannedError {
@@ -613,7 +551,7 @@ fn ycsb_is_loaded_as_aurora_dsql_allows_and_tpcc_is_refused_by_name() {
         "select count(*) from usertable where length(field0) = 100 and length(field9) = 100";
     assert_eq!(query_number(&mut control, whole), 7_000);
     let run = parse_run(&bench.prony("run ycsb --scale 7 --clients 2 --transactions 50 --json"));
-    assert_eq!(run.server.service, Some(Service::AuroraDsql));
+    assert_eq!(run.server.service, Some(AuroraDsql));
     assert_eq!(run.measured.all_kinds().expect("figures").failed, 0);
     // Loaded by other means.
     control

@@ -1,7 +1,6 @@
 //! Translates a script's requests into plans of Prony's core.
 //!
-//! In: requests. Out: drive plans; workloads with their options. Must never: omit a setting that changes what
-//! a server executes.
+//! Must never: omit a setting that changes what a server executes.
 
 use super::request::{BuildRequest, Driver, RunRequest};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan, default_threads};

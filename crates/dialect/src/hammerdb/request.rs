@@ -1,6 +1,6 @@
 //! The commands of a hammerdbcli script that connect, such as `buildschema` and `vurun`, as plain data.
 //!
-//! In: settings. Out: a request, or all problems of its settings. Must never: connect.
+//! Must never: connect.
 
 mod sql_server;
 
@@ -153,9 +153,10 @@ pub struct SchemaRequest {
     pub job_id: String,
 }
 
+/// HammerDB's driver script (`pg_driver`), which decides when the virtual users end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
-    /// After a time, with a monitor as virtual user 1.
+    /// `timed`: after ramp-up and window. Virtual user 1 is a monitor.
     Timed {
         /// Minutes before the window.
         rampup_min: u64,
@@ -165,7 +166,7 @@ pub enum Driver {
         /// (`pg_vacuum`).
         checkpoint: bool,
     },
-    /// After all iterations; prints each transaction.
+    /// `test`: after all iterations. Each transaction is printed.
     Test,
 }
 

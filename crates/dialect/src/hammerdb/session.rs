@@ -1,7 +1,6 @@
 //! A session of HammerDB's commands.
 //!
-//! In: a command's name and arguments. Out: its texts, its requests to a [`Backend`], its result. Must never:
-//! print a password; connect.
+//! Must never: print a password; connect.
 
 use super::backend::Backend;
 use super::print;

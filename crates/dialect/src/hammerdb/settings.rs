@@ -1,7 +1,6 @@
 //! The settings that a user changed, stored between calls.
 //!
-//! In: changed values. Out: values, changed or default; plain data for a store. Must never: pass a password
-//! to the store, to `Debug`, or to a printed dictionary.
+//! Must never: pass a password to the store, to `Debug`, or to a printed dictionary.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! Checks combinations of options.
 //!
-//! In: the parsed options. Out: an [`Invocation`]. Must never: check in a different order than pgbench, which
-//! reports only the first error.
+//! Must never: check in a different order than pgbench, which reports only the first error.
 
 use std::ffi::OsString;
 

@@ -1,7 +1,6 @@
 //! GNU `getopt_long`: permuted, bundled and abbreviated options.
 //!
-//! In: arguments and the tables of options. Out: options in order, then operands. Must never: interpret an
-//! option.
+//! Must never: interpret an option.
 //!
 //! Supports only what pgbench needs: no optional values, and the caller stops at the first error.
 

@@ -1,7 +1,6 @@
 //! The steps of `-i` as statements.
 //!
-//! In: options and the server's version. Out: texts to print, statements and copies, in order. Must never:
-//! send anything, or change the order within a step.
+//! Must never: send anything, or change the order within a step.
 //!
 //! The statements are exactly pgbench's, because servers log them and users search the logs for them.
 

@@ -1,7 +1,6 @@
 //! The version of pgbench to emulate.
 //!
-//! In: a setting (`PRONY_PGBENCH_COMPAT`) or the name by which Prony was called. Out: a [`Level`]. Must
-//! never: depend on anything else: the same command line and environment print the same text for every user.
+//! Must never: depend on anything else: the same command line and environment print the same text for every user.
 
 use std::fmt;
 

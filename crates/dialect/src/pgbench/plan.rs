@@ -1,7 +1,6 @@
 //! Translates a pgbench command line into plans of Prony's core.
 //!
-//! In: [`RunOptions`]. Out: a drive plan, and the policy of the scripts. Must never: omit an option that
-//! changes what a server executes.
+//! Must never: omit an option that changes what a server executes.
 
 use super::level::Level;
 use super::options::{Limit, RunOptions};

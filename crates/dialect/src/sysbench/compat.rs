@@ -1,7 +1,6 @@
 //! The version of sysbench to emulate.
 //!
-//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: mix up the
-//! versions, because their default random distributions differ.
+//! Must never: mix up the versions, because their default random distributions differ.
 
 /// The environment variable that selects the version.
 pub const COMPAT_VARIABLE: &str = "PRONY_SYSBENCH_COMPAT";

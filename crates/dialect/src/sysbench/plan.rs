@@ -1,9 +1,7 @@
 //! Translates a sysbench command line into plans of Prony's core.
 //!
-//! In: a checked command line. Out: a drive plan; a workload with its options. Must never: omit an option
-//! that changes what a server executes.
+//! Must never: omit an option that changes what a server executes.
 
-use super::bundled::BundledTest;
 use super::compat::Compat;
 use super::connect::parse_ps_mode;
 use super::messages::QUEUE_CAPACITY_EVENTS;
@@ -101,8 +99,8 @@ pub fn load_jobs(settings: &GeneralOptions) -> u32 {
 
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
-    if is_bulk_insert(native.test) {
-        // bulk_insert uses one table per thread, and has no other options.
+    // `bulk_insert` uses one table per thread, and is the only test without options.
+    if !native.test.declares_options {
         options.insert(
             "tables".to_owned(),
             i64::from(native.settings.threads).into(),
@@ -127,11 +125,6 @@ pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
 
 /// Options that do not change what is sent to the server; `pgsql_variant` has no effect in sysbench either.
 const CLIENT_ONLY_OPTIONS: [&str; 2] = ["pgsql_variant", "reconnect"];
-
-/// Whether a test is `bulk_insert`, the only one without options.
-fn is_bulk_insert(test: &BundledTest) -> bool {
-    !test.declares_options
-}
 
 fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;

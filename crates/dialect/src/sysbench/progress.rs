@@ -1,7 +1,6 @@
 //! The lines of `--report-interval`, at [`super::LogLevel::Notice`].
 //!
-//! In: counts since the previous line. Out: a line. Must never: divide by the configured interval, because
-//! the actual interval may be longer.
+//! Must never: divide by the configured interval, because the actual interval may be longer.
 
 use prony_measure::QueryCounts;
 

@@ -1,7 +1,6 @@
 //! Checks general options and converts them to values.
 //!
-//! In: texts by name. Out: [`GeneralOptions`], or the first error in sysbench's order. Must never: change the
-//! order of the checks, because only the first error is printed.
+//! Must never: change the order of the checks, because only the first error is printed.
 
 use super::compat::Compat;
 use super::number;

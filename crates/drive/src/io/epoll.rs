@@ -1,6 +1,6 @@
 //! The epoll engine, for kernels and containers without io_uring.
 //!
-//! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
+//! Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket;
 use super::{

@@ -1,7 +1,6 @@
 //! Reads a script from standard input or a terminal.
 //!
-//! In: lines of standard input. Out: executed lines, a prompt on a terminal, the exit status. Must never:
-//! delay a signal until the next line.
+//! Must never: delay a signal until the next line.
 
 use super::backend::ScriptBackend;
 use prony_dialect::hammerdb::Console;

@@ -1,8 +1,7 @@
 //! The program hammerdbcli, called as `prony hammerdbcli ...` or by a link whose name begins with
 //! `hammerdbcli`.
 //!
-//! In: the arguments; a script, from a file, standard input or a terminal. Out: the actions and output of
-//! HammerDB 4.6, and an exit status. Must never: print or store a password.
+//! Must never: print or store a password.
 
 pub mod agents;
 mod backend;

@@ -1,7 +1,6 @@
 //! A run of pgbench that agents drive.
 //!
-//! In: scripts, options. Out: the same program on each agent; what its clients print, here. Must never: let an agent run a
-//! shell command.
+//! Must never: let an agent run a shell command.
 
 use super::bench::ScriptMessages;
 use super::bench::logs::{Logs, SampleLogger, uses_default_seed};

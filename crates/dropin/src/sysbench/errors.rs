@@ -1,7 +1,6 @@
 //! Handles and reports errors of statements as sysbench does.
 //!
-//! In: errors of the workload's users. Out: the decision to restart an event or to end the run; lines of the
-//! log. Must never: print a password, or continue a run after a FATAL line.
+//! Must never: print a password, or continue a run after a FATAL line.
 
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{

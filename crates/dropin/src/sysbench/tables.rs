@@ -1,7 +1,6 @@
 //! The commands `prepare`, `prewarm` and `cleanup` of the bundled tests.
 //!
-//! In: options, a server. Out: tables created, read or dropped; sysbench's lines. Must never: load into
-//! existing tables, which sysbench refuses.
+//! Must never: load into existing tables, which sysbench refuses.
 
 use super::call::{CommandError, SysbenchCall, eprint, print_output_bytes};
 use super::connection;
@@ -82,20 +81,22 @@ impl Tables<'_> {
         }
         drop(control);
         let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
-        let request = LoadRequest {
-            target: self.target,
-            plan: &command.plan,
-            jobs: load_jobs(&command.native.settings),
-            seed: 0,
-            division: LoadDivision::Undivided,
-        };
         let progress = PrepareProgress {
             table_count,
             rows_per_table: u64::from(command.workload.loaded_rows(&options)),
             has_secondary_index: options.create_secondary && command.native.test.declares_options,
             printed_table_count: Mutex::new(0),
         };
-        match command.workload.load(&request, &progress, &signals.flag()) {
+        let request = LoadRequest {
+            target: self.target,
+            plan: &command.plan,
+            jobs: load_jobs(&command.native.settings),
+            seed: 0,
+            division: LoadDivision::Undivided,
+            progress: &progress,
+            stop: &signals.flag(),
+        };
+        match command.workload.load(&request) {
             Ok(_) => {
                 progress.finish();
                 Ok(())

@@ -1,6 +1,6 @@
-//! The bytes of one direction of a call, in numbered messages.
-//!
-//! In: messages, or bytes. Out: the other. Must never: go on after a message was lost, or one of another sender.
+//! One direction of a call: a stream of bytes in the messages of a subject. A message is its sender, its number from 0 on,
+//! and a chunk of the stream; an empty chunk ends the stream. Must never go on after a message was lost, or after one of
+//! another sender.
 
 use super::{Bus, FLUSH_TIMEOUT, HEADER_BYTES};
 use std::io::{self, Read, Write};
@@ -11,68 +11,74 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
-/// The bytes of the other side.
+/// Reads the stream of the other side.
 pub(crate) struct ChunkReader {
-    chunks: Receiver<Vec<u8>>,
+    messages: Receiver<Vec<u8>>,
     /// How long to wait for the next message, if not forever.
     pub(super) timeout: Option<Duration>,
-    /// Who sends, from the first message.
+    /// The sender of the first message, and of all others.
     sender: Option<u64>,
-    next: u64,
-    chunk: Vec<u8>,
+    next_number: u64,
+    /// The last message, and how much of it was read.
+    message: Vec<u8>,
     position: usize,
 }
 
 impl ChunkReader {
     pub(super) fn new() -> (Sender<Vec<u8>>, ChunkReader) {
-        let (sender, chunks) = channel();
+        let (sender, messages) = channel();
         let reader = ChunkReader {
-            chunks,
+            messages,
             timeout: None,
             sender: None,
-            next: 0,
-            chunk: Vec::new(),
+            next_number: 0,
+            message: Vec::new(),
             position: 0,
         };
         (sender, reader)
     }
 
-    /// The next message must follow the last one of the same sender.
-    fn check(&mut self, chunk: &[u8]) -> io::Result<()> {
-        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        let header = chunk
-            .get(..HEADER_BYTES)
-            .ok_or_else(|| io::Error::other("it sent a message without a header"))?;
-        let (sender, index) = (number(&header[..8]), number(&header[8..]));
+    /// Checks that a message follows the last one, and has the same sender.
+    fn check_header(&mut self, message: &[u8]) -> io::Result<()> {
+        let Some((sender, number)) = parse_header(message) else {
+            return Err(io::Error::other("it sent a message without a header"));
+        };
         if *self.sender.get_or_insert(sender) != sender {
             return Err(io::Error::other("two agents have its name"));
         }
-        if index != self.next {
+        if number != self.next_number {
             return Err(io::Error::other("NATS lost messages"));
         }
-        self.next += 1;
+        self.next_number += 1;
         Ok(())
     }
 }
 
+/// Sender and number of a message.
+fn parse_header(message: &[u8]) -> Option<(u64, u64)> {
+    let (sender, message) = message.split_first_chunk()?;
+    let (number, _) = message.split_first_chunk()?;
+    Some((u64::from_le_bytes(*sender), u64::from_le_bytes(*number)))
+}
+
 impl Read for ChunkReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.position >= self.chunk.len() {
-            let chunk = match self.timeout {
-                None => self.chunks.recv().ok(),
-                Some(timeout) => match self.chunks.recv_timeout(timeout) {
+        if self.position >= self.message.len() {
+            let message = match self.timeout {
+                None => self.messages.recv().ok(),
+                Some(timeout) => match self.messages.recv_timeout(timeout) {
                     Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
                     received => received.ok(),
                 },
             };
-            let Some(chunk) = chunk else {
+            let Some(message) = message else {
                 return Ok(0);
             };
-            self.check(&chunk)?;
-            self.chunk = chunk;
+            self.check_header(&message)?;
+            self.message = message;
             self.position = HEADER_BYTES;
         }
-        let bytes = &self.chunk[self.position..];
+        let bytes = &self.message[self.position..];
         let length = bytes.len().min(buffer.len());
         buffer[..length].copy_from_slice(&bytes[..length]);
         self.position += length;
@@ -80,29 +86,30 @@ impl Read for ChunkReader {
     }
 }
 
-/// Bytes for the other side. Dropping it ends them, and those of the other side.
+/// Writes the stream of this side. Dropping it ends that stream, and the other side's too.
 pub(crate) struct ChunkWriter {
-    pub(super) chunks: Option<UnboundedSender<Vec<u8>>>,
+    pub(super) messages: Option<UnboundedSender<Vec<u8>>>,
+    /// Receives when all messages have left.
     pub(super) flushed: Receiver<()>,
+    /// Whether somebody reads, so that messages leave.
     pub(super) is_open: Arc<AtomicBool>,
     pub(super) sender: u64,
-    pub(super) number: u64,
+    pub(super) next_number: u64,
+    /// Longest chunk.
     pub(super) max_bytes: usize,
-    /// What reads the other side's bytes, which ends too.
-    pub(super) reading: Option<AbortHandle>,
+    /// The task that receives the other side's messages.
+    pub(super) receiver: Option<AbortHandle>,
     /// Keeps the connection.
     pub(super) _bus: Arc<Bus>,
 }
 
 impl ChunkWriter {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut chunk = Vec::with_capacity(HEADER_BYTES + bytes.len());
-        chunk.extend_from_slice(&self.sender.to_le_bytes());
-        chunk.extend_from_slice(&self.number.to_le_bytes());
-        chunk.extend_from_slice(bytes);
-        self.number += 1;
-        let chunks = self.chunks.as_ref();
-        let sent = chunks.and_then(|chunks| chunks.send(chunk).ok());
+        let header = [self.sender, self.next_number].map(u64::to_le_bytes);
+        let message = [header.as_flattened(), bytes].concat();
+        self.next_number += 1;
+        let messages = self.messages.as_ref();
+        let sent = messages.and_then(|messages| messages.send(message).ok());
         sent.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 }
@@ -124,12 +131,12 @@ impl Write for ChunkWriter {
 impl Drop for ChunkWriter {
     fn drop(&mut self) {
         let _ = self.send(&[]);
-        self.chunks = None;
+        self.messages = None;
         if self.is_open.load(Ordering::Relaxed) {
             let _ = self.flushed.recv_timeout(FLUSH_TIMEOUT);
         }
-        if let Some(reading) = &self.reading {
-            reading.abort();
+        if let Some(receiver) = &self.receiver {
+            receiver.abort();
         }
     }
 }

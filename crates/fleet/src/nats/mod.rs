@@ -144,7 +144,7 @@ impl Bus {
             subject: format!("prony.{agent}.call"),
             call,
         };
-        let reading = self.handle.spawn(async move {
+        let receiver = self.handle.spawn(async move {
             let mut incoming = incoming;
             if let Some(first) = caller.repeat_until_answered(&mut incoming).await {
                 let _ = chunks.send(first);
@@ -152,7 +152,7 @@ impl Bus {
                 forward(incoming, chunks).await;
             }
         });
-        writer.reading = Some(reading.abort_handle());
+        writer.receiver = Some(receiver.abort_handle());
         Ok((reader, writer))
     }
 
@@ -160,9 +160,9 @@ impl Bus {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.to"))?;
         let (chunks, mut reader) = ChunkReader::new();
         reader.timeout = Some(GREETING_TIMEOUT);
-        let reading = self.handle.spawn(forward(incoming, chunks));
+        let receiver = self.handle.spawn(forward(incoming, chunks));
         let mut writer = self.writer(format!("prony.{agent}.{call}.from"), None);
-        writer.reading = Some(reading.abort_handle());
+        writer.receiver = Some(receiver.abort_handle());
         Ok((reader, writer))
     }
 
@@ -183,7 +183,7 @@ impl Bus {
         subject: String,
         opened: Option<oneshot::Receiver<()>>,
     ) -> ChunkWriter {
-        let (chunks, outgoing) = unbounded_channel();
+        let (messages, outgoing) = unbounded_channel();
         let (done, flushed) = channel();
         let is_open = Arc::new(AtomicBool::new(opened.is_none()));
         let publisher = Publisher {
@@ -200,13 +200,13 @@ impl Bus {
             server_max => CHUNK_MAX_BYTES.min(server_max),
         };
         ChunkWriter {
-            chunks: Some(chunks),
+            messages: Some(messages),
             flushed,
             is_open,
             sender: random_number(),
-            number: 0,
+            next_number: 0,
             max_bytes,
-            reading: None,
+            receiver: None,
             _bus: Arc::clone(self),
         }
     }

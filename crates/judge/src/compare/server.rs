@@ -1,6 +1,6 @@
 //! Differences between two servers, as far as both were observed.
 //!
-//! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
+//! Must never: call a missing observation on one side a difference.
 
 use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,
@@ -361,8 +361,10 @@ fn isolation_level(run: &Run) -> Option<String> {
     Some(level.to_ascii_lowercase().replace('-', " "))
 }
 
+/// Whether a state before the load was read, or at least the part that a replaced tool reads.
 fn is_observed(run: &Run) -> bool {
-    run.state_before().is_some()
+    let observed = run.observed.as_ref();
+    observed.is_some_and(|observed| observed.before.is_some())
 }
 
 /// Why it matters that only one of two servers was observed.

@@ -1,9 +1,7 @@
 //! Compares repeated runs of several sides with the first side.
 //!
-//! In: two or more sides, each of one or more finished Runs. Out: [`SidesComparison`]: the differences, the
-//! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
-//! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
-//! one run as the variation between runs.
+//! Must never: let the best of several runs represent them, compute a ratio if two sides are not comparable, or use the
+//! variation within one run as the variation between runs.
 
 use super::usability::FINDINGS;
 use super::{
@@ -351,7 +349,7 @@ fn summarize(
     has_name: bool,
     (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>),
 ) -> SideSummary {
-    let mut repeat_differences = differences_within_side(&side.runs);
+    let mut repeat_differences = into_differences(pairwise_differences(&side.runs));
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
     // Runs that must not be used say only that.
     if side.runs.iter().all(|run| unusable_reason(run).is_some()) {
@@ -427,10 +425,6 @@ pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
             }
         });
     repeats.collect()
-}
-
-fn differences_within_side(runs: &[&Run]) -> Vec<Difference> {
-    into_differences(pairwise_differences(runs))
 }
 
 /// The differences of all pairs of runs of one side, merged by property. That a run must not be used is no difference

@@ -1,6 +1,6 @@
 //! One configuration with its comparable runs.
 //!
-//! In: runs and a configuration. Out: ratios. Must never: take the best of several runs.
+//! Must never: take the best of several runs.
 
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::checks::ids_of;
@@ -334,7 +334,10 @@ impl PricePoint {
             failed: failed_counts(&runs).sum(),
             attempts_p99_ns: attempts_p99(&runs)
                 .filter(|_| failed_counts(&runs).any(|count| count > 0)),
-            failed_p99_ns: runs.iter().filter_map(|run| failed_p99(run)).max(),
+            failed_p99_ns: runs
+                .iter()
+                .filter_map(|run| all_kinds(run)?.failed_response.as_ref()?.p99_ns)
+                .max(),
             nopm,
             tps_per_money: has_cost.then(|| tps / total_monthly_cost),
             tps_per_money_interval: tps_range.filter(|_| has_cost).map(|range| FigureRange {
@@ -374,11 +377,6 @@ fn attempts_p99(runs: &[&Run]) -> Option<u64> {
         .iter()
         .map(|run| compare::attempts_p99(all_kinds(run)?));
     values.collect::<Option<Vec<u64>>>()?.into_iter().max()
-}
-
-/// The 99th percentile of a run's failed transactions; `None` with too few of them.
-fn failed_p99(run: &Run) -> Option<u64> {
-    all_kinds(run)?.failed_response.as_ref()?.p99_ns
 }
 
 /// Ids of the caveats of all runs. `partial-run` is among them even if a run has not been judged.

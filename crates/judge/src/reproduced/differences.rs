@@ -1,11 +1,10 @@
 //! Differences between this run and the published one.
 //!
-//! In: a Run with its scenario. Out: every condition that differs, or that is unknown for this run, with both
-//! values. Must never: list what is the same.
+//! Must never: list what is the same.
 
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
 use crate::formatting::{bytes, count, thousands};
-use crate::{machine, observations};
+use crate::machine;
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
 use prony_store::{DeclaredFact, DurabilityClass, Replication, Run};
@@ -187,7 +186,7 @@ fn data_size_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
 /// The share of the data that the server's own cache can hold in this run.
 fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let published = scenario.original.cached.as_deref().unwrap_or(NOT_STATED);
-    let cache = observations::state_before(run).and_then(|state| state.cache_bytes);
+    let cache = run.state_before().and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
         let extent = if data.whole_database {
@@ -277,7 +276,9 @@ fn protocol_difference(run: &Run, original: &OriginalSetup) -> Option<Difference
 }
 
 fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let observed = observations::state_before(run).and_then(|state| state.durability.as_ref());
+    let observed = run
+        .state_before()
+        .and_then(|state| state.durability.as_ref());
     let measured = observed.map_or(UNKNOWN.to_owned(), |observed| {
         match observed.because.as_slice() {
             [] if observed.class == DurabilityClass::D3 && !observed.tables_unknown => {
@@ -295,7 +296,7 @@ fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Differen
 }
 
 fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let measured = observations::state_before(run).and_then(|state| state.replication);
+    let measured = run.state_before().and_then(|state| state.replication);
     if original.replication.is_some() && original.replication == measured {
         return None;
     }

@@ -1,10 +1,7 @@
 //! The size of a workload's data.
 //!
-//! In: a Run with the state of its server before the load. Out: the size of the workload's own tables, or
-//! of the database. Must never: sum up the workload's tables if one of
-//! them is missing.
+//! Must never: sum up the workload's tables if one of them is missing.
 
-use crate::observations;
 use crate::workload::description;
 use prony_store::{Run, ServerState, TableState};
 
@@ -25,7 +22,7 @@ pub(super) struct DataSize {
 
 /// The size of the data before the run; `None` if it was not observed, or is 0.
 pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
-    let state = observations::state_before(run)?;
+    let state = run.state_before()?;
     let workload_bytes = workload_bytes(run, state)
         .filter(|bytes| *bytes > 0)
         .map(|bytes| DataSize {

@@ -1,10 +1,9 @@
 //! The figures of a run that requirements name, each with the interval in which it lies.
 //!
-//! In: a requirement, a Run. Out: a value and its interval, or why there is none. Must never: compare with a limit, except
-//! for what is certain without an interval.
+//! Must never: compare with a limit, except for what is certain without an interval.
 
-use super::beside::NOTHING_TO_COMPARE;
 use super::is_usable;
+use super::relative::NOTHING_TO_COMPARE;
 use crate::all_kinds;
 use crate::formatting;
 use crate::growth::lost_commits;

@@ -1,6 +1,6 @@
 //! Requirements of runs and repeats.
 
-use super::beside::compare_with;
+use super::relative::against_baseline;
 use super::*;
 use crate::sample::{healthy, with_series};
 use prony_assertions::TextAssertions;
@@ -229,7 +229,7 @@ fn a_limit_relative_to_a_label_needs_repeats_on_both_sides() {
     let verdict = |text: &str, tps: &[f64]| {
         let runs = baseline(tps).runs;
         let runs: Vec<&Run> = runs.iter().collect();
-        compare_with(&requirement(text), &runs, &main).verdict
+        against_baseline(&requirement(text), &runs, &main).verdict
     };
     let same = [16_010.0, 15_960.0, 16_030.0, 15_990.0, 16_000.0];
     let slow = same.map(|tps| 0.9 * tps);
@@ -354,7 +354,7 @@ fn a_baseline_is_the_newest_runs_of_a_label_that_can_be_compared() {
         .map(|id| labelled(30 + id, own_scale, 16_005.0 + id as f64))
         .collect();
     let now: Vec<&Run> = now.iter().collect();
-    let result = compare_with(&requirement("throughput>=97% of main"), &now, &main);
+    let result = against_baseline(&requirement("throughput>=97% of main"), &now, &main);
     assert_eq!(result.verdict, AnswerVerdict::Pass, "{result:?}");
 }
 

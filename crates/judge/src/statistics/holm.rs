@@ -1,7 +1,6 @@
 //! Corrects for several comparisons at once.
 //!
-//! In: the p values of one family. Out: which of them are differences, such that if all are equal, at most
-//! one family in twenty shows a difference. Must never: depend on the order of the p values.
+//! Must never: depend on the order of the p values.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {

@@ -1,7 +1,6 @@
 //! Intervals of the median of one side's runs.
 //!
-//! In: one figure of each run. Out: an interval that encloses the median of all runs that the system would
-//! make, at a given level. Must never: return the range of too few runs, whose level is lower.
+//! Must never: return the range of too few runs, whose level is lower.
 
 use super::{runs, student};
 

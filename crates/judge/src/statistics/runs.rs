@@ -1,7 +1,6 @@
 //! Compares repeated runs of two sides.
 //!
-//! In: one figure of each run. Out: medians, scatter, the estimated ratio. Must never: judge from one run
-//! on each side.
+//! Must never: judge from one run on each side.
 
 use super::{ALPHA, Estimate, difference_of_means};
 

@@ -9,10 +9,9 @@ use super::{
 };
 use crate::check::value_or;
 use crate::duration::shorten;
-use crate::input::{InputValue, Located, PlanInput};
+use crate::input::{Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
 use prony_document::Setting;
-use std::borrow::Cow;
 use std::time::Duration;
 
 #[derive(Clone, Default, PartialEq)]
@@ -45,53 +44,29 @@ impl PlanInput {
             && self.repeats.is_none()
             && !self.has_several_runs()
         {
-            let problem = Problem::new(
-                order.location.clone(),
+            problems.push(order.problem(
                 "orders several runs, but there is only one",
-            );
-            problems.push(
-                problem.with_hint("give --repeats, or a plan with [variants.NAME] or [sweep]"),
-            );
+                "give --repeats, or a plan with [variants.NAME] or [sweep]",
+            ));
         }
         // The command is not quoted: it may contain a password.
-        for command in [&self.between, &self.restart].into_iter().flatten() {
-            if command.value.trim().is_empty() {
-                let problem = Problem::new(command.location.clone(), "is empty");
-                problems.push(problem.with_hint("remove it if no command should run"));
-            }
-        }
-        for (setting, url, hint) in self.second_urls() {
-            let Some(url) = url else { continue };
-            if url.value.is_empty() {
-                let problem = Problem::new(url.location.clone(), "is empty");
-                problems.push(problem.with_hint("give a URL"));
-            }
-            let embedded = self.embedded.as_ref().filter(|embedded| embedded.value);
-            let variant = self.variants.first().map(|variant| &variant.name.location);
-            let excluded = variant
-                .map(|location| format!("variants ({location})"))
-                .or(embedded.map(|embedded| format!("embedded ({})", embedded.location)))
-                .or(self.sweep.as_ref().map(|_| "sweep".to_owned()))
-                .or(self.read_from.as_ref().map(|_| "read_from".to_owned()))
-                .or((setting == "versus" && self.via.is_some()).then(|| "via".to_owned()));
-            problems.extend(excluded.map(|other| {
-                let message = format!("{setting} and {other} exclude each other");
-                Problem::new(url.location.clone(), message).with_hint(hint)
-            }));
-        }
+        let commands = [&self.between, &self.restart].into_iter().flatten();
+        let empty = commands.filter(|command| command.value.trim().is_empty());
+        let hint = "remove it if no command should run";
+        problems.extend(empty.map(|command| command.problem("is empty", hint)));
+        problems.extend(self.second_url_problems());
         problems.extend(self.ledger_cost_problems());
-        problems.extend(
-            self.variants
-                .iter()
-                .filter_map(|variant| name_problem(&variant.name)),
-        );
-        let variants = match &self.sweep {
-            Some(sweep) => self.sweep_problems(sweep, &mut problems),
-            None => Cow::Borrowed(&self.variants[..]),
-        };
+        let names = self.variants.iter().map(|variant| &variant.name);
+        problems.extend(names.filter_map(name_problem));
+        let points = self.sweep.as_ref().map(|sweep| {
+            let (points, point_problems) = self.check_sweep(sweep);
+            problems.extend(point_problems);
+            points
+        });
+        let variants = points.as_ref().unwrap_or(&self.variants);
         if let ([variant], None) = (&self.variants[..], &self.sweep) {
-            let problem = Problem::new(variant.name.location.clone(), "is the only variant");
-            problems.push(problem.with_hint(
+            problems.push(variant.name.problem(
+                "is the only variant",
                 "an experiment compares at least two; write one that changes nothing as an empty table, such \
                  as [variants.base]",
             ));
@@ -108,6 +83,40 @@ impl PlanInput {
         problems
     }
 
+    /// The problems of `via` and `versus`, each a second URL that makes two variants of one plan.
+    fn second_url_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let via_hint =
+            "with via, the variants are the server itself, and the server through the pooler";
+        let versus_hint =
+            "with versus, the variants are the server of the URL, and the one of versus";
+        for (setting, url, hint) in [
+            ("via", &self.via, via_hint),
+            ("versus", &self.versus, versus_hint),
+        ] {
+            let Some(url) = url else { continue };
+            if url.value.is_empty() {
+                problems.push(url.problem("is empty", "give a URL"));
+            }
+            let excluded = if let Some(variant) = self.variants.first() {
+                format!("variants ({})", variant.name.location)
+            } else if let Some(embedded) = self.embedded.as_ref().filter(|given| given.value) {
+                format!("embedded ({})", embedded.location)
+            } else if self.sweep.is_some() {
+                "sweep".to_owned()
+            } else if self.read_from.is_some() {
+                "read_from".to_owned()
+            } else if setting == "versus" && self.via.is_some() {
+                "via".to_owned()
+            } else {
+                continue;
+            };
+            let message = format!("{setting} and {excluded} exclude each other");
+            problems.push(url.problem(message, hint));
+        }
+        problems
+    }
+
     /// What cannot be varied beside the ledger itself.
     fn ledger_cost_problems(&self) -> Vec<Problem> {
         let Some(cost) = self.ledger_cost.as_ref().filter(|cost| cost.value) else {
@@ -119,61 +128,52 @@ impl PlanInput {
             (self.via.is_some(), "via"),
             (self.versus.is_some(), "versus"),
         ];
+        let hint = "with ledger_cost, the variants are the load without the ledger, and with it";
         let given = others.iter().filter(|(is_given, _)| *is_given);
-        let problem = |(_, other): &(bool, &str)| {
-            let message = format!("ledger_cost and {other} exclude each other");
-            let hint =
-                "with ledger_cost, the variants are the load without the ledger, and with it";
-            Problem::new(cost.location.clone(), message).with_hint(hint)
-        };
-        given.map(problem).collect()
+        given
+            .map(|(_, other)| {
+                let message = format!("ledger_cost and {other} exclude each other");
+                cost.problem(message, hint)
+            })
+            .collect()
     }
 
-    /// Adds the problems of a sweep; returns its points.
-    fn sweep_problems(
-        &self,
-        sweep: &SweepInput,
-        problems: &mut Vec<Problem>,
-    ) -> Cow<'_, [VariantInput]> {
+    /// The points of a sweep, none if it has only one, and its problems.
+    fn check_sweep(&self, sweep: &SweepInput) -> (Vec<VariantInput>, Vec<Problem>) {
+        let mut problems = Vec::new();
         if let Some(variant) = self.variants.first() {
-            let message = "variants and a sweep exclude each other";
-            let problem = Problem::new(variant.name.location.clone(), message);
-            problems.push(problem.with_hint("the points of a sweep are its variants"));
+            problems.push(variant.name.problem(
+                "variants and a sweep exclude each other",
+                "the points of a sweep are its variants",
+            ));
         }
-        problems.extend(
-            sweep
-                .machines
-                .iter()
-                .filter_map(|machine| name_problem(&machine.name)),
-        );
+        let names = sweep.machines.iter().map(|machine| &machine.name);
+        problems.extend(names.filter_map(name_problem));
         if let (None, Some(named)) = (&sweep.prices, &sweep.configuration) {
-            let problem = Problem::new(
-                named.location.clone(),
+            problems.push(named.problem(
                 "has no effect without a price sheet",
-            );
-            problems
-                .push(problem.with_hint("name the sheet: prices = \"FILE.toml\" under [sweep]"));
+                "name the sheet: prices = \"FILE.toml\" under [sweep]",
+            ));
         }
         let (points, point_problems) = sweep.points(self);
         let is_single = point_problems.is_empty() && points.len() < 2;
         problems.extend(point_problems);
-        if is_single {
-            let locations = points.into_iter().map(|point| point.name.location);
-            let mut known = locations.filter(|location| *location != InputLocation::default());
-            let location = known.next();
-            let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
-            let (message, hint) = if sweep.is_compared {
-                ("has one value", "give at least two, which are compared")
-            } else {
-                (
-                    "is a sweep of one point",
-                    "a sweep has at least two values, or two machines",
-                )
-            };
-            problems.push(Problem::new(location, message).with_hint(hint));
-            return Cow::Borrowed(&[]);
+        if !is_single {
+            return (points, problems);
         }
-        Cow::Owned(points)
+        let mut locations = points.into_iter().map(|point| point.name.location);
+        let location = locations.find(|location| *location != InputLocation::default());
+        let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
+        let (message, hint) = if sweep.is_compared {
+            ("has one value", "give at least two, which are compared")
+        } else {
+            (
+                "is a sweep of one point",
+                "a sweep has at least two values, or two machines",
+            )
+        };
+        problems.push(Problem::new(location, message).with_hint(hint));
+        (Vec::new(), problems)
     }
 }
 
@@ -192,7 +192,7 @@ fn name_problem(name: &Located<String>) -> Option<Problem> {
         "a name consists of at most {MAX_NAME_CHARS} letters, digits, -, _ and ., and begins with a letter or \
          digit"
     );
-    Some(Problem::new(name.location.clone(), message).with_hint(hint))
+    Some(name.problem(message, hint))
 }
 
 impl PlanInput {
@@ -202,27 +202,7 @@ impl PlanInput {
             || self.sweep.is_some()
             || self.via.is_some()
             || self.versus.is_some()
-            || self.measures_ledger_cost()
-    }
-
-    fn measures_ledger_cost(&self) -> bool {
-        self.ledger_cost.as_ref().is_some_and(|cost| cost.value)
-    }
-
-    /// The settings that make two variants of one plan by a second URL, and what these variants are.
-    fn second_urls(&self) -> [(&'static str, &InputValue<String>, &'static str); 2] {
-        [
-            (
-                "via",
-                &self.via,
-                "with via, the variants are the server itself, and the server through the pooler",
-            ),
-            (
-                "versus",
-                &self.versus,
-                "with versus, the variants are the server of the URL, and the one of versus",
-            ),
-        ]
+            || self.ledger_cost.as_ref().is_some_and(|cost| cost.value)
     }
 
     /// Whether `[experiment]`, `[variants]`, `[sweep]` or their flags are given.
@@ -234,40 +214,42 @@ impl PlanInput {
     /// The input of each variant, merged with the common settings. A plan without variants has one input,
     /// named after its workload; with a second URL two: the server directly and through the pooler, or the two servers.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
-        let variants = self.variant_inputs();
         let mut base = self.clone();
         (base.variants, base.sweep) = (Vec::new(), None);
-        let second = match (base.via.take(), base.versus.take()) {
-            (Some(via), _) => Some(([DIRECT_VARIANT, POOLED_VARIANT], via)),
-            (None, versus) => versus.map(|versus| (VERSUS_VARIANTS, versus)),
+        let (via, versus) = (base.via.take(), base.versus.take());
+        let ledger_cost = base.ledger_cost.take().filter(|cost| cost.value);
+        let variants = self.variant_inputs();
+        if !variants.is_empty() {
+            let merge =
+                |variant: VariantInput| (variant.name.value, base.clone().overlay(variant.input));
+            return variants.into_iter().map(merge).collect();
+        }
+        let base_and_other = |url| {
+            let other = PlanInput {
+                url: Some(url),
+                ..base.clone()
+            };
+            [base.clone(), other]
         };
-        if let (Some((names, url)), true) = (second, variants.is_empty()) {
-            let mut other = base.clone();
-            other.url = Some(url);
-            let [name, name_of_other] = names.map(str::to_owned);
-            return vec![(name, base), (name_of_other, other)];
-        }
-        if let (Some(cost), true) = (base.ledger_cost.take(), variants.is_empty())
-            && cost.value
-        {
-            let kept = [false, true].map(|value| {
-                let location = cost.location.clone();
-                let ledger = Some(Located { value, location });
-                PlanInput {
-                    ledger,
+        let (names, inputs) = match (via, versus, ledger_cost) {
+            (Some(via), ..) => ([DIRECT_VARIANT, POOLED_VARIANT], base_and_other(via)),
+            (None, Some(versus), _) => (VERSUS_VARIANTS, base_and_other(versus)),
+            (None, None, Some(cost)) => {
+                let with_ledger = |value| PlanInput {
+                    ledger: Some(Located {
+                        value,
+                        location: cost.location.clone(),
+                    }),
                     ..base.clone()
-                }
-            });
-            let names = LEDGER_VARIANTS.map(str::to_owned);
-            return names.into_iter().zip(kept).collect();
-        }
-        if variants.is_empty() {
-            let name = base.workload.as_ref().map(|name| name.value.clone());
-            return vec![(name.unwrap_or_default(), base)];
-        }
-        let merge =
-            |variant: VariantInput| (variant.name.value, base.clone().overlay(variant.input));
-        variants.into_iter().map(merge).collect()
+                };
+                (LEDGER_VARIANTS, [false, true].map(with_ledger))
+            }
+            (None, None, None) => {
+                let name = base.workload.as_ref().map(|name| name.value.clone());
+                return vec![(name.unwrap_or_default(), base)];
+            }
+        };
+        names.map(str::to_owned).into_iter().zip(inputs).collect()
     }
 
     /// The variants, or the points of the sweep without those that have a problem: what each changes.
@@ -352,30 +334,23 @@ fn is_in_table(problem: &Problem, table: &str) -> bool {
 /// Problems of variants that a flag has made equal, so that nothing is left to compare. Variants that are
 /// equal in the plan file are allowed: they show how much repeats of the same plan differ.
 fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (index, variant) in checked.iter().enumerate() {
-        let earlier = checked[..index]
-            .iter()
-            .find(|earlier| earlier.plan == variant.plan);
-        let input = variants
-            .iter()
-            .find(|input| input.name.value == variant.name);
-        if let (Some(earlier), Some(input)) = (earlier, input) {
-            let pair = [&earlier.name, &variant.name];
-            let mut pair = variants
-                .iter()
-                .filter(|input| pair.contains(&&input.name.value));
-            if !pair.any(|input| input.is_overridden) {
-                continue;
-            }
-            let message = format!("is the same as variant {}", earlier.name);
-            let problem = Problem::new(input.name.location.clone(), message);
-            problems.push(problem.with_hint(
-                "a flag overrides every variant, and here it overrides what makes them differ: leave it out",
-            ));
+    let input_of = |variant: &Variant| {
+        let mut inputs = variants.iter();
+        inputs.find(|input| input.name.value == variant.name)
+    };
+    let problems = checked.iter().enumerate().filter_map(|(index, variant)| {
+        let mut earlier = checked[..index].iter();
+        let earlier = earlier.find(|earlier| earlier.plan == variant.plan)?;
+        let input = input_of(variant)?;
+        if !input.is_overridden && !input_of(earlier).is_some_and(|input| input.is_overridden) {
+            return None;
         }
-    }
-    problems
+        Some(input.name.problem(
+            format!("is the same as variant {}", earlier.name),
+            "a flag overrides every variant, and here it overrides what makes them differ: leave it out",
+        ))
+    });
+    problems.collect()
 }
 
 /// Merges the findings of several variants: each finding appears once, in the order of first occurrence. If

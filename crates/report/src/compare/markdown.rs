@@ -1,7 +1,6 @@
 //! A comparison as Markdown, for a pull request.
 //!
-//! In: documents, and `judge`'s comparison of them. Out: GitHub's Markdown. Must never: let a name
-//! of a document become markup, a link or a mention, or end a cell.
+//! Must never: let a name of a document become markup, a link or a mention, or end a cell.
 
 use super::{
     MAX_CELL_CHARS, SideAnswers, describe_workload, remarks, side_name, sides_of_mixed_runs,

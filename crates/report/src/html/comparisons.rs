@@ -1,7 +1,6 @@
 //! The comparisons on a page of several runs.
 //!
-//! In: documents, and `judge`'s comparison of each side with the first. Out: a plot of the changes, then the
-//! differences and figures of each pair. Must never: show a ratio that the verdict forbids.
+//! Must never: show a ratio that the verdict forbids.
 
 use super::document::Document;
 use super::one::severity_class;

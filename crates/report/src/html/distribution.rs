@@ -1,7 +1,6 @@
 //! The distribution of response times.
 //!
-//! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, and the stored percentiles
-//! in the chart and in a table. Must never: recompute a percentile.
+//! Must never: recompute a percentile.
 
 use super::drawing::Drawing;
 use super::figure::{Figure, Plot};

@@ -1,7 +1,6 @@
 //! What happened at each of several servers: a table, and charts over time.
 //!
-//! In: the endpoints of a Run. Out: a table, and figures with their values. Must never: show a server that was not observed
-//! as idle.
+//! Must never: show a server that was not observed as idle.
 
 use super::over_time::{RunOverTime, Span};
 use super::timeline::{Axis, ChartLine};

@@ -1,7 +1,6 @@
 //! Escaping of text in a page, such as names of tables, statements and messages of servers.
 //!
-//! In: text and JSON from a document. Out: escaped text and JSON. Must never: produce text that ends its
-//! element or attribute, or JSON that ends its script element.
+//! Must never: produce text that ends its element or attribute, or JSON that ends its script element.
 
 use super::markup::Markup;
 use std::fmt::{self, Display, Write};

@@ -1,7 +1,6 @@
 //! Marks of events on the charts.
 //!
-//! In: a Run. Out: a band or line with a letter at the time of each event. Must never: distinguish events by
-//! colour alone.
+//! Must never: distinguish events by colour alone.
 
 use super::drawing::Drawing;
 use super::figure::Plot;

@@ -1,7 +1,6 @@
 //! The rows of a suite of scenarios, on a page with its runs.
 //!
-//! In: documents, and `judge`'s summary of them. Out: a table of published and measured figures, and the curve over
-//! machines as a drawing and a table. Must never: show a deviation of a row that was smaller or shorter than published.
+//! Must never: show a deviation of a row that was smaller or shorter than published.
 
 use super::document::Document;
 use super::sweep;

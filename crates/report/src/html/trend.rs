@@ -1,8 +1,6 @@
 //! The page of the history of a workload's runs.
 //!
-//! In: a [`Trend`]. Out: a page in one file without scripts: the drawing of the runs with the median of each
-//! level, the changes, the runs left out, a table of all runs, and the trend as JSON. Must never: let a text
-//! of a document become markup.
+//! Must never: let a text of a document become markup.
 
 use super::drawing::Drawing;
 use super::escape::EmbeddedJson;
@@ -21,7 +19,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// The most runs that are named for a reason to leave them out.
+/// The most runs that are named for a reason to leave them out: those of a long history would fill the page.
 const MAX_LEFT_OUT: usize = 10;
 
 /// Start of every page of a trend; the version of its format follows.
@@ -187,16 +185,14 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     }
     start_section(out, 2, "left", "Runs left out")?;
     let rows = reasons(trend).into_iter();
-    let rows = rows.map(|(reason, runs)| [reason.to_owned(), newest_of(&runs)]);
+    let rows = rows.map(|(reason, runs)| {
+        let newest = first_and_more(&runs, MAX_LEFT_OUT, ", ");
+        [reason.to_owned(), newest]
+    });
     let caption = "Why runs are not comparable";
     table::write_text_table(out, caption, ["reason", "runs"], rows)?;
     out.push_str("</section>\n");
     Ok(())
-}
-
-/// The ids of a history of thousands of runs would fill the page.
-fn newest_of(runs: &[&str]) -> String {
-    first_and_more(runs, MAX_LEFT_OUT, ", ")
 }
 
 fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Errors, events and the findings of checks of a run.
 //!
-//! In: a Run. Out: tables and lists. Must never: hide an error or a finding.
+//! Must never: hide an error or a finding.
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -1,7 +1,6 @@
 //! Response times and service times of transactions, and the parts of the service time.
 //!
-//! In: a Run. Out: tables of percentiles. Must never: print a percentile that the document does not
-//! contain.
+//! Must never: print a percentile that the document does not contain.
 
 use crate::printer::Printer;
 use crate::text::latency::{

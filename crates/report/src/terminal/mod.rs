@@ -1,7 +1,6 @@
 //! The result of a run, for a person at a terminal.
 //!
-//! In: a Run. Out: its first screen, or the full result of about three screens: the main figure, the verdict, then
-//! the details. Must never: print a number without its unit, or a percentile that the document does not contain.
+//! Must never: print a number without its unit, or a percentile that the document does not contain.
 
 mod counts;
 mod drill;
@@ -96,7 +95,8 @@ pub fn write_full(
     findings::write_events(out, run)?;
     findings::write_checks(out, run)?;
     write_server(out, run)?;
-    write_client_health(out, run)?;
+    out.heading("This client")?;
+    out.paragraphs(client_health_sentences(run))?;
     out.heading("Set-up")?;
     out.named(9, &setup_lines(run))?;
     reproduced::write(out, run)?;
@@ -205,11 +205,6 @@ fn write_server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return out.paragraph(&format!("not observed: {}", plain(reason)));
     }
     out.paragraphs(describe_server(run, observed))
-}
-
-fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    out.heading("This client")?;
-    out.paragraphs(client_health_sentences(run))
 }
 
 fn write_location(out: &mut Printer<'_>, stored: Option<DocumentLocation<'_>>) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! What a replay is compared with: the log from which its sessions were recorded.
 //!
-//! In: a Run. Out: sentences. Must never: call a time slower without saying that the log has the server's part alone.
+//! Must never: call a time slower without saying that the log has the server's part alone.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};
@@ -88,7 +88,8 @@ pub(crate) fn replayed_over_repeats(
     for (variant, found) in statements {
         let p99 = found.p99.as_ref();
         let interval = |time: Option<&TimeBesideLog>| {
-            or_dash(time.and_then(|time| time.interval), interval_of_ratio)
+            let interval = time.and_then(|time| time.interval);
+            or_dash(interval, |[low, high]| format!("{low:.2} to {high:.2}"))
         };
         let cells = [
             plain(&found.name),
@@ -145,10 +146,6 @@ fn repeats_text(
 
 fn ratio_text(ratio: f64) -> String {
     format!("{ratio:.2}")
-}
-
-fn interval_of_ratio([low, high]: [f64; 2]) -> String {
-    format!("{low:.2} to {high:.2}")
 }
 
 /// In how many of the server's readings sessions waited for locks, which others hold until they commit.

@@ -1,6 +1,6 @@
 //! The set-up of a run, and the client's health.
 //!
-//! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
+//! Must never: give a value for an unknown one.
 
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};
@@ -73,7 +73,10 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
                 .as_ref()
                 .map_or(String::new(), describe_experiment),
         ),
-        ("drive", describe_drive(&run.drive)),
+        (
+            "drive",
+            format!("{}, seed {}", describe_load(&run.drive), run.drive.seed),
+        ),
         ("I/O", describe_network(&run.drive)),
         ("client", describe_client_machines(run)),
         ("doctor", describe_doctor(run)),
@@ -198,11 +201,6 @@ pub(crate) fn load_size(drive: &Drive) -> String {
         ),
         None => clients,
     }
-}
-
-/// The load with its seed, which may differ in every run.
-fn describe_drive(drive: &Drive) -> String {
-    format!("{}, seed {}", describe_load(drive), drive.seed)
 }
 
 /// The load: clients, threads, pace and protocol.

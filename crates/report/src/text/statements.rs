@@ -1,7 +1,6 @@
 //! Latencies of the workload's statements.
 //!
-//! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not
-//! contain.
+//! Must never: give a percentile that the document does not contain.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};

@@ -1,7 +1,6 @@
 //! Limits, control group, CPUs and memory.
 //!
-//! In: the kernel's files. Out: facts. Must never: take a missing limit for no limit, except in control groups
-//! that are known to have none.
+//! Must never: take a missing limit for no limit, except in control groups that are known to have none.
 
 use super::files::{SystemFiles, parse_cpu_list};
 use prony_judge::doctor::{CgroupLimits, MachineFacts};

@@ -1,7 +1,6 @@
 //! Checks a session against `target_session_attrs`.
 //!
-//! In: the attributes, and the session's properties, from its login or a query. Out: why the
-//! session does not match. Must never: query a property that the attributes do not need.
+//! Must never: query a property that the attributes do not need.
 
 use super::connect_failure::FailureCause;
 use super::error::Error;

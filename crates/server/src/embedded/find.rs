@@ -1,7 +1,6 @@
 //! Finds the PostgreSQL programs of this machine.
 //!
-//! In: the environment and the distributions' usual folders. Out: installations that the server's
-//! user can run, newest first. Must never: download.
+//! Must never: download.
 
 use super::privileges::{ServerUser, server_user};
 use super::{Error, cache_dir, process};

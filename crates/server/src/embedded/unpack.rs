@@ -1,8 +1,6 @@
 //! Unpacks the downloaded jar into a folder of programs.
 //!
-//! In: a jar (a zip) that contains one .txz (a tar, compressed by xz). Out: files under a folder.
-//! Must never: write outside that folder, follow a link out of it, or create a device or a set-uid
-//! file.
+//! Must never: write outside that folder, follow a link out of it, or create a device or a set-uid file.
 
 use super::Error;
 use crate::control::StopSignal;

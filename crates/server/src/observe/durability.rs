@@ -31,7 +31,9 @@ fn lowest_class(
     d4_reason: Option<String>,
     unlogged: Option<&[String]>,
 ) -> Durability {
-    weaknesses.extend(unlogged.and_then(weakness_of_unlogged));
+    let without_log = unlogged.filter(|tables| !tables.is_empty());
+    let weakness = |tables: &[String]| (D0, format!("tables without a log: {}", tables.join(", ")));
+    weaknesses.extend(without_log.map(weakness));
     let class = weaknesses.iter().map(|(class, _)| *class).min();
     let (class, because) = match (class, d4_reason) {
         (None, Some(reason)) => (D4, vec![reason]),
@@ -46,10 +48,6 @@ fn lowest_class(
         because,
         tables_unknown: unlogged.is_none(),
     }
-}
-
-fn weakness_of_unlogged(tables: &[String]) -> Option<Weakness> {
-    (!tables.is_empty()).then(|| (D0, format!("tables without a log: {}", tables.join(", "))))
 }
 
 /// The class of a PostgreSQL server. `sync_replicas`: the number of replicas that a commit waits

@@ -1,7 +1,6 @@
 //! Parses `keyword=value` connection strings.
 //!
-//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error, because parts
-//! of an unquoted password look like keywords.
+//! Must never: repeat the text in an error, because parts of an unquoted password look like keywords.
 
 use super::options::{self, Keyword};
 use crate::error::Error;

@@ -1,7 +1,6 @@
 //! The password file: lines of `host:port:database:user:password`.
 //!
-//! In: the file and a connection's host, port, database and user. Out: its password. Must never:
-//! show a line of the file.
+//! Must never: show a line of the file.
 
 use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};

@@ -1,7 +1,6 @@
 //! The lock that keeps two runs from changing the settings of one server at the same time.
 //!
-//! In: a [`Target`]. Out: a connection that holds the lock, or who holds it. Must never: wait for the lock, or outlive the
-//! connection.
+//! Must never: wait for the lock, or outlive the connection.
 
 use crate::control::{Error as ControlError, TextRow};
 use crate::mysql::{UserLock, take_user_lock};

@@ -1,7 +1,6 @@
 //! Parses connection strings: URLs as in Go, JDBC, ADO.NET and ODBC.
 //!
-//! In: text. Out: options. Must never: repeat the text in an error; it may contain a password, even in an
-//! unexpected place.
+//! Must never: repeat the text in an error; it may contain a password, even in an unexpected place.
 
 use super::options::{Options, find_option, is_secret};
 use crate::error::Error;

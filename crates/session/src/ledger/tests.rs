@@ -73,6 +73,32 @@ fn numbers_have_gaps_only_where_the_outcome_is_unknown() {
 }
 
 #[test]
+fn a_rollback_after_a_comment_takes_its_entry_along() {
+    for rollback in ["ROLLBACK", "/* c */ ROLLBACK", "-- x\nROLLBACK"] {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::WithWrite,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(ledger, 0);
+        let mut ids = StatementIds::new();
+        let [begin, update, rollback] = ["BEGIN", "UPDATE t", rollback].map(|sql| ids.add(sql));
+        let mut has_entry = |statement: &Statement| {
+            client.note(statement);
+            let batch = [statement].into_iter();
+            client
+                .entry_with_write(batch, QueryMode::Prepared)
+                .is_some()
+        };
+        assert!(!has_entry(&begin));
+        assert!(has_entry(&update) && !has_entry(&update));
+        assert!(!has_entry(&rollback));
+        assert!(has_entry(&update), "{}", rollback.sql());
+    }
+}
+
+#[test]
 fn on_sql_server_an_entry_is_in_one_text_with_a_write() {
     let ledger = Arc::new(Ledger::new(
         "INSERT INTO l VALUES ($1, $2)".to_owned(),
@@ -270,6 +296,10 @@ fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
     // It could be rolled back without the transaction.
     let savepoint = ids.add("SAVEPOINT s");
     assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
+    let savepoint = ids.add("/* c */ SAVEPOINT s");
+    assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
+    let after_semicolon = ids.add("; UPDATE t");
+    assert_eq!(request(&[&after_semicolon], QueryMode::Prepared), None);
     let insert = ids.add("INSERT INTO l VALUES ($1, $2)");
     let insert = insert.with_types([ParameterType::Int, ParameterType::BigInt]);
     let returning = texts::with_expression(&update, &insert, true);

@@ -1,8 +1,7 @@
 //! The authentication plugins.
 //!
-//! In: a plugin's name, the server's random bytes, a login. Out: the answer. Must never: send a
-//! password in a form that others could read or that the caller did not permit.
-//! Source: MySQL documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
+//! Must never: send a password in a form that others could read or that the caller did not permit. Source: MySQL
+//! documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
 
 use super::session::Login;
 use super::{ed25519, rsa};

@@ -1,7 +1,6 @@
 //! Values of a statement: in its text, or separately in binary form.
 //!
-//! In: a statement and values. Out: bytes, appended. Must never: let a value end its literal.
-//! Source: MySQL documentation, "String Literals" and "COM_STMT_EXECUTE".
+//! Must never: let a value end its literal. Source: MySQL documentation, "String Literals" and "COM_STMT_EXECUTE".
 
 use super::packet::{put_bytes, put_number};
 use crate::parameter_type::ParameterType;

@@ -1,8 +1,7 @@
 //! Logs in on a connection that is open: greeting, TLS, authentication.
 //!
-//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
-//! never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear.
-//! Source: MySQL documentation, "Connection Phase".
+//! Must never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear. Source: MySQL
+//! documentation, "Connection Phase".
 
 use super::auth::{Answer, Plugin};
 use super::error;

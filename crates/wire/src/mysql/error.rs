@@ -1,6 +1,6 @@
 //! Errors of a MySQL or MariaDB server.
 //!
-//! In: the payload of an ERR packet. Out: a [`ServerError`]. Must never: panic on hostile bytes.
+//! Must never: panic on hostile bytes.
 
 use super::packet::Reader;
 use crate::server_error::{ErrorSummary, ServerError, parse_sqlstate, text};

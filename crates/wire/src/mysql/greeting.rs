@@ -1,8 +1,6 @@
 //! The server's greeting.
 //!
-//! In: the first packet of a connection. Out: the server's capabilities. Must never: panic on hostile
-//! bytes.
-//! Source: MySQL documentation, "Protocol::HandshakeV10".
+//! Must never: panic on hostile bytes. Source: MySQL documentation, "Protocol::HandshakeV10".
 
 use super::flags;
 use super::packet::Reader;

@@ -1,11 +1,10 @@
 //! Encodes statements, for a connection that is logged in.
 //!
-//! In: statements and values. Out: messages appended to a buffer. Must never: wait for a reply.
-//! The Parse of a statement precedes its first execution on a connection.
-//! Source: PostgreSQL documentation, "Message Formats".
+//! Must never: wait for a reply. The Parse of a statement precedes its first execution on a connection. Source:
+//! PostgreSQL documentation, "Message Formats".
 
 use crate::parameter_type::ParameterType;
-use crate::statement::{QueryMode, Statement, skip_blanks_and_comments};
+use crate::statement::{QueryMode, Statement, skip_to_statement};
 use crate::value::{Value, put_decimal, put_literal};
 
 /// Ends a request in the extended protocol.
@@ -92,7 +91,7 @@ impl Codec {
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
                     let has_words =
-                        skip_blanks_and_comments(statement.bytes(), 0) < statement.bytes().len();
+                        skip_to_statement(statement.bytes(), 0) < statement.bytes().len();
                     *results += u32::from(has_words);
                     if index > 0 {
                         // The previous text may end in a comment, so begin a new line.

@@ -1,7 +1,6 @@
 //! Errors of a PostgreSQL server.
 //!
-//! In: the body of an ErrorResponse or NoticeResponse. Out: a [`ServerError`]. Must never: panic on
-//! hostile bytes.
+//! Must never: panic on hostile bytes.
 
 use crate::server_error::{ErrorSummary, ServerError, parse_sqlstate, text};
 use crate::{Classification, ErrorClass, Protocol};

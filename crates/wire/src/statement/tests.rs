@@ -136,7 +136,15 @@ fn the_first_word_is_that_of_the_first_statement() {
     assert_eq!(first_word(b"Save a"), (FirstWord::Savepoint, true));
     assert_eq!(first_word(b"ABORT; insert"), (FirstWord::Rollback, true));
     assert_eq!(first_word(b"insert '\xe4'"), (FirstWord::Insert, false));
-    for other in ["", "select 1", "updates", "/* a */ update t", ";set a = 1"] {
+    for commented in [
+        "/* c */ ROLLBACK",
+        "-- x\nROLLBACK",
+        "\n/* a */--\n\trollback",
+    ] {
+        let expected = (FirstWord::Rollback, true);
+        assert_eq!(first_word(commented.as_bytes()), expected, "{commented}");
+    }
+    for other in ["", "select 1", "updates", "/* update", ";set a = 1"] {
         assert_eq!(
             first_word(other.as_bytes()),
             (FirstWord::Other, true),

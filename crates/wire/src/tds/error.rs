@@ -1,7 +1,6 @@
 //! Errors of SQL Server.
 //!
-//! In: the content of an ERROR or INFO token. Out: a [`ServerError`]. Must never: panic on hostile
-//! bytes.
+//! Must never: panic on hostile bytes.
 
 use super::packet::Reader;
 use super::utf16;

@@ -1,6 +1,6 @@
 //! TDS, the protocol of SQL Server: versions 7.2 to 7.4, and 8.0.
 //!
-//! In: statements, bytes from a server. Out: bytes for the server, replies. Must never: do I/O.
+//! Must never: do I/O.
 
 pub mod bulk;
 mod calendar;

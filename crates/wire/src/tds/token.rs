@@ -1,8 +1,7 @@
 //! Tokens: the parts of a server's message.
 //!
-//! In: bytes from the type of a token on. Out: the token's content, and the meaning of an ENVCHANGE. Must
-//! never: read past the end of the bytes, or trust a length before that many bytes have arrived.
-//! Source: MS-TDS 2.2.7.
+//! Must never: read past the end of the bytes, or trust a length before that many bytes have arrived. Source: MS-TDS
+//! 2.2.7.
 
 use super::packet::Reader;
 

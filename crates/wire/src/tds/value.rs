@@ -1,8 +1,6 @@
 //! Decodes values of columns.
 //!
-//! In: a type and bytes. Out: the value, or the text to which SQL Server would convert it. Must never:
-//! panic on hostile bytes.
-//! Source: MS-TDS 2.2.5.5.
+//! Must never: panic on hostile bytes. Source: MS-TDS 2.2.5.5.
 
 use super::calendar::{put_date, put_time};
 use super::code_page::{self, is_utf8};

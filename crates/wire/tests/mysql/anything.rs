@@ -13,15 +13,7 @@ fn call_all_accessors(exchange: &Exchange) {
         exchange.final_error(),
         exchange.affected_rows(),
     );
-    for result in 0..exchange.result_count().min(50) {
-        exchange.column_names(result).take(50).for_each(drop);
-    }
-    for (_, row) in exchange.rows().take(50) {
-        row.values().take(50).for_each(drop);
-        for column in [0, 1, 2, 3, 7, 30] {
-            let _ = (row.int(column), row.text(column));
-        }
-    }
+    read_results(exchange);
 }
 
 const REPLIES: [&[u8]; 6] = [
@@ -39,16 +31,11 @@ proptest! {
     #[test]
     fn no_bytes_make_a_login_panic(
         which in 0..5_usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        changes in changes(6),
         tail in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let recording = [NATIVE, SHA2_FAST, SHA2_RSA, ED25519, b"\x04\0\0\0"][which];
-        let mut bytes = recording.to_vec();
-        for (index, byte) in changes {
-            let index = index.index(bytes.len());
-            bytes[index] = byte;
-        }
-        bytes.extend_from_slice(&tail);
+        let bytes = [changed(recording, changes), tail].concat();
         let mut connector = Connector::new(Arc::new(login("any")), TlsUse::No, None);
         for piece in bytes.chunks(7) {
             let mut out = Vec::new();
@@ -64,7 +51,7 @@ proptest! {
         prepared_mode in any::<bool>(),
         eof in any::<bool>(),
         which in 0..6_usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        changes in changes(8),
         tail in prop::collection::vec(any::<u8>(), 0..60),
     ) {
         let mode = if prepared_mode { QueryMode::Prepared } else { QueryMode::Simple };
@@ -77,12 +64,7 @@ proptest! {
             let fed = exchange.feed(answer);
             prop_assert_eq!(fed, Ok(FeedStatus::Send));
         }
-        let mut bytes = REPLIES[which].to_vec();
-        for (index, byte) in changes {
-            let index = index.index(bytes.len());
-            bytes[index] = byte;
-        }
-        bytes.extend_from_slice(&tail);
+        let bytes = [changed(REPLIES[which], changes), tail].concat();
         for piece in bytes.chunks(11) {
             if !matches!(exchange.feed(piece), Ok(FeedStatus::More)) {
                 break;

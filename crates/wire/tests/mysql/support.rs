@@ -1,5 +1,6 @@
 //! The recordings, a login and an exchange over them, and the bytes of short replies.
 
+pub use crate::exchanges::{changed, changes, read_results, rows};
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::mysql::{Connector, Login};
 use prony_wire::{
@@ -86,16 +87,6 @@ pub fn feed(exchange: &mut Exchange, pieces: &[&[u8]]) -> FeedStatus {
         assert_eq!(exchange.feed(piece).unwrap(), FeedStatus::More);
     }
     exchange.feed(last).unwrap()
-}
-
-pub fn rows(exchange: &Exchange) -> Vec<(usize, Vec<String>)> {
-    let text = |value: Option<&[u8]>| match value {
-        None => "NULL".to_owned(),
-        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    let rows = exchange.rows();
-    rows.map(|(result, row)| (result, row.values().map(text).collect()))
-        .collect()
 }
 
 pub const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";

@@ -3,6 +3,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/exchanges.rs"]
+mod exchanges;
 mod support;
 
 mod anything;

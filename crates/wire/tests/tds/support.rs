@@ -1,5 +1,6 @@
 //! A client and a server of the protocol, connected in memory.
 
+pub use crate::exchanges::{changed, changes, read_results, rows};
 use prony_tds_server::{
     Column, Config, Connection, Datum, Encryption, Outcome, Parameter, Received, Request,
     TestCertificate, Type,
@@ -187,16 +188,6 @@ impl Talk {
     pub fn rows(&self) -> Vec<(usize, Vec<String>)> {
         rows(&self.exchange)
     }
-}
-
-pub fn rows(exchange: &Exchange) -> Vec<(usize, Vec<String>)> {
-    let text = |value: Option<&[u8]>| match value {
-        None => "NULL".to_owned(),
-        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    let rows = exchange.rows();
-    rows.map(|(result, row)| (result, row.values().map(text).collect()))
-        .collect()
 }
 
 /// A result with one integer column, which holds these numbers.

@@ -1,7 +1,6 @@
 //! Statements that were one transaction, where the server says it.
 //!
-//! In: what sessions executed last, of which some were whole transactions. Out: entries, some of several statements. Must
-//! never: group statements that were also seen apart, or in another order.
+//! Must never: group statements that were also seen apart, or in another order.
 
 use super::generators::Transaction;
 use super::{Entry, is_query};

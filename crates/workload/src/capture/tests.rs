@@ -5,12 +5,12 @@ use super::statement::{ColumnName, ColumnUse, Role, read, with_rows};
 use super::{CaptureOptions, capture, masked, reads_only_catalog};
 use crate::Workload;
 use crate::script::SQL;
+use crate::tests::mock_sqlserver::connect;
 use prony_assertions::TextAssertions;
 use prony_document::SqlDialect::{self, MySql, PostgreSql, TransactSql};
 use prony_plan::{PlanInput, QueryMode, UserError};
 use prony_server::statements::{StatementStatistics, read_statements};
-use prony_server::{Control, Environment};
-use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Parameter, Type};
+use prony_tds_server::{Column, Datum, Outcome, Parameter, Type};
 use std::time::Duration;
 
 /// The roles of a statement's placeholders, in short: `=aid`, `limit`.
@@ -206,10 +206,7 @@ fn captured(
     answer: impl Fn(&str) -> Vec<Outcome> + Send + Sync + 'static,
 ) -> (String, Vec<(String, String, f64)>) {
     let answer = move |text: &str, _: &[Parameter]| answer(text);
-    let port = Listener::start(Config::new(answer)).address().port();
-    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
-    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
-    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut control = connect(answer);
     let statistics = read_statements(&mut control).expect("statistics");
     let view = statistics.view;
     let totals = statistics.since(&StatementStatistics::default());
@@ -487,10 +484,7 @@ fn a_login_that_may_not_read_the_statistics_is_told_the_right() {
             vec![Outcome::Count(1)]
         }
     };
-    let port = Listener::start(Config::new(refuse)).address().port();
-    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
-    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
-    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut control = connect(refuse);
     let error = read_statements(&mut control).expect_err("it is refused");
     let hint = error.parts().hint.unwrap_or_default();
     hint.assert_contains("GRANT VIEW SERVER STATE");

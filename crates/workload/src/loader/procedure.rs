@@ -25,14 +25,13 @@ use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress, TableFacts,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, TableFacts,
     require_service,
 };
 use crate::{sql, stop};
 use prony_document::SqlDialect;
 use prony_server::{Control, Target};
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// Statements per transaction: each table that they change takes several of the server's locks.
 const STATEMENTS_PER_BATCH: usize = 200;
@@ -41,16 +40,15 @@ const STATEMENTS_PER_BATCH: usize = 200;
 pub fn load<D: Dataset>(
     request: &LoadRequest<'_>,
     subject: &LoadSubject,
-    (progress, stop): (&dyn Progress, &AtomicBool),
     prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
 ) -> Result<LoadReport, Error> {
     check_jobs(request.jobs)?;
     if let LoadDivision::Parts(selection) = request.division {
-        return load_parts(request, subject.scale, selection, (progress, stop), prepare);
+        return load_parts(request, subject.scale, selection, prepare);
     }
-    let meter = ProgressMeter::start(progress, 0);
+    let meter = ProgressMeter::start(request.progress, 0);
     let mut state = LoadState::Untouched;
-    let outcome = stop::with_stop_watcher(stop, |watcher| {
+    let outcome = stop::with_stop_watcher(request.stop, |watcher| {
         let loader = Loader {
             meter: &meter,
             watcher,
@@ -82,7 +80,7 @@ pub fn load<D: Dataset>(
         let method = load.run(&mut control, &mut state)?;
         Ok((method, data.facts(&mut control)?))
     });
-    let (method, tables) = outcome.map_err(|error| state.explain(error, subject, stop))?;
+    let (method, tables) = outcome.map_err(|error| state.explain(error, subject, request.stop))?;
     let jobs = request.jobs;
     Ok(report(&meter, subject.scale, jobs, tables, method))
 }
@@ -112,11 +110,10 @@ fn load_parts<D: Dataset>(
     request: &LoadRequest<'_>,
     scale: u32,
     selection: &PartSelection,
-    (progress, stop): (&dyn Progress, &AtomicBool),
     prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
 ) -> Result<LoadReport, Error> {
-    let meter = ProgressMeter::start(progress, 0);
-    stop::with_stop_watcher(stop, |watcher| {
+    let meter = ProgressMeter::start(request.progress, 0);
+    stop::with_stop_watcher(request.stop, |watcher| {
         let loader = Loader {
             meter: &meter,
             watcher,

@@ -1,8 +1,7 @@
 //! Loads into services on PostgreSQL's protocol whose transactions may change only some rows: each INSERT is a transaction
 //! of its own, tables have their keys from the start, and other indexes are built as the service does.
 //!
-//! In: a data set, the service's rules. Out: loaded tables. Must never: send a transaction that is larger than the service
-//! allows, or repeat one that may be stored.
+//! Must never: send a transaction that is larger than the service allows, or repeat one that may be stored.
 
 use super::Loader;
 use super::dataset::{Dataset, ExistingTables, IndexBuild};
@@ -261,6 +260,8 @@ mod tests {
     struct Lines(std::ops::Range<u64>, usize);
 
     impl RowSource for Lines {
+        type Format = TabSeparated;
+
         fn is_done(&self) -> bool {
             self.0.is_empty()
         }

@@ -42,7 +42,7 @@ mod tests;
 pub use bundled::{script_text as bundled_script, search_path};
 pub use listener::{Listener, SqlFailure, SqlOperation};
 pub use program::{LuaProgram, ThreadTask};
-pub use report::{ReportFigures, Reporter};
+pub use report::{CUMULATIVE_HOOK, INTERMEDIATE_HOOK, ReportFigures, Reporter};
 pub use script::{Command, LuaScript, LuaScriptError};
 pub use settings::{LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 pub use workload::{LUA, LuaWorkload};

@@ -27,33 +27,20 @@ pub struct ReportFigures {
     pub latency_min_max_mean_sum_s: Option<[f64; 4]>,
 }
 
-const INTERMEDIATE_HOOK: &str = "report_intermediate";
-pub(super) const CUMULATIVE_HOOK: &str = "report_cumulative";
+/// The function of a script that prints reports of intervals.
+pub const INTERMEDIATE_HOOK: &str = "report_intermediate";
+/// The function of a script that prints checkpoint reports and the final report.
+pub const CUMULATIVE_HOOK: &str = "report_cumulative";
 
-/// A Lua state that runs a script's reports.
+/// A Lua state in which a hook of a script prints reports.
 pub struct Reporter {
-    state: OutsideState,
+    pub(super) state: OutsideState,
+    pub(super) hook: &'static str,
 }
 
 impl Reporter {
-    pub(super) fn new(state: OutsideState) -> Reporter {
-        Reporter { state }
-    }
-
-    pub fn has_intermediate_report(&self) -> Result<bool, LuaScriptError> {
-        has_hook(&self.state, INTERMEDIATE_HOOK)
-    }
-
-    pub fn has_checkpoint_report(&self) -> Result<bool, LuaScriptError> {
-        has_hook(&self.state, CUMULATIVE_HOOK)
-    }
-
-    pub fn print_intermediate_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
-        call_hook(&self.state, INTERMEDIATE_HOOK, figures)
-    }
-
-    pub fn print_checkpoint_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
-        call_hook(&self.state, CUMULATIVE_HOOK, figures)
+    pub fn print(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
+        call_hook(&self.state, self.hook, figures)
     }
 
     /// Prints the end of the reports: the closing bracket, if they are a JSON list. Call it after the last

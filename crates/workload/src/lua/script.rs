@@ -229,15 +229,14 @@ impl LuaScript {
         Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// Creates a separate state for the script's intermediate reports or its checkpoints, as sysbench does.
-    pub fn create_reporter(&self) -> Result<Reporter, LuaScriptError> {
+    /// Creates a separate state for the script's intermediate reports or its checkpoints, as sysbench does; `None` if the
+    /// script does not define the hook.
+    pub fn create_reporter(&self, hook: &'static str) -> Result<Option<Reporter>, LuaScriptError> {
         let context = Arc::clone(&self.main_state.context);
         let tid = context.settings.threads;
-        Ok(Reporter::new(OutsideState::read(
-            context,
-            Some(self.is_legacy),
-            tid,
-        )?))
+        let state = OutsideState::read(context, Some(self.is_legacy), tid)?;
+        let has_hook = report::has_hook(&state, hook)?;
+        Ok(has_hook.then_some(Reporter { state, hook }))
     }
 
     pub fn has_final_report(&self) -> Result<bool, LuaScriptError> {

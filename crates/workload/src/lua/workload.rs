@@ -2,9 +2,9 @@
 //! commands do.
 
 use crate::describe::OptionKind::Text;
-use crate::describe::{Growth, OptionSpec, option};
+use crate::describe::{Growth, LedgerEntries, OptionSpec, option};
 use crate::{Error, ReadyWorkload, Workload};
-use prony_plan::WorkloadPlan;
+use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 
 pub static LUA: LuaWorkload = LuaWorkload;
@@ -31,6 +31,11 @@ impl Workload for LuaWorkload {
 
     fn growth(&self, _: &WorkloadPlan, _: u32) -> Growth {
         Growth::Uncounted("it is not known what the script writes")
+    }
+
+    /// Its scripts write them themselves.
+    fn ledger_entries(&self, _: QueryMode) -> LedgerEntries {
+        LedgerEntries::WithTexts
     }
 
     fn no_tables_error(&self) -> Error {

@@ -17,12 +17,11 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::{LoadNote, TableStage};
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts, sql};
+use crate::{Error, LoadReport, LoadRequest, TableFacts, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// Maximum tables that a single job loads in one transaction: each takes several of the server's locks.
 const ONE_TRANSACTION_TABLES_MAX: u32 = 200;
@@ -33,12 +32,7 @@ const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-pub fn load(
-    workload: &Oltp,
-    request: &LoadRequest<'_>,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<LoadReport, Error> {
+pub fn load(workload: &Oltp, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
     let options = options::read(request.plan, workload)?;
     let tables = options.tables.unwrap_or(1);
     let size = options.table_size.unwrap_or(workload.default_table_size);
@@ -48,7 +42,7 @@ pub fn load(
         scale: tables,
         bytes: u64::from(tables) * u64::from(rows) * ROW_BYTES,
     };
-    procedure::load(request, &subject, (progress, stop), |control| {
+    procedure::load(request, &subject, |control| {
         let mut tables_to_load = SbtestTables {
             workload,
             dialect: control.dialect(),

@@ -24,10 +24,11 @@ mod user;
 mod tests;
 
 use crate::describe::{
-    CountedGrowth, Growth, GrowthCounter, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
+    CountedGrowth, Growth, GrowthCounter, LedgerEntries, OptionSpec, ScaleUnit, TableGrowth,
+    TableRows, TableSpec,
 };
 use crate::remedy::{LoadOption, LoadSpec};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
 use event::{Event, EventPart, StatementKind};
 use options::OltpOptions;
 pub use program::OltpProgram;
@@ -35,7 +36,6 @@ use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 const COLUMNS: &str = "id,k,c,pad";
 /// The columns of the tables of `bulk_insert`.
@@ -131,23 +131,24 @@ pub static HOT_ROW: Oltp = Oltp {
     default_table_size: HOT_ROW_TABLE_SIZE,
 };
 
+pub static ALL: [&Oltp; 12] = [
+    &OLTP_READ_WRITE,
+    &OLTP_READ_ONLY,
+    &OLTP_WRITE_ONLY,
+    &OLTP_POINT_SELECT,
+    &OLTP_INSERT,
+    &OLTP_UPDATE_INDEX,
+    &OLTP_UPDATE_NON_INDEX,
+    &OLTP_DELETE,
+    &SELECT_RANDOM_POINTS,
+    &SELECT_RANDOM_RANGES,
+    &BULK_INSERT,
+    &HOT_ROW,
+];
+
 /// Returns the sysbench workload (or `hot-row`) with this name.
 pub fn find(name: &str) -> Option<&'static Oltp> {
-    let workloads = [
-        &OLTP_READ_WRITE,
-        &OLTP_READ_ONLY,
-        &OLTP_WRITE_ONLY,
-        &OLTP_POINT_SELECT,
-        &OLTP_INSERT,
-        &OLTP_UPDATE_INDEX,
-        &OLTP_UPDATE_NON_INDEX,
-        &OLTP_DELETE,
-        &SELECT_RANDOM_POINTS,
-        &SELECT_RANDOM_RANGES,
-        &BULK_INSERT,
-        &HOT_ROW,
-    ];
-    workloads.into_iter().find(|workload| workload.name == name)
+    ALL.into_iter().find(|workload| workload.name == name)
 }
 
 impl Oltp {
@@ -284,17 +285,21 @@ impl Workload for Oltp {
         }])
     }
 
+    /// Its INSERTs with rows of their own are texts.
+    fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
+        if self.is_bulk() || self.has_part(EventPart::TextInsert) {
+            LedgerEntries::WithTexts
+        } else {
+            LedgerEntries::WithStatements
+        }
+    }
+
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
         options::read(plan, self).err().unwrap_or_default()
     }
 
-    fn load(
-        &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        load::load(self, request, progress, stop)
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+        load::load(self, request)
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

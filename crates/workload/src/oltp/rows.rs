@@ -101,6 +101,8 @@ impl<F> SbtestRows<F> {
 }
 
 impl<F: RowFormat> RowSource for SbtestRows<F> {
+    type Format = F;
+
     fn is_done(&self) -> bool {
         self.rows.is_empty()
     }
@@ -122,13 +124,5 @@ impl<F: RowFormat> RowSource for SbtestRows<F> {
             F::end_row(out);
         }
         self.rows.start - first
-    }
-
-    fn write_header(&self, out: &mut Vec<u8>) {
-        F::write_header(out);
-    }
-
-    fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::write_trailer(out);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
-use crate::describe::{Growth, OptionKind, OptionSpec, option};
+use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec, option};
 use crate::engines::product_names;
 use crate::option_reader::OptionReader;
 use crate::{Error, ReadyWorkload, Workload};
@@ -183,6 +183,10 @@ impl Workload for ReplayWorkload {
 
     fn growth(&self, _plan: &WorkloadPlan, _scale: u32) -> Growth {
         Growth::Uncounted("it is not known what the sessions write")
+    }
+
+    fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
+        LedgerEntries::Impossible
     }
 
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {

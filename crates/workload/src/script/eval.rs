@@ -155,7 +155,7 @@ impl Evaluator {
 }
 
 #[inline]
-fn operate(operator: Operator, left: Value, right: Value) -> Result<Value, EvalError> {
+pub(super) fn operate(operator: Operator, left: Value, right: Value) -> Result<Value, EvalError> {
     match (left, right) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
         (Value::Int(left), Value::Int(right)) => operate_on_ints(operator, left, right),
@@ -164,11 +164,6 @@ fn operate(operator: Operator, left: Value, right: Value) -> Result<Value, EvalE
         ),
         _ => operate_on_ints(operator, left.to_int()?, right.to_int()?),
     }
-}
-
-/// `left % right`; also the function `mod`.
-pub(super) fn modulo(left: Value, right: Value) -> Result<Value, EvalError> {
-    operate(Operator::Modulo, left, right)
 }
 
 /// Whether an operator computes with doubles if an operand is a double.

@@ -2,6 +2,8 @@
 //! that a failing call does not advance the generator.
 
 use super::error::EvalError;
+use super::eval::operate;
+use super::expr::Operator;
 use super::number::format_fixed;
 use super::value::Value;
 use crate::random::Random;
@@ -145,7 +147,7 @@ pub(super) fn call(
         (Function::Pow, [base, power]) => {
             Ok(Value::Double(base.to_double()?.powf(power.to_double()?)))
         }
-        (Function::Mod, [left, right]) => super::eval::modulo(*left, *right),
+        (Function::Mod, [left, right]) => operate(Operator::Modulo, *left, *right),
         (_, [value]) => call_with_one_argument(function, *value),
         // Unreachable, because the parser has checked the number of arguments.
         _ => Ok(Value::Null),

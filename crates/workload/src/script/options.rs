@@ -53,10 +53,6 @@ pub struct ScriptSet {
     pub has_builtin: bool,
 }
 
-pub(super) fn names_builtin_script(plan: &WorkloadPlan) -> bool {
-    plan.options.contains_key("builtin")
-}
-
 /// Reads the scripts and variables that a plan names: files first, then builtin scripts, in the plan's order.
 pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();

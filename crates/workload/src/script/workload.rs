@@ -6,17 +6,14 @@ use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
 use super::unset_variables::unset_variable_problem;
-use crate::describe::{Growth, OptionSpec};
+use crate::describe::{Growth, LedgerEntries, OptionSpec};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::{HISTORY, scale_for_run};
-use crate::{
-    CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, engines, sql,
-};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload, engines, sql};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The user's own scripts, or pgbench's builtin ones.
 pub static SCRIPT: ScriptWorkload = ScriptWorkload;
@@ -41,7 +38,8 @@ impl Workload for ScriptWorkload {
     }
 
     fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {
-        options::names_builtin_script(plan).then(|| crate::tpcb::TPCB.name())
+        let names_builtin = plan.options.contains_key("builtin");
+        names_builtin.then(|| crate::tpcb::TPCB.name())
     }
 
     fn growth(&self, plan: &WorkloadPlan, _scale: u32) -> Growth {
@@ -53,6 +51,14 @@ impl Workload for ScriptWorkload {
             .filter(|script| script.text.contains(HISTORY));
         let kinds = insert.map(|script| script.description).collect();
         Growth::Counted(vec![Growth::rows_of(HISTORY, kinds)])
+    }
+
+    /// In simple mode its statements are texts with their values.
+    fn ledger_entries(&self, protocol: QueryMode) -> LedgerEntries {
+        match protocol {
+            QueryMode::Simple => LedgerEntries::Impossible,
+            QueryMode::Extended | QueryMode::Prepared => LedgerEntries::WithStatements,
+        }
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
@@ -83,12 +89,7 @@ impl Workload for ScriptWorkload {
         options::with_texts_of_files(plan)
     }
 
-    fn load(
-        &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         Err(no_tables_error(
             Some(PronyCommands::default().load_command(&builtin_load_spec())),
             "creates",

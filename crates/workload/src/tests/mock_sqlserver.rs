@@ -2,15 +2,26 @@
 //! the server returns is 7. Panics on a statement that is no T-SQL. This module must not know any workload.
 
 use super::mock_postgres::run_user;
+use prony_server::{Control, Environment};
 use prony_session::{Outcome as TxnOutcome, Program};
 use prony_tds_server::{
-    Column, Config, Connection, Datum, Outcome, Parameter, Procedure, Request, Rpc, Type,
+    Column, Config, Connection, Datum, Listener, Outcome, Parameter, Procedure, Request, Rpc, Type,
     syntax_error,
 };
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::tds::{Connector, Login};
 use prony_wire::{Exchange, PendingLogin, QueryMode, Secret};
 use std::sync::Arc;
+
+/// A connection to a server that answers so.
+pub fn connect(
+    answer: impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync + 'static,
+) -> Control {
+    let port = Listener::start(Config::new(answer)).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    Control::connect(&target.expect("a good URL")).expect("connects")
+}
 
 /// The reply to a statement: a row of sevens, or a count if the statement returns no rows.
 pub fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {

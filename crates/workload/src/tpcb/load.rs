@@ -19,21 +19,15 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::{LoadNote, TableStage};
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts};
+use crate::{Error, LoadReport, LoadRequest, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// Branches per part of the accounts; about 11 MB.
 const PART_BRANCHES: u64 = 8;
 
-pub fn load(
-    workload: &'static str,
-    request: &LoadRequest<'_>,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<LoadReport, Error> {
+pub fn load(workload: &'static str, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
     let scale = request.plan.scale.unwrap_or(1);
     let steps = "; each step is 100,000 accounts, about 16 MB with their key";
     check_scale(scale, MAX_SCALE, steps)?;
@@ -43,7 +37,7 @@ pub fn load(
         // Measured at scale 50: 671 MB of heap, 112 MB of keys, 644 MB of write-ahead log.
         bytes: u64::from(scale) * 16_000_000,
     };
-    procedure::load(request, &subject, (progress, stop), |control| {
+    procedure::load(request, &subject, |control| {
         require_postgres(control)?;
         Ok(TpcbDataset { branches: scale })
     })

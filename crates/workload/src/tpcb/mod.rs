@@ -11,7 +11,7 @@ mod schema;
 use crate::catalog;
 use crate::describe::{Contention, Growth, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::engines;
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
 pub(crate) use check::scale_for_run;
 use program::{AccountProgram, TpcbVariant};
 use prony_document::SqlDialect;
@@ -20,7 +20,6 @@ use prony_server::Control;
 pub use rows::AccountRows;
 pub use schema::{TELLERS_PER_BRANCH, Table};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 const fn table(name: &'static str, rows: u64, growth: TableGrowth) -> TableSpec {
     TableSpec {
@@ -129,13 +128,8 @@ impl Workload for AccountWorkload {
             .collect()
     }
 
-    fn load(
-        &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        load::load(self.name, request, progress, stop)
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+        load::load(self.name, request)
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

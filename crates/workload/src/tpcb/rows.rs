@@ -5,6 +5,7 @@
 
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::copy::{CountingRow, RowSource};
+use crate::row_format::TabSeparated;
 
 pub struct AccountRows {
     table: Table,
@@ -49,6 +50,8 @@ impl AccountRows {
 }
 
 impl RowSource for AccountRows {
+    type Format = TabSeparated;
+
     fn is_done(&self) -> bool {
         self.next == self.end
     }

@@ -5,7 +5,7 @@ use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
 use crate::note::{LoadNote, TableStage};
-use crate::remedy::{LoadOption, LoadSpec, Remedy};
+use crate::remedy::{LoadOption, LoadSpec};
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
@@ -76,10 +76,6 @@ impl Layout {
             partitions: options.partitions.unwrap_or(0),
             has_history_key: options.adds_history_key,
         })
-    }
-
-    pub fn continue_remedy(&self) -> Remedy {
-        Remedy::Continue(self.load_spec(), "")
     }
 
     pub fn load_spec(&self) -> LoadSpec {
@@ -287,6 +283,7 @@ pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remedy::Remedy;
     use prony_assertions::TextAssertions;
 
     const PLAIN: Layout = Layout {

@@ -19,11 +19,10 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts, Workload, sql};
+use crate::{Error, LoadReport, LoadRequest, TableFacts, Workload, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
 /// With more warehouses, the number of order lines is its mean: to count them takes 30,000 draws for each, and the mean is
 /// off by less than 1 in 10,000.
@@ -36,11 +35,7 @@ const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
 const WAREHOUSE_MB: u64 = 110;
 
 /// Loads the tables; see the module's documentation.
-pub fn load(
-    request: &LoadRequest<'_>,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<LoadReport, Error> {
+pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
     let layout = Layout::of(request.plan, request.seed)?;
     let steps = format!(" warehouses, each about {WAREHOUSE_MB} MB");
     check_scale(layout.scale, MAX_SCALE, &steps)?;
@@ -49,7 +44,7 @@ pub fn load(
         scale: layout.scale,
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
-    procedure::load(request, &subject, (progress, stop), |control| {
+    procedure::load(request, &subject, |control| {
         require_engine(control, TPCC.dialects())?;
         let dialect = control.dialect();
         refuse_partitions(&layout, dialect)?;

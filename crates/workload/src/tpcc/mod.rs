@@ -45,7 +45,7 @@ use crate::describe::{
     TableGrowth, TableRows, TableSpec,
 };
 use crate::{
-    CheckReport, Error, LoadReport, LoadRequest, MetricSource, Progress, RateCeiling, RateMetric,
+    CheckReport, Error, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
     ReadyWorkload, Workload, catalog,
 };
 use input::TpccTransaction;
@@ -55,7 +55,6 @@ use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use schema::Table;
 pub use sequences::next_order_number_sum;
-use std::sync::atomic::AtomicBool;
 
 static RATE_METRICS: [RateMetric; 3] = [
     RateMetric {
@@ -230,13 +229,8 @@ impl Workload for OrderEntry {
         options::find_problems(plan, protocol)
     }
 
-    fn load(
-        &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        load::load(request, progress, stop)
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+        load::load(request)
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

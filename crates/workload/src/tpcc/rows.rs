@@ -292,6 +292,8 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
 }
 
 impl<F: RowFormat> RowSource for TpccRows<'_, F> {
+    type Format = F;
+
     fn is_done(&self) -> bool {
         self.next == self.end
     }
@@ -308,14 +310,6 @@ impl<F: RowFormat> RowSource for TpccRows<'_, F> {
             Table::NewOrder => self.fill_units(out, full_bytes, Self::write_new_order),
             Table::OrderLine => self.fill_units(out, full_bytes, Self::write_order_lines),
         }
-    }
-
-    fn write_header(&self, out: &mut Vec<u8>) {
-        F::write_header(out);
-    }
-
-    fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::write_trailer(out);
     }
 }
 

@@ -39,7 +39,7 @@ impl UnfinishedLoad {
     }
 
     pub fn remedy(&self) -> Remedy {
-        self.layout.continue_remedy()
+        Remedy::Continue(self.layout.load_spec(), "")
     }
 
     pub fn scale(&self) -> u32 {

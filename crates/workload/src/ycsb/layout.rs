@@ -14,9 +14,6 @@ pub const RECORDS_PER_SCALE: u64 = 1_000;
 /// probability of such a pair is 5 %.
 pub const SCALE_MAX: u32 = 1_000_000;
 
-/// Bytes of records per transaction, if a load uses several.
-const PART_BYTES: u64 = 8 << 20;
-
 /// The parameters that determine the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -91,11 +88,6 @@ impl Layout {
     /// Bytes of the values of a record, including its key.
     pub fn value_bytes(&self) -> u64 {
         u64::from(self.field_count) * u64::from(self.field_length) + engine::KEY_BYTES
-    }
-
-    /// Records per transaction, if a load uses several.
-    pub fn part_records(&self) -> u64 {
-        (PART_BYTES / self.value_bytes()).max(1)
     }
 
     pub fn load_spec_from_note(note: &LoadNote) -> LoadSpec {

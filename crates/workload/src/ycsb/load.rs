@@ -11,27 +11,24 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts};
+use crate::{Error, LoadReport, LoadRequest, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
 
+/// Bytes of records per transaction, if a load uses several.
+const PART_BYTES: u64 = 8 << 20;
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
-pub fn load(
-    request: &LoadRequest<'_>,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<LoadReport, Error> {
+pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
     let layout = Layout::for_plan(request.plan, request.seed)?;
     let subject = LoadSubject {
         load: layout.load_spec(),
         scale: layout.scale(),
         bytes: layout.records * layout.value_bytes(),
     };
-    procedure::load(request, &subject, (progress, stop), |control| {
+    procedure::load(request, &subject, |control| {
         Ok(YcsbDataset {
             layout,
             dialect: control.dialect(),
@@ -73,7 +70,8 @@ impl Dataset for YcsbDataset {
     }
 
     fn parts(&self) -> Vec<LoadPart> {
-        LoadPart::split(&(0..1), self.layout.records, self.layout.part_records()).collect()
+        let part_records = (PART_BYTES / self.layout.value_bytes()).max(1);
+        LoadPart::split(&(0..1), self.layout.records, part_records).collect()
     }
 
     fn missing_parts(

@@ -26,9 +26,7 @@ mod table;
 mod tests;
 
 use crate::describe::{Growth, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
-use crate::{
-    CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, catalog,
-};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload, catalog};
 use layout::{Layout, RECORDS_PER_SCALE};
 use mix::Operation;
 use options::YcsbOptions;
@@ -36,7 +34,6 @@ use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use table::UserTable;
 
 const NAME: &str = "ycsb";
@@ -103,13 +100,8 @@ impl Workload for Ycsb {
         options::read(plan).err().unwrap_or_default()
     }
 
-    fn load(
-        &self,
-        request: &LoadRequest<'_>,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        load::load(request, progress, stop)
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+        load::load(request)
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

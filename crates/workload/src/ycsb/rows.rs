@@ -80,6 +80,8 @@ impl<F> RecordRows<F> {
 }
 
 impl<F: RowFormat> RowSource for RecordRows<F> {
+    type Format = F;
+
     fn is_done(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -92,13 +94,5 @@ impl<F: RowFormat> RowSource for RecordRows<F> {
             self.content.write_record::<F>(number, out);
         }
         self.numbers.start - first
-    }
-
-    fn write_header(&self, out: &mut Vec<u8>) {
-        F::write_header(out);
-    }
-
-    fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::write_trailer(out);
     }
 }

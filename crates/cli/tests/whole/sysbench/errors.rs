@@ -5,6 +5,7 @@ use crate::common::{WAIT_TIMEOUT, connect, spawn_piped};
 use prony_assertions::TextAssertions;
 use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Output};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -71,6 +72,33 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     );
 }
 
+/// A test whose first second was reported, when the connections that check and prepare the data are closed.
+struct RunningTest {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    text: String,
+}
+
+impl RunningTest {
+    fn start(bench: &SysbenchTestBench, arguments: &str) -> RunningTest {
+        let mut child = spawn_piped(bench.command(arguments));
+        let mut out = BufReader::new(child.stdout.take().expect("piped"));
+        let mut text = String::new();
+        while !text.contains("[ 1s ]") {
+            assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
+        }
+        RunningTest { child, out, text }
+    }
+
+    /// The whole output, at the end of the test.
+    fn into_output(mut self) -> Output {
+        self.out.read_to_string(&mut self.text).expect("text");
+        let mut output = self.child.wait_with_output().expect("it ends");
+        output.stdout = self.text.into_bytes();
+        output
+    }
+}
+
 #[test]
 fn killed_connections_reconnect_if_their_errors_are_ignored() {
     let bench = SysbenchTestBench::new(Driver::Mysql, "sb_killed");
@@ -79,27 +107,18 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
         .ok_stdout();
     let arguments = "--table-size=100 --threads=3 --rate=100 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
-    let mut child = spawn_piped(bench.command(arguments));
-    // When the first second is reported, the connections that check and prepare the data are closed.
-    let mut out = BufReader::new(child.stdout.take().expect("piped"));
-    let mut text = String::new();
-    while !text.contains("[ 1s ]") {
-        assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
-    }
+    let run = RunningTest::start(&bench, arguments);
     let mut root = connect(&bench.url);
     let sessions = "select id from information_schema.processlist where user = 'prony' and db = \
                  'sb_killed'";
     let ids = root.query(sessions).expect("a list");
-    assert!(ids.len() >= 3, "{text}");
+    assert!(ids.len() >= 3, "{}", run.text);
     for row in ids {
         let id = row[0].as_deref().expect("a number");
         // The session may have ended.
         let _ = root.execute(&format!("kill {id}"));
     }
-    out.read_to_string(&mut text).expect("text");
-    let mut output = child.wait_with_output().expect("it ends");
-    output.stdout = text.into_bytes();
-    let out = bench.assert_no_password(output).ok_stdout();
+    let out = bench.assert_no_password(run.into_output()).ok_stdout();
     let reconnects = figure(&out, "reconnects:");
     assert!((1.0..=3.0).contains(&reconnects), "{out}");
     assert!(figure(&out, "ignored errors:") >= reconnects, "{out}");
@@ -131,25 +150,17 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
         let arguments = format!(
             "--mysql-ignore-errors={ignored} --threads=2 --time=4 --report-interval=1 {test} run"
         );
-        let mut child = spawn_piped(bench.command(&arguments));
-        let mut out = BufReader::new(child.stdout.take().expect("piped"));
-        let mut text = String::new();
-        while !text.contains("[ 1s ]") {
-            assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
-        }
+        let mut run = RunningTest::start(&bench, &arguments);
         server.kill();
         let started = Instant::now();
-        while child.try_wait().expect("a state").is_none() {
+        while run.child.try_wait().expect("a state").is_none() {
             if started.elapsed() > WAIT_TIMEOUT {
-                child.kill().expect("kills the run");
+                run.child.kill().expect("kills the run");
                 panic!("{arguments}: the run does not end");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        out.read_to_string(&mut text).expect("text");
-        let mut output = child.wait_with_output().expect("it ends");
-        output.stdout = text.into_bytes();
-        let out = bench.assert_no_password(output).ok_stdout();
+        let out = bench.assert_no_password(run.into_output()).ok_stdout();
         let seconds = figure(&out, "total time:");
         assert!(
             (4.0..WAIT_TIMEOUT.as_secs_f64()).contains(&seconds),

@@ -1,7 +1,6 @@
 //! Evaluates the expressions of `expr`.
 //!
-//! In: an expression's tree; the values of its variables. Out: a value. Must never: evaluate an operand that
-//! `&&`, `||` or `?:` skips; wrap around on overflow.
+//! Must never: evaluate an operand that `&&`, `||` or `?:` skips; wrap around on overflow.
 
 use super::expr::Node;
 use super::interp::Interp;

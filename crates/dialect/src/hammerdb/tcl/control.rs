@@ -39,11 +39,6 @@ impl Interp {
         })
     }
 
-    fn eval_condition(&mut self, host: &mut dyn Host, text: &str) -> Result<bool, Flow> {
-        let node = expr::parse(text)?;
-        self.condition(host, &node)
-    }
-
     fn expr_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         if args.is_empty() {
             return wrong_args("expr arg ?arg ...?");
@@ -58,7 +53,7 @@ impl Interp {
             let [condition, after @ ..] = clauses else {
                 return error("wrong # args: no expression after \"if\" argument");
             };
-            let is_true = self.eval_condition(host, condition)?;
+            let is_true = self.condition(host, &expr::parse(condition)?)?;
             let after = match after {
                 [keyword, after @ ..] if keyword == "then" => after,
                 after => after,

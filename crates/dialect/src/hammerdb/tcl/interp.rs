@@ -1,7 +1,6 @@
 //! The interpreter: variables, procedures, and the lookup of commands.
 //!
-//! In: a script and a [`Host`]. Out: its result. Must never: nest deeper than [`MAX_DEPTH`]; hold a value
-//! longer than [`MAX_VALUE_BYTES`].
+//! Must never: nest deeper than [`MAX_DEPTH`]; hold a value longer than [`MAX_VALUE_BYTES`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;

@@ -54,38 +54,39 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
         "true" | "yes" | "on" | "tru" | "tr" | "t" | "ye" | "y" => Some(true),
         "false" | "no" | "off" | "fals" | "fal" | "fa" | "f" | "n" | "of" => Some(false),
         _ => match Value::parse(text) {
-            Value::Integer(number) => Some(number != 0),
-            Value::Real(number) => Some(number != 0.0),
             Value::Text(_) => None,
+            number => number.as_bool().ok(),
         },
     }
+}
+
+/// The text after a sign, if it has one.
+fn without_sign(text: &str) -> &str {
+    text.strip_prefix(['-', '+']).unwrap_or(text)
 }
 
 /// Parses an integer: decimal; with `0x`, `0o` or `0b`; or octal with a leading zero, as in Tcl 8.
 pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let text = text.trim_ascii();
-    let (negative, digits) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
+    let lower = without_sign(text).to_ascii_lowercase();
+    let mut prefixes = [("0x", 16), ("0o", 8), ("0b", 2)].into_iter();
+    let prefixed = prefixes.find_map(|(prefix, base)| Some((base, lower.strip_prefix(prefix)?)));
+    let (base, digits) = match prefixed {
+        Some(prefixed) => prefixed,
+        None if lower.len() > 1 && lower.starts_with('0') => (8, &lower[1..]),
+        None => (10, &*lower),
     };
-    let lower = digits.to_ascii_lowercase();
-    let (base, digits) = if let Some(digits) = lower.strip_prefix("0x") {
-        (16, digits)
-    } else if let Some(digits) = lower.strip_prefix("0b") {
-        (2, digits)
-    } else if let Some(digits) = lower.strip_prefix("0o") {
-        (8, digits)
-    } else if lower.len() > 1 && lower.starts_with('0') {
-        (8, &lower[1..])
-    } else {
-        (10, lower.as_str())
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(base)) {
+    // Rust would take another sign.
+    if !digits.chars().all(|c| c.is_digit(base)) {
         return None;
     }
     let magnitude = i128::from_str_radix(digits, base).ok()?;
-    i64::try_from(if negative { -magnitude } else { magnitude }).ok()
+    let number = if text.starts_with('-') {
+        -magnitude
+    } else {
+        magnitude
+    };
+    i64::try_from(number).ok()
 }
 
 /// The error of an integer beyond 64 bits.
@@ -101,7 +102,7 @@ pub(crate) fn require_integer(text: &str) -> Result<i64, String> {
 
 pub(crate) fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = without_sign(text);
     let is_word = digits.eq_ignore_ascii_case("inf") || digits.eq_ignore_ascii_case("nan");
     if !is_word && !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
@@ -121,12 +122,11 @@ pub(crate) fn real_text(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-4..1e17).contains(&magnitude) {
         let text = format!("{number:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = match exponent.strip_prefix('-') {
-            Some(exponent) => ('-', exponent),
-            None => ('+', exponent),
+        return if text.contains("e-") {
+            text
+        } else {
+            text.replace('e', "e+")
         };
-        return format!("{digits}e{sign}{exponent}");
     }
     let text = format!("{number}");
     if text.contains('.') {

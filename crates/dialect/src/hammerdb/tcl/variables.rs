@@ -1,6 +1,6 @@
 //! Variables, and the commands that read and set them.
 //!
-//! In: names in Tcl's syntax (`x`, `a(i)`, `::x`). Out: values. Must never: follow links without a limit.
+//! Must never: follow links without a limit.
 
 use std::collections::BTreeMap;
 

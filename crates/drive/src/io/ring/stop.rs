@@ -1,7 +1,6 @@
 //! Stops a ring when it is dropped.
 //!
-//! In: a ring that is dropped. Out: its memory, freed or leaked. Must never: free memory that the
-//! kernel may still write to.
+//! Must never: free memory that the kernel may still write to.
 
 use super::{BUFFER_GROUP, Ring};
 use crate::io::{Io, Slot};

@@ -1,7 +1,6 @@
 //! Waiting for replies: submits what is queued, then polls or sleeps.
 //!
-//! In: a deadline and the [`WaitStrategy`](super::WaitStrategy). Out: completions in the queue. Must never:
-//! wait longer than until the deadline.
+//! Must never: wait longer than until the deadline.
 
 use super::Ring;
 use crate::io::MIN_SLEEP_NS;

@@ -1,7 +1,6 @@
 //! Connects the monitor with a run.
 //!
-//! In: the runner's events. Out: the monitor's start and end. Must never: leave the monitor waiting for a
-//! load that does not start.
+//! Must never: leave the monitor waiting for a load that does not start.
 
 use super::super::warn;
 use super::monitor::MonitorResult;

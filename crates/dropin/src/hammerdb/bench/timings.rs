@@ -1,7 +1,6 @@
 //! The time profile of a run.
 //!
-//! In: the times of all virtual users. Out: `hdbxtprofile.log`, the job's timings. Must never: report a time
-//! of a routine that was not called.
+//! Must never: report a time of a routine that was not called.
 
 use super::super::clock;
 use super::super::job::{Job, RoutineTiming, VuserTiming};

@@ -1,8 +1,6 @@
 //! The command `buildschema`: creates and loads the schema.
 //!
-//! In: a request, a server. Out: role, database, tables with rows and keys, functions, statistics; HammerDB's
-//! lines about the progress. Must never: load into a database that has other tables, or report a step as done
-//! before it is done.
+//! Must never: load into a database that has other tables, or report a step as done before it is done.
 
 pub mod owner;
 
@@ -120,16 +118,16 @@ fn load_tables(
     progress: &BuildProgress<'_>,
     signals: &Signals,
 ) -> Result<(), String> {
-    let stop = signals.flag();
     let load_request = LoadRequest {
         target,
         plan,
         jobs: request.vusers,
         seed: LOAD_SEED,
         division: LoadDivision::Undivided,
+        progress,
+        stop: &signals.flag(),
     };
-    let loaded = workload.load(&load_request, progress, &stop);
-    if let Err(error) = loaded {
+    if let Err(error) = workload.load(&load_request) {
         let problem = match error {
             Error::Stopped { .. } => "the build was stopped".to_owned(),
             Error::LoadFailed { .. } => error.problem(),

@@ -1,7 +1,6 @@
 //! The role and the database of a build.
 //!
-//! In: a superuser's connection. Out: a role that can log in, and a database that the role can fill. Must
-//! never: print a password, or change a database that has tables.
+//! Must never: print a password, or change a database that has tables.
 
 use super::super::connection;
 use prony_dialect::hammerdb::{BuildRequest, Login};
@@ -82,8 +81,9 @@ pub struct DatabaseTables {
 /// Lists the tables in the database of this connection.
 pub fn list_tables(control: &mut Control) -> Result<DatabaseTables, String> {
     let names = database::table_names(control).map_err(error_text)?;
-    let is_tprocc_table =
-        |name: &str| TABLE_NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
+    let is_tprocc_table = |name: &str| {
+        TPROCC_TABLES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number)
+    };
     let other_tables = names.iter().filter(|name| !is_tprocc_table(name));
     Ok(DatabaseTables {
         count: names.len() as u64,
@@ -93,8 +93,7 @@ pub fn list_tables(control: &mut Control) -> Result<DatabaseTables, String> {
     })
 }
 
-/// TPROC-C's tables, and the table in which Prony 0.1 recorded an unfinished build.
-const TABLE_NAMES: [&str; 10] = [
+const TPROCC_TABLES: [&str; 9] = [
     "warehouse",
     "district",
     "customer",
@@ -104,7 +103,6 @@ const TABLE_NAMES: [&str; 10] = [
     "order_line",
     "item",
     "stock",
-    "prony_tpcc_load",
 ];
 
 fn is_number(text: &str) -> bool {

@@ -1,7 +1,6 @@
 //! Observes a run: prints progress lines, and the report at the end.
 //!
-//! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: print a
-//! line before its interval is complete.
+//! Must never: print a line before its interval is complete.
 
 use super::super::agents::Coordinator;
 use super::super::call::PgbenchCall;
@@ -99,7 +98,9 @@ impl PgbenchObserver<'_> {
             };
             let figures = run_report(options, self.tables, self.program.scripts(), &measured);
             print(&report_text(&call.level, &figures));
-            if has_aborted_client(drive_result) || drive_result.interrupted {
+            let mut events = drive_result.events.iter();
+            let has_aborted_client = events.any(|event| event.kind == RunEventKind::UserFailed);
+            if has_aborted_client || drive_result.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
                 status = self
@@ -115,11 +116,6 @@ impl PgbenchObserver<'_> {
         self.logs.print_errors();
         status
     }
-}
-
-fn has_aborted_client(drive_result: &DriveResult) -> bool {
-    let mut events = drive_result.events.iter();
-    events.any(|event| event.kind == RunEventKind::UserFailed)
 }
 
 /// The thread that drives a client.

@@ -1,7 +1,6 @@
 //! Loads rows over one or several connections.
 //!
-//! In: a table, a range of its rows. Out: the rows; progress lines about the rows of all connections
-//! together. Must never: leave rows of an interrupted COPY.
+//! Must never: leave rows of an interrupted COPY.
 
 use super::super::connection::print_notices;
 use super::Initialization;

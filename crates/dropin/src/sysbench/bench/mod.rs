@@ -1,7 +1,6 @@
 //! Runs any program as sysbench does.
 //!
-//! In: a program, a plan for the drive. Out: sysbench's lines, a stored run, an exit status. Must never:
-//! depend on a workload, or print a report of a run that an error ended.
+//! Must never: depend on a workload, or print a report of a run that an error ended.
 
 mod fairness;
 mod observer;

@@ -1,7 +1,6 @@
 //! Observes a run second by second: prints progress lines and reports when they are due.
 //!
-//! In: the runner's events. Out: lines on stdout, the result of the run. Must never: print a line before its
-//! interval is complete, or average a percentile.
+//! Must never: print a line before its interval is complete, or average a percentile.
 
 use super::super::call::CommandError;
 use super::fairness::{EventCounts, fairness_between};

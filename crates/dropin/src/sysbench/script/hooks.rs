@@ -1,7 +1,6 @@
 //! Prints reports by functions that the script defines.
 //!
-//! In: figures of a run. Out: the script's output; sysbench's texts for reports that the script does not
-//! define. Must never: end a run because a report failed.
+//! Must never: end a run because a report failed.
 
 use super::super::bench::ReportTexts;
 use super::super::call::SysbenchCall;
@@ -12,7 +11,9 @@ use prony_dialect::sysbench::{
 };
 use prony_measure::QueryCounts;
 use prony_runner::Recording;
-use prony_workload::lua::{LuaScript, LuaScriptError, ReportFigures, Reporter};
+use prony_workload::lua::{
+    CUMULATIVE_HOOK, INTERMEDIATE_HOOK, LuaScript, LuaScriptError, ReportFigures, Reporter,
+};
 
 /// The reports of a script.
 pub struct ReportHooks<'a> {
@@ -37,27 +38,22 @@ impl<'a> ReportHooks<'a> {
         settings: &GeneralOptions,
         logger: &'a ScriptLogger,
     ) -> Result<Self, LuaScriptError> {
-        let mut intermediate = None;
-        if settings.report_interval_s.is_some() {
-            intermediate = Some(script.create_reporter()?);
-        }
-        let mut checkpoints = None;
-        if !settings.checkpoints_s.is_empty() {
-            checkpoints = Some(script.create_reporter()?);
-        }
-        let defines =
-            |reporter: &Option<Reporter>,
-             has_function: fn(&Reporter) -> Result<bool, LuaScriptError>| {
-                reporter.as_ref().map_or(Ok(false), has_function)
-            };
-        let has_intermediate = defines(&intermediate, Reporter::has_intermediate_report)?;
-        let has_checkpoints = defines(&checkpoints, Reporter::has_checkpoint_report)?;
+        let reporter = |is_requested: bool, hook| {
+            if is_requested {
+                script.create_reporter(hook)
+            } else {
+                Ok(None)
+            }
+        };
         Ok(ReportHooks {
             call,
             script,
             logger,
-            intermediate_reporter: intermediate.filter(|_| has_intermediate),
-            checkpoint_reporter: checkpoints.filter(|_| has_checkpoints),
+            intermediate_reporter: reporter(
+                settings.report_interval_s.is_some(),
+                INTERMEDIATE_HOOK,
+            )?,
+            checkpoint_reporter: reporter(!settings.checkpoints_s.is_empty(), CUMULATIVE_HOOK)?,
             has_final_report: script.has_final_report()?,
             threads: settings.threads,
         })
@@ -141,20 +137,17 @@ impl ReportTexts for ReportHooks<'_> {
         let Some(reporter) = &self.intermediate_reporter else {
             return progress_text(figures);
         };
-        self.log_failure(
-            reporter.print_intermediate_report(&ReportFigures {
-                threads_running: figures.threads,
-                time_interval_s: figures.interval_s,
-                time_total_s: figures.at_s as f64,
-                latency_percentile_s: figures.latency_ms / 1e3,
-                waiting_and_running: Some(
-                    figures
-                        .queue
-                        .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
-                ),
-                ..counter_figures(&figures.counters)
-            }),
-        );
+        let queue = figures.queue;
+        self.log_failure(reporter.print(&ReportFigures {
+            threads_running: figures.threads,
+            time_interval_s: figures.interval_s,
+            time_total_s: figures.at_s as f64,
+            latency_percentile_s: figures.latency_ms / 1e3,
+            waiting_and_running: Some(
+                queue.map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+            ),
+            ..counter_figures(&figures.counters)
+        }));
         String::new()
     }
 
@@ -163,7 +156,7 @@ impl ReportTexts for ReportHooks<'_> {
             return checkpoint_text(at_s, figures, compat);
         };
         self.call.log(LogLevel::Notice, &checkpoint_header(at_s));
-        self.log_failure(reporter.print_checkpoint_report(&report_figures(figures, self.threads)));
+        self.log_failure(reporter.print(&report_figures(figures, self.threads)));
         String::new()
     }
 

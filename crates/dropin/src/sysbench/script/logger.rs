@@ -1,7 +1,6 @@
 //! Logs the output of scripts and their errors.
 //!
-//! In: calls from all workers. Out: sysbench's lines on stdout; the end of the run. Must never: print the
-//! same error once per thread.
+//! Must never: print the same error once per thread.
 
 use super::super::call::{SysbenchCall, eprint, print_advice, print_output_bytes, set_advice};
 use super::super::connection;

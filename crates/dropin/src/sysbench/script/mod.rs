@@ -1,7 +1,6 @@
 //! Runs Lua scripts.
 //!
-//! In: a command of a script. Out: sysbench's actions and output; an exit status. Must never: run a command
-//! that the script does not define.
+//! Must never: run a command that the script does not define.
 
 pub mod agents;
 mod commands;

@@ -1,7 +1,6 @@
 //! What the steps of a search say together.
 //!
-//! In: steps with a rate and a verdict. Out: the highest rate that passes and the lowest that fails, where between them
-//! the answer is, and whether they contradict each other. Must never: let one disturbed step decide against the others.
+//! Must never: let one disturbed step decide against the others.
 
 use super::estimate::{Ceiling, MAX_EXCESS, crossing};
 use super::{Capacity, CapacityState, NextStep, RateVerdict, is_narrow};

@@ -1,7 +1,6 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: comparable Runs. Out: medians, ratios and intervals, each interval with its basis. Must never: say
-//! anything about a difference if a side has a single run.
+//! Must never: say anything about a difference if a side has a single run.
 
 use super::SideComparison;
 use super::evidence::Evidence;

@@ -1,7 +1,6 @@
 //! Caveats about the repeats themselves.
 //!
-//! In: two sides, and the primary figure. Out: caveats. Must never: forbid a comparison; too few repeats
-//! make it imprecise, not wrong.
+//! Must never: forbid a comparison; too few repeats make it imprecise, not wrong.
 
 use super::{Difference, FigureComparison, Side};
 use crate::formatting::{count, percent};

@@ -1,7 +1,6 @@
 //! Facts about a test, each read from the documents of its runs.
 //!
-//! In: Runs. Out: tables of facts, beside the published ones if the runs repeat a publication. Must never: give a value
-//! for an unknown one, or a declared value without saying so.
+//! Must never: give a value for an unknown one, or a declared value without saying so.
 
 use super::super::table::{end_table, start_table_of_section, write_text_row};
 use crate::html::markup::Html;

@@ -1,7 +1,6 @@
 //! Throughput against cost, drawn as SVG.
 //!
-//! In: prices of comparable configurations. Out: a figure with title, description and legend. Must never: mark
-//! the frontier only by colour, or draw it without a ranking.
+//! Must never: mark the frontier only by colour, or draw it without a ranking.
 
 use crate::html::drawing::Drawing;
 use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};

@@ -1,7 +1,6 @@
 //! Parses the bytes of a reply.
 //!
-//! In: packets, as they become complete. Out: the content of the reply. Must never: read a row before
-//! it is requested.
+//! Must never: read a row before it is requested.
 
 use super::*;
 

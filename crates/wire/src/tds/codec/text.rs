@@ -1,7 +1,6 @@
 //! Statements as SQL Server's SQL, with literals or with `@P1`, `@P2`, … for their values.
 //!
-//! In: a statement, values, types. Out: UTF-16, appended. Must never: let the text of a value
-//! end the literal that contains it.
+//! Must never: let the text of a value end the literal that contains it.
 
 use super::super::encode::put_literal;
 use super::super::packet::HEADER_BYTES;
@@ -9,7 +8,7 @@ use super::super::rpc::ALL_HEADERS_BYTES;
 use super::super::utf16::{put_utf16, put_utf16_lossy};
 use super::{SqlType, Statement, Value};
 use crate::parameter_type::ParameterType;
-use crate::statement::{Effect, effect, first_word, is_one_of, skip_blanks_and_comments};
+use crate::statement::{Effect, effect, first_word, is_one_of, skip_to_statement};
 
 /// First words of statements that must not be sent as a procedure call: those that begin or end a
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
@@ -47,7 +46,7 @@ impl StatementForm {
 }
 
 fn must_be_sent_as_text(statement: &Statement) -> bool {
-    let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
+    let sql = &statement.bytes()[skip_to_statement(statement.bytes(), 0)..];
     is_one_of(first_word(sql), &TEXT_ONLY_WORDS)
 }
 

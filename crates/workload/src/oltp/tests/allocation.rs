@@ -1,8 +1,8 @@
 //! Tests that transactions do not allocate after a warm-up, in every workload and protocol mode.
 
 use super::server::{MockServer, program, run_user};
+use crate::oltp;
 use crate::oltp::options::OltpOptions;
-use crate::oltp::{self, Oltp};
 use prony_allocations::allocations;
 use prony_wire::QueryMode;
 
@@ -10,24 +10,9 @@ use prony_wire::QueryMode;
 const WARMUP: u64 = 300;
 const MEASURED: u64 = 300;
 
-pub const ALL_WORKLOADS: [&Oltp; 12] = [
-    &oltp::OLTP_READ_WRITE,
-    &oltp::OLTP_READ_ONLY,
-    &oltp::OLTP_WRITE_ONLY,
-    &oltp::OLTP_POINT_SELECT,
-    &oltp::OLTP_INSERT,
-    &oltp::OLTP_UPDATE_INDEX,
-    &oltp::OLTP_UPDATE_NON_INDEX,
-    &oltp::OLTP_DELETE,
-    &oltp::SELECT_RANDOM_POINTS,
-    &oltp::SELECT_RANDOM_RANGES,
-    &oltp::BULK_INSERT,
-    &oltp::HOT_ROW,
-];
-
 #[test]
 fn transactions_do_not_allocate() {
-    for workload in ALL_WORKLOADS {
+    for workload in oltp::ALL {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {
             // A transaction of bulk_insert sends a large packet, so fewer transactions suffice.
             let divisor = if workload.name == "bulk_insert" {

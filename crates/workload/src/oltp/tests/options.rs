@@ -1,6 +1,5 @@
 //! Tests the options: defaults, values, and an error for every mistake.
 
-use super::allocation::ALL_WORKLOADS;
 use crate::Workload;
 use crate::oltp::distribution::Distribution;
 use crate::oltp::options::{OPTIONS, OltpOptions, read};
@@ -32,7 +31,7 @@ fn options_default_to_those_of_sysbench() {
         OPTIONS.is_sorted_by_key(|option| option.name),
         "error messages list them in this order"
     );
-    for workload in ALL_WORKLOADS {
+    for workload in oltp::ALL {
         assert!(
             problems(workload, None, &[]).is_empty(),
             "{}",

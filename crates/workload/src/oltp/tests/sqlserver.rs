@@ -1,6 +1,5 @@
 //! Tests what the workloads send to SQL Server.
 
-use super::allocation::ALL_WORKLOADS;
 use crate::oltp::options::OltpOptions;
 use crate::oltp::{self, Oltp, OltpProgram};
 use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
@@ -25,7 +24,7 @@ fn program(workload: &Oltp) -> OltpProgram {
 
 #[test]
 fn parameters_have_the_types_of_the_columns() {
-    for workload in ALL_WORKLOADS {
+    for workload in oltp::ALL {
         let program = program(workload);
         for mode in [QueryMode::Extended, QueryMode::Prepared] {
             for requests in record_requests(&program, mode, 20) {

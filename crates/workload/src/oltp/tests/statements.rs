@@ -1,6 +1,5 @@
 //! Tests the statements that each workload sends, in order.
 
-use super::allocation::ALL_WORKLOADS;
 use super::server::{MockServer, program, samples, statements_sent};
 use crate::oltp::options::OltpOptions;
 use crate::oltp::queries::QueryCounts;
@@ -195,7 +194,7 @@ fn all_statements_of_a_part_use_one_table() {
 
 #[test]
 fn listed_statements_match_those_sent() {
-    for workload in ALL_WORKLOADS {
+    for workload in oltp::ALL {
         let mut sent = normalized_statements(workload, OltpOptions::default());
         sent.dedup();
         let listed = Workload::statements(workload);

@@ -4,11 +4,11 @@ use super::own_sql::plan;
 use crate::random::Random;
 use crate::script::samples::{SampleRows, read_rows};
 use crate::script::{Evaluator, Script, VariableNames, transactions};
+use crate::tests::mock_sqlserver::connect;
 use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use prony_plan::UserError;
-use prony_server::{Control, Environment};
-use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Parameter, Type};
+use prony_tds_server::{Column, Datum, Outcome, Parameter, Type};
 use prony_wire::Value as WireValue;
 use std::sync::Arc;
 
@@ -44,10 +44,7 @@ fn rows_beyond_a_limit_are_dropped_as_they_arrive() {
             vec![row; 100],
         )]
     };
-    let port = Listener::start(Config::new(answer)).address().port();
-    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
-    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
-    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut control = connect(answer);
     let mut rows = |rows_max, bytes_max| {
         let rows = control.query_at_most("SELECT c FROM t", rows_max, bytes_max);
         rows.expect("rows").map(|rows| rows.len())
@@ -105,10 +102,7 @@ fn a_query_that_the_server_refuses_may_be_in_the_sql_of_another_product() {
             vec![Outcome::Done]
         }
     };
-    let port = Listener::start(Config::new(answer)).address().port();
-    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
-    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
-    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut control = connect(answer);
     let text = "[[samples]]\nname = 'a'\nsql = 'SELECT id FROM t TABLESAMPLE SYSTEM (1)'\n\
                 [[transactions]]\nname = 'a'\nsql = 'select 1'";
     let own_sql = transactions::read(&plan(text), SqlDialect::TransactSql);

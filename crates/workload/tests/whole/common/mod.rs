@@ -58,8 +58,10 @@ pub trait Loads {
             jobs,
             seed: 1,
             division: LoadDivision::Undivided,
+            progress,
+            stop,
         };
-        workload(name).load(&request, progress, stop)
+        workload(name).load(&request)
     }
 
     fn load(&self, name: &str, options: &[(&str, &str)], jobs: u32) -> LoadReport {
