@@ -1,6 +1,7 @@
 //! libpq's error messages, as returned by `PQerrorMessage`, without the hints that Prony prints elsewhere.
 //!
-//! Must never: connect, or print a password.
+//! In: errors of a target or of a control connection. Out: texts without the last line feed. Must never:
+//! connect, or print a password.
 
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};

@@ -1,6 +1,7 @@
 //! Error numbers and messages of the client libraries of MySQL and MariaDB.
 //!
-//! Must never: connect, or print a password.
+//! In: errors of a target or of attempts to connect. Out: the texts of MariaDB's library. Must never:
+//! connect, or print a password.
 
 use crate::sysbench::Endpoint;
 use prony_server::control::{ConnectFailure, FailureCause};

@@ -1,6 +1,7 @@
 //! Reads results from the output of other tools.
 //!
-//! Must never: trust the text, or add what it does not contain.
+//! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must
+//! never: trust the text, or add what it does not contain.
 //!
 //! The reader of each tool is in the tool's module; this module contains their common code.
 

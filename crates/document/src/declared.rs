@@ -1,6 +1,6 @@
 //! What the user says of a server, because nobody can read it over SQL.
 //!
-//! Must never: be taken for an observation.
+//! In: names and texts. Out: facts in one form. Must never: be taken for an observation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Poolers and proxies that share a server's sessions between clients: which one, and by what it is recognized.
 //!
-//! Must never: name one that no sign shows.
+//! In: texts of a server or of what stands before it. Out: a name. Must never: name one that no sign shows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What a user requires of a result, such as `p99<20ms`, and whether a result meets it.
 //!
-//! Must never: decide one; `judge` does.
+//! In: texts. Out: requirements in one form, and the words for their results. Must never: decide one; `judge` does.
 
 mod text;
 

@@ -1,6 +1,7 @@
 //! Settings of a server that a plan asks for, such as `synchronous_commit = off`.
 //!
-//! Must never: hold a value that may be a password: documents show all of them.
+//! In: names and texts. Out: the same, by name in lower case. Must never: hold a value that may be a password: documents
+//! show all of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! Attempts to connect: how many run at once, their deadlines, and the pauses between them.
 //!
-//! Must never: search all connections in every iteration.
+//! In: attempts that begin and end, connections that come up or are lost, the time. Out: the next connection
+//! to open; attempts past their deadline. Must never: search all connections in every iteration.
 
 use crate::io::Slot;
 use std::collections::VecDeque;

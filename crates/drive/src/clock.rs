@@ -1,6 +1,7 @@
 //! The run's clock, and the offset of the kernel's timestamps from it.
 //!
-//! Must never: cache a reading. This is the only module that reads the time for measurements.
+//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: cache a reading. This
+//! is the only module that reads the time for measurements.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,6 +1,8 @@
 //! Counts the connections of a worker that are up or lost, and tracks the outage.
 //!
-//! Must never: count a lost connection twice.
+//! In: connections that are opened, closed, lost and restored. Out: the counts of an interval; one event
+//! per outage, from the first loss until all lost connections are back. Must never: count a lost connection
+//! twice.
 
 use crate::io::Slot;
 use crate::run_event::{RunEvent, RunEventKind};

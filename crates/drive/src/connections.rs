@@ -1,7 +1,9 @@
 //! The connections of a worker: opens, feeds, loses and restores them, and splits the times of their round trips.
 //! `connecting` has the attempts to connect, `returning` what becomes of connections that had to move away.
 //!
-//! Must never: run a user, block during a run, or leave a user waiting once its connection is back.
+//! In: events of the sockets, requests of users, the time. Out: [`ConnectionEvent`]s, one for each user that can
+//! continue; outages. Must never: run a user, block during a run, or leave a user waiting once its connection is
+//! back.
 
 mod connecting;
 mod overdue;

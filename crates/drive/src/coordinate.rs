@@ -1,6 +1,7 @@
 //! The collecting thread's side of a run: it waits for the workers and merges their intervals.
 //!
-//! Must never: make a worker wait.
+//! In: messages of the workers. Out: merged rows for the observer, and the totals. Must never: make a worker
+//! wait.
 
 use crate::clock::Clock;
 use crate::error::{ConnectError, Error};

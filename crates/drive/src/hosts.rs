@@ -1,6 +1,7 @@
 //! The hosts that a run's connections are spread over: with which one a connection begins, and what each of them did.
 //!
-//! Must never: allocate for a transaction.
+//! In: targets, connections that come up or are lost, samples. Out: [`HostTotals`]. Must never: allocate for a
+//! transaction.
 
 use crate::link::{FirstEndpoint, Routes};
 use prony_document::add_counts;

@@ -1,4 +1,6 @@
 //! Chooses the I/O engine, which drives the sockets. It is the same for all workers, because the result names one.
+//!
+//! In: the engine that the plan requests, and what the kernel allows. Out: the choice, and its reason.
 
 use crate::error::Error;
 use crate::io::ring;

@@ -1,6 +1,7 @@
 //! Connections that stay open from one load to the next.
 //!
-//! Must never: hand over a connection that waits for a reply, is in a transaction, or was closed by the server.
+//! In: connections that are up and idle when a load ends. Out: the same ones, for the clients of the next load. Must
+//! never: hand over a connection that waits for a reply, is in a transaction, or was closed by the server.
 
 use crate::io::OpenSocket;
 use crate::io::socket;

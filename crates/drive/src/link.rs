@@ -1,6 +1,7 @@
 //! Opens one connection over the routes that its target allows, logs in, and passes its bytes on.
 //!
-//! Must never: block; the result of anything that takes time arrives as an event.
+//! In: events of the socket. Out: whether the connection is up, or the failure of each route. Must never:
+//! block; the result of anything that takes time arrives as an event.
 
 use crate::clock::Clock;
 use crate::io::{Io, Slot};

@@ -1,6 +1,7 @@
 //! When transactions are due to start.
 //!
-//! Must never: skip a start because it is late: that would omit exactly the wait that a user experiences.
+//! In: a rate, a seed. Out: scheduled starts, in order. Must never: skip a start because it is late: that
+//! would omit exactly the wait that a user experiences.
 
 use prony_plan::{Arrival, SplitMix};
 

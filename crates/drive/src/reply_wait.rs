@@ -1,7 +1,8 @@
 //! Decides how a worker waits for replies: whether it wakes for each one, or for several at once.
 //!
-//! Must never: coalesce in an open loop, whose result is the time of each reply; or change the strategy after the
-//! trial, because a run whose client changes cannot be compared.
+//! In: the plan's choice; the number of replies of each iteration. Out: a [`WaitStrategy`] for the I/O
+//! engine. Must never: coalesce in an open loop, whose result is the time of each reply; or change the
+//! strategy after the trial, because a run whose client changes cannot be compared.
 //!
 //! A worker that wakes for each reply costs CPU, and not only its own: on the server's machine, the process
 //! that sends the reply pays for the wake-up, and much more if the worker's CPU was halted in a virtual

@@ -1,8 +1,9 @@
 //! Runs a job, or a slice of its clients: starts the threads, waits until their users are ready, and drives the load to
 //! its end.
 //!
-//! Must never: start the load of one thread before the others, leave a thread running, or process samples: the workers
-//! record them, and the collector merges them.
+//! In: a job. Out: [`ReadySlice`], which starts the load at a given time and returns the result. Must never: start the
+//! load of one thread before the others, leave a thread running, or process samples: the workers record them, and the
+//! collector merges them.
 
 use crate::affinity;
 use crate::clock::Clock;

@@ -1,6 +1,8 @@
 //! The part of a run that one process drives, and the share of each of its workers.
 //!
-//! Must never: change the random numbers that a client or a thread draws in the run.
+//! In: a plan, and which of its workers are in the slice. Out: the clients of each thread, and the slice's
+//! share of a shared number of starts. Must never: change the random numbers that a client or a thread draws
+//! in the run.
 
 use prony_plan::{DrivePlan, Stop};
 use prony_session::StartBudget;

@@ -1,6 +1,7 @@
 //! Splits a service time into its three parts: send wait, server time, client wait.
 //!
-//! Must never: use an impossible timestamp.
+//! In: when a request was queued and sent, the kernel's timestamps, the clock. Out: [`ServiceTimeParts`], and
+//! counts of timestamps that could not be used. Must never: use an impossible timestamp.
 //!
 //! The split needs two corrections. First, the timestamps come from a different clock, whose offset is read
 //! repeatedly. Second, the requests of a batch leave some microseconds apart, while the clock is read only

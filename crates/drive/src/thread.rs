@@ -1,6 +1,6 @@
 //! The body of a worker thread: connect, wait for the common start, drive, close.
 //!
-//! Must never: outlive the run.
+//! In: a share of the clients. Out: messages to the collecting thread. Must never: outlive the run.
 
 use crate::affinity;
 use crate::hosts::RouteTable;

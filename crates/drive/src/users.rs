@@ -1,8 +1,9 @@
 //! The users of a worker: runs them, grants their starts, records their samples, and ends them. `recording` has what
 //! becomes of the samples.
 //!
-//! Must never: resume a user whose request is in flight, touch a connection beyond its record, skip a scheduled start,
-//! or omit a transaction that was started or due from the counts.
+//! In: users that can continue, scheduled starts, the time. Out: samples in intervals; the users' [`Request`]s on their
+//! connections. Must never: resume a user whose request is in flight, touch a connection beyond its record, skip a
+//! scheduled start, or omit a transaction that was started or due from the counts.
 
 mod recording;
 

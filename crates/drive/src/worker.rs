@@ -1,7 +1,8 @@
 //! The event loop of a worker: one thread, its connections and its users.
 //!
-//! Must never: take a lock, log, use memory of other threads or allocate for a transaction, except for the error of a
-//! failed one; depend on a workload; or skip a scheduled start.
+//! In: events of the sockets, the schedule, the end of the run. Out: recorded samples. Must never: take a
+//! lock, log, use memory of other threads or allocate for a transaction, except for the error of a failed
+//! one; depend on a workload; or skip a scheduled start.
 //!
 //! An iteration sends the requests that users made in the previous one, waits for events, and resumes each
 //! user whose reply is complete or whose timer has expired. The clock is read again for each user.

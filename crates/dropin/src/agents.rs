@@ -1,6 +1,7 @@
 //! The machines that `PRONY_AGENTS` names for the load of a tool: starts them, and is the tool's side on them.
 //!
-//! Must never: drive a load from this machine alone where others are named.
+//! In: the environment; at an agent, a request. Out: agents that have answered; at an agent, a program. Must never: drive
+//! a load from this machine alone where others are named.
 
 use crate::{hammerdb, pgbench, sysbench};
 use prony_fleet::{Error, Fleet, FleetCommands, ToolProgram, ToolRequest, agents_of_environment};

@@ -1,6 +1,7 @@
 //! Executes the run of a replaced tool with the runner, stores it if possible, and warns in the tool's form.
 //!
-//! Must never: refuse or end a run because it cannot be stored: the tool prints its report anyway.
+//! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a
+//! run because it cannot be stored: the tool prints its report anyway.
 
 use prony_drive::{ConnectError, DriveResult, LoadStart, OnConnectRefused, SampleListener};
 use prony_fleet::{Fleet, ToolCoordinator};

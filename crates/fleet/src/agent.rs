@@ -1,6 +1,7 @@
 //! The agent's side: serves the requests of a coordinator.
 //!
-//! Must never: take a plan of anybody but its coordinator, or run a command.
+//! In: the frames of its coordinator. Out: its own. Must never: take a plan of anybody but its coordinator, or run a
+//! command.
 
 use crate::coordinator::{POLL_INTERVAL, boot_id};
 use crate::frame::{GREETING, read_any_frame};

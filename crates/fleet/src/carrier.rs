@@ -1,6 +1,7 @@
 //! The carrier of an agent: the ends of a command's input and output, or other streams of bytes.
 //!
-//! Must never: wait forever for a process, or leave one running.
+//! In: a command, or streams. Out: frames in both directions. Must never: wait forever for a process, or leave one
+//! running.
 
 use crate::frame::{FrameError, GREETING, read_frame, write_frame};
 use crate::message::{FromAgent, ToAgent};

@@ -1,4 +1,6 @@
 //! The offset of an agent's clock to this machine's, by request and reply.
+//!
+//! In: the times of round trips. Out: the offset by the shortest one, with its bound.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

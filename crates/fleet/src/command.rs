@@ -1,6 +1,6 @@
 //! The commands by which a user names agents.
 //!
-//! Must never: show a password.
+//! In: the text of a command or an address. Out: what to start, and names for messages. Must never: show a password.
 
 use crate::error::Error;
 use prony_plan::shell_word;

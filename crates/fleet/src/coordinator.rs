@@ -1,6 +1,7 @@
 //! The coordinator's side before a load: starts the commands, and learns who answers.
 //!
-//! Must never: accept an agent of another build or of another run.
+//! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
+//! another build or of another run.
 
 use crate::carrier::{Arrival, Carrier, Inbox, Pong, SILENCE_MAX};
 use crate::command::{agent_name, is_nats, shell_command, split_weight};

@@ -1,6 +1,7 @@
 //! Drives a run with the agents of a fleet: prepares them, starts them at one moment, and gives each agent's share.
 //!
-//! Must never: start agents that would do different work.
+//! In: a plan, and the agents. Out: what [`prony_drive::run`] returns, and each agent's share. Must never: start agents
+//! that would do different work.
 
 use crate::clock::ClockReading;
 use crate::coordinator::{Fleet, no_answer};

@@ -1,6 +1,7 @@
 //! The account that the clients of agents keep of their commits.
 //!
-//! Must never: call a commit acknowledged whose client does not.
+//! In: the table of a run. Out: what an agent's clients know, each second and at the end. Must never: call a commit
+//! acknowledged whose client does not.
 
 use crate::link::Link;
 use crate::message::FromAgent;

@@ -1,6 +1,7 @@
 //! The agent's connection to its coordinator.
 //!
-//! Must never: go on without the coordinator: when it is gone or silent, what is done ends, or else the process does.
+//! In: frames. Out: requests, and frames of what is done. Must never: go on without the coordinator: when it is gone or
+//! silent, what is done ends, or else the process does.
 
 use crate::carrier::{HEARTBEAT, SILENCE_MAX, lock};
 use crate::frame::{FrameError, read_frame, write_frame};

@@ -1,6 +1,7 @@
 //! A load that agents drive: merges the rows that they deliver.
 //!
-//! Must never: give a result without an agent that is lost, or merge a row that does not belong to the run.
+//! In: messages of agents. Out: rows and totals of all of them together. Must never: give a result without an agent
+//! that is lost, or merge a row that does not belong to the run.
 
 use crate::carrier::Arrival;
 use crate::coordinator::{Fleet, POLL_INTERVAL, no_answer};

@@ -1,7 +1,8 @@
 //! How an agent reaches the server that the coordinator reaches by a URL, and with whose passwords.
 //!
-//! Must never: send a password over a carrier that others can read, or this machine's password without encryption to a
-//! server that such a carrier named.
+//! In: the coordinator's URL, target and environment. Out: a [`ServerLogin`] for one agent, and there a [`Target`]. Must
+//! never: send a password over a carrier that others can read, or this machine's password without encryption to a server
+//! that such a carrier named.
 
 use crate::coordinator::Agent;
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! What a coordinator asks of single agents: clocks, machines, the way to the server, kept files.
 //!
-//! Must never: wait for an agent that is silent.
+//! In: an agent's index. Out: its answer. Must never: wait for an agent that is silent.
 
 use crate::carrier::SILENCE_MAX;
 use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};

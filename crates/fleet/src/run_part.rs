@@ -1,6 +1,7 @@
 //! A part of a run that an agent drives: prepares it, and sends what it measures.
 //!
-//! Must never: read another plan, or a file that the plan names.
+//! In: the coordinator's plan. Out: rows, and the end of the part. Must never: read another plan, or a file that the plan
+//! names.
 
 use crate::agent::AgentSetup;
 use crate::coordinator::POLL_INTERVAL;

@@ -1,7 +1,7 @@
 //! Whether the throughput fell to a lower level and stayed there, or moved between two levels, as it does when burst
 //! credits run out or something throttles the server.
 //!
-//! Must never: take a drift, a wave, the scatter of the seconds or a maintenance for a level.
+//! In: a Run. Out: `burst`. Must never: take a drift, a wave, the scatter of the seconds or a maintenance for a level.
 //!
 //! The levels are found as those of a history of runs ([`change_points`]), whose test assumes no distribution. Its
 //! figures are medians of equal parts of the window, because seconds depend on their neighbours. Seconds of parts

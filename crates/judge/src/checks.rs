@@ -1,7 +1,7 @@
 //! All checks and the other findings, as data: when each is reported, and what it limits.
 //!
-//! Must never: report what is not in one of these tables, but for the remarks of workloads, which have ids of their
-//! own.
+//! In: a [`Run`]. Out: its findings, and the tables of the reference documentation. Must never: report what is not in one
+//! of these tables, but for the remarks of workloads, which have ids of their own.
 //!
 //! Where a rule has several severities, the severity follows from the known effect on the figure
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.

@@ -1,6 +1,8 @@
 //! Whether the client itself was the limit.
 //!
-//! Must never: count idle polling as load: shares are of CPU time, not of elapsed time.
+//! In: a Run. Out: `client-limit`, `client-headroom`, `client-machine`, `throttled`, `run-queue`,
+//! `client-wait`, `loop-delay`, `debug-build`. Must never: count idle polling as load: shares are of CPU
+//! time, not of elapsed time.
 //!
 //! Whether this client could have driven twice the load follows from the CPU time of its busiest thread
 //! under this very load, not from a calibration against a server that does nothing. A calibration would use

@@ -1,6 +1,6 @@
 //! Whether the client's machine was set up to drive a load: the frequency of its CPUs, and its network.
 //!
-//! Must never: take an unknown speed for a fast one.
+//! In: a Run. Out: `cpu-frequency`, `network`. Must never: take an unknown speed for a fast one.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::percent;

@@ -1,7 +1,8 @@
 //! Decides whether the figures of two Runs may be compared.
 //!
-//! Must never: compute a ratio of figures of two different things, or change a figure. [`sides`] compares repeated runs
-//! and computes how far chance explains a difference.
+//! In: two finished Runs. Out: a [`Comparison`]: the verdict, the differences, and the figures of both Runs.
+//! Must never: compute a ratio of figures of two different things, or change a figure. [`sides`] compares
+//! repeated runs and computes how far chance explains a difference.
 //!
 //! `rules` lists the compared properties: how each is read from a Run, how severe a difference is, and why.
 //! Differences that the plans of an experiment's variants request are at most caveats.

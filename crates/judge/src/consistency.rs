@@ -1,6 +1,7 @@
 //! Whether the data was still consistent after the run.
 //!
-//! Must never: report a run whose data was not checked.
+//! In: a Run with the findings of its workload's check (`--check-after`). Out: `consistency`. Must never: report a
+//! run whose data was not checked.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;

@@ -1,6 +1,6 @@
 //! Whether figures of a document contradict one another or its findings.
 //!
-//! Must never: name a document that Prony writes.
+//! In: a Run. Out: `contradiction`. Must never: name a document that Prony writes.
 
 use crate::new_check;
 use prony_store::{Check, Run, Severity};

@@ -1,6 +1,7 @@
 //! Whether the data was as loaded, and how durable a commit was.
 //!
-//! Must never: treat the server's row estimates as counts.
+//! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`, `no-standby`. Must
+//! never: treat the server's row estimates as counts.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, thousands};

@@ -1,6 +1,6 @@
 //! Whether what was observed of the server contradicts what its user declared.
 //!
-//! Must never: doubt a fact that nobody observed, or that a container's limits explain.
+//! In: a Run. Out: `declared`. Must never: doubt a fact that nobody observed, or that a container's limits explain.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;

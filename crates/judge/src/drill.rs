@@ -1,6 +1,7 @@
 //! What a drill found beside the length of its outage and the account of its commits.
 //!
-//! Must never: call a loss permitted by a setting that was not read.
+//! In: a Run. Out: the errors while nobody could commit, and what the server's settings permit to lose. Must never: call
+//! a loss permitted by a setting that was not read.
 
 use crate::errors;
 use crate::outage::{Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, recovery_s};

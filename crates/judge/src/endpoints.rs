@@ -1,6 +1,7 @@
 //! What happened at each of several servers.
 //!
-//! Must never: judge a list of servers of which the others are for the case that the first does not answer.
+//! In: a Run. Out: `endpoints`. Must never: judge a list of servers of which the others are for the case that the first
+//! does not answer.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;

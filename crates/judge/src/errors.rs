@@ -1,6 +1,7 @@
 //! Transactions that failed, connections that were lost, users that ended.
 //!
-//! Must never: count an intended rollback as an error.
+//! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
+//! intended rollback as an error.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

@@ -1,7 +1,8 @@
 //! The figures of an experiment's variants: medians of their repeats.
 //!
-//! Must never: take the best of several runs, count a run that must not be used, or judge whether variants differ,
-//! which `compare` does.
+//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never: take the
+//! best of several runs, count a run that must not be used, or judge whether variants differ, which `compare`
+//! does.
 
 use crate::noise::is_of_others;
 use crate::statistics::median;

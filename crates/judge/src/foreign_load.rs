@@ -1,7 +1,7 @@
 //! Whether other clients loaded the server during the run.
 //!
-//! Must never: count a session that is idle, sleeps or waits for its client as load, nor the server's own work
-//! (vacuums, replication, backups).
+//! In: a Run. Out: `foreign-load`, and what others did in the slower seconds of a run. Must never: count a session that is
+//! idle, sleeps or waits for its client as load, nor the server's own work (vacuums, replication, backups).
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{percent, thousands};

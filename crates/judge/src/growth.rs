@@ -1,6 +1,7 @@
 //! Whether each acknowledged commit is still on the server after the run, and no other is.
 //!
-//! Must never: call commits lost that were not acknowledged, or claim that none is missing if others wrote too.
+//! In: a Run with the readings of what its commits add. Out: `lost-commits`. Must never: call commits lost that were
+//! not acknowledged, or claim that none is missing if others wrote too.
 
 use crate::checks::{Finding, new_finding};
 use crate::errors::had_lost_users;

@@ -1,6 +1,6 @@
 //! Maintenance that the server did during the load: checkpoints, vacuums, backups.
 //!
-//! Must never: expect checkpoints of a read-only load.
+//! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{bytes, count, percent};

@@ -1,7 +1,7 @@
 //! Whether each commit of a run that kept a ledger is accounted for.
 //!
-//! Must never: call a commit lost that the server did not acknowledge, or the account complete if the table was not
-//! read.
+//! In: a Run with its account. Out: `ledger`, and the number of lost commits. Must never: call a commit lost that the
+//! server did not acknowledge, or the account complete if the table was not read.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, thousands};

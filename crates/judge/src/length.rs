@@ -1,6 +1,7 @@
 //! Whether the run was long enough for its figures, and complete.
 //!
-//! Must never: look at the values of the figures.
+//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `few-transactions`,
+//! `percentiles`. Must never: look at the values of the figures.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent};

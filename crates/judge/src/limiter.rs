@@ -1,5 +1,6 @@
 //! What limits the throughput of a run: the CPUs of the server or of the client, locks, storage, connections.
 //!
+//! In: a run, or those of a point of a sweep. Out: `limiter`; the limit that most of the runs show, with its figures.
 //! Must never: name a limit that was not observed.
 
 use crate::checks::{Finding, new_finding};

@@ -1,6 +1,6 @@
 //! Whether transactions met the response times that their specification requires.
 //!
-//! Must never: report a percentile with too few samples.
+//! In: a Run. Out: `response-limits`. Must never: report a percentile with too few samples.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::time;

@@ -2,8 +2,8 @@
 //! times of all transactions add up to clients x seconds. If they do not, the client measured times or counts
 //! wrongly.
 //!
-//! Must never: fail a run because of effects at the window's edges, or excuse a gap that changes the figure: waits for
-//! a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
+//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse a gap that
+//! changes the figure: waits for a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
 //!
 //! A transaction that began before the window counts in full, and one that ends after it does not count: on average these
 //! effects cancel, and each is at most one transaction per client. The first adds at most the longest transactions, one

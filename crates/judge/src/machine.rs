@@ -1,6 +1,7 @@
 //! How the machine affected the run.
 //!
-//! Must never: resolve a name or query the system: the Run contains all observations.
+//! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
+//! name or query the system: the Run contains all observations.
 
 use crate::checks::{Finding, new_finding};
 use crate::client::{excessive_client_wait, run_queue_share};

@@ -1,6 +1,6 @@
 //! Whether several machines drove one load together, and whether half of them would have.
 //!
-//! Must never: accept a run without a machine that began it.
+//! In: a Run, or two. Out: `machines`, or a sentence. Must never: accept a run without a machine that began it.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::time;

@@ -1,6 +1,6 @@
 //! Whether what was to happen to the server did happen.
 //!
-//! Must never: judge what a command printed.
+//! In: a Run with the events of its commands. Out: `marks`. Must never: judge what a command printed.
 
 use crate::checks::{Finding, new_finding};
 use prony_store::{Event, Run, Severity};

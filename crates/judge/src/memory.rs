@@ -1,6 +1,6 @@
 //! Whether the data fits into memory, whether machines swapped, and whether the server was left untuned.
 //!
-//! Must never: guess a size that was not observed.
+//! In: a Run. Out: `untuned`, `swap`; the label of the data. Must never: guess a size that was not observed.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{bytes, percent};

@@ -1,6 +1,7 @@
 //! How much others disturbed a run, and which figures they leave usable.
 //!
-//! Must never: excuse a run that failed, lost connections or was limited by its client.
+//! In: a Run with its checks. Out: what others took of the machines; whether that is all that makes the run invalid; CPU
+//! time per transaction. Must never: excuse a run that failed, lost connections or was limited by its client.
 
 use crate::all_kinds;
 use crate::machine::{cpu_shares, stolen_share};

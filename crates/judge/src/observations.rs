@@ -1,6 +1,7 @@
 //! The observations of the server that fall into the measured window.
 //!
-//! Must never: turn a missing observation into a zero.
+//! In: a Run. Out: sums, means and events of the measured window. Must never: turn a missing observation
+//! into a zero.
 
 use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
 

@@ -1,6 +1,7 @@
 //! How long nobody could write, and when the throughput was back.
 //!
-//! Must never: call the throughput back that was not so for ten seconds.
+//! In: a Run. Out: the length of its outage, and its recovery. Must never: call the throughput back that was not so for
+//! ten seconds.
 
 use crate::steady::mean;
 use prony_store::{CommitGap, Event, EventKind, Run, Second, SecondPhase};

@@ -1,6 +1,6 @@
 //! A pooler between the clients and the server: what the figures include, and which protocol works through it.
 //!
-//! Must never: doubt a figure because it was measured through a pooler.
+//! In: a Run. Out: `pooler`. Must never: doubt a figure because it was measured through a pooler.
 
 use crate::checks::{Finding, new_finding};
 use prony_store::{Run, Severity};

@@ -1,7 +1,7 @@
 //! Whether an open loop reached its rate.
 //!
-//! Must never: mistake chance for an overloaded server: the number of Poisson arrivals in a window scatters by its
-//! square root.
+//! In: a Run. Out: `rate`, `never-started`. Must never: mistake chance for an overloaded server: the number
+//! of Poisson arrivals in a window scatters by its square root.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

@@ -1,6 +1,7 @@
 //! The latency of replayed statements over repeats, beside the one that the server logged for them.
 //!
-//! Must never: count a run that must not be used, or an interval of a single run.
+//! In: the runs of a replay. Out: for each statement the ratio of its latency to the logged one, with an interval. Must
+//! never: count a run that must not be used, or an interval of a single run.
 //!
 //! The interval is that of the median over the runs. The log is one run of the application: what it would have had on
 //! another day is not known, and not in the interval.

@@ -1,7 +1,8 @@
 //! Compares a run with the published scenario that it repeats: how far its figures deviate, and which
 //! conditions differ.
 //!
-//! Must never: call a deviation a fault of either server, or omit a condition because it is unknown.
+//! In: a Run with its scenario. Out: deviations and differences. Must never: call a deviation a fault of
+//! either server, or omit a condition because it is unknown.
 
 mod differences;
 mod settings;

@@ -1,6 +1,7 @@
 //! Whether runs meet what a user requires of them.
 //!
-//! Must never: call a requirement met or missed while its limit is inside the interval of its figure.
+//! In: requirements, a Run or the answers of repeats, and the runs of a label to compare with. Out: an [`Answer`]. Must
+//! never: call a requirement met or missed while its limit is inside the interval of its figure.
 //!
 //! What a run counts (errors, outages, lost commits, its longest time) is a fact of that run. Any other figure of one
 //! run has the interval of its own conditions, from its seconds; that of three or more repeats comes from their values.

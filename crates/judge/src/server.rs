@@ -1,7 +1,8 @@
 //! Whether the server's counters confirm the client's, and whether the server was restarted or replaced.
 //!
-//! Must never: treat the server's counters as exact: they lag by up to a second, and they include commits of the
-//! client's own connections, the observer and the server's housekeeping.
+//! In: a Run. Out: `server-commits`, `restart`, `settings-changed`, `observer`, `unobserved`. Must never: treat the
+//! server's counters as exact: they lag by up to a second, and they include commits of the client's own
+//! connections, the observer and the server's housekeeping.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

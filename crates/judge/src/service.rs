@@ -1,6 +1,7 @@
 //! What the service of a run lacks, and workloads that do badly on it.
 //!
-//! Must never: name a service; its entry in prony-document says what distinguishes it.
+//! In: a Run. Out: `absent`, `hot-rows`. Must never: name a service; its entry in prony-document says what distinguishes
+//! it.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

@@ -1,7 +1,8 @@
 //! Whether the shares of what users did (kinds of transaction, random choices, intended errors) are as
 //! intended.
 //!
-//! Must never: report a deviation that chance explains: how far a share may be off follows from the number of draws.
+//! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
+//! follows from the number of draws.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::thousands;

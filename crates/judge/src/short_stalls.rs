@@ -1,8 +1,8 @@
 //! Stalls that whole seconds do not show: of all clients for less than a second, and of single clients.
 //!
-//! Must never: take think time, a low rate or long transactions for a stall. A gap between ends is one only if a
-//! transaction waited in it, if it is longer than chance and the usual transactions explain, and, with few clients, if
-//! the gap is rare or comes regularly.
+//! In: a Run. Out: `short-stall`, `client-stall`. Must never: take think time, a low rate or long transactions for a
+//! stall. A gap between ends is one only if a transaction waited in it, if it is longer than chance and the usual
+//! transactions explain, and, with few clients, if the gap is rare or comes regularly.
 
 use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;

@@ -1,7 +1,7 @@
 //! Seconds in which the server stood still.
 //!
-//! Must never: report seconds without connections, which `outage` covers, or the end of a run by count, when clients
-//! that have finished are idle.
+//! In: a Run. Out: `stall`. Must never: report seconds without connections, which `outage` covers, or the
+//! end of a run by count, when clients that have finished are idle.
 
 use crate::checks::{Finding, new_finding};
 use crate::errors::{expects_outage, severity_unless_outage_expected};

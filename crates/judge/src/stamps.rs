@@ -1,6 +1,7 @@
 //! How far the split of the service time by kernel timestamps can be trusted.
 //!
-//! Must never: report on the split if no transaction was measured.
+//! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: report on the split if no transaction was
+//! measured.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};

@@ -1,8 +1,9 @@
 //! Whether the throughput was steady: the warm-up was over, the throughput did not drift, and the parts of
 //! the window are alike.
 //!
-//! Must never: judge a run that is too short, mistake chance for unsteadiness (counts scatter by their square root), or
-//! include the end of a run by count, when clients that have finished are idle.
+//! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: judge a run that is too short, mistake chance
+//! for unsteadiness (counts scatter by their square root), or include the end of a run by count, when clients
+//! that have finished are idle.
 //!
 //! Warm-up: the start is cut off at the point that makes the mean of the remainder most precise (MSER, White
 //! 1997), if it is slower than the remainder and chance does not explain that.

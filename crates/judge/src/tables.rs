@@ -1,6 +1,7 @@
 //! Whether the tables are the same after a run as before it.
 //!
-//! Must never: call a run invalid because of a table that it might not use.
+//! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
+//! use.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::first_and_more;

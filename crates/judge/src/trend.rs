@@ -1,6 +1,8 @@
 //! The history of a figure over the comparable runs of a workload, and when its level changed.
 //!
-//! Must never: mix runs that [`crate::compare`] calls not comparable, or drop a run without its reason.
+//! In: a reference run, and other runs one by one. Out: a [`Trend`]: the runs in order, the levels with the
+//! changes between them, and the runs that are left out, each with the reason. Must never: mix runs that
+//! [`crate::compare`] calls not comparable, or drop a run without its reason.
 //!
 //! A difference that the variants of an experiment have on purpose is a difference here: a history shows one
 //! configuration. Runs that differ with a caveat, such as another version of the server, stay: their

@@ -1,6 +1,7 @@
 //! Whether the workload can show what the server is capable of.
 //!
-//! Must never: distinguish workloads by name.
+//! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
+//! distinguish workloads by name.
 
 use crate::checks::{Finding, new_finding, new_remark};
 use crate::formatting::count;

@@ -1,6 +1,7 @@
 //! Merges the workers' recordings.
 //!
-//! Must never: average a percentile, or count a sample twice.
+//! In: finished intervals of all workers, or the rows of all processes that drive parts of the run. Out: one row for each
+//! interval, and the totals of the phases. Must never: average a percentile, or count a sample twice.
 
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};

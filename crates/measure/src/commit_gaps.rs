@@ -1,7 +1,8 @@
 //! The longest time without a commit, over all clients and of each.
 //!
-//! Must never: count the time before a client's first commit, which is that of connecting, or after the window, in
-//! which no transaction begins, or a commit that only read.
+//! In: the samples of each worker, of this machine or of others. Out: [`CommitGapTimes`]. Must never: count the time
+//! before a client's first commit, which is that of connecting, or after the window, in which no transaction begins, or
+//! a commit that only read.
 
 use crate::gaps::Gap;
 use crate::sample::{Outcome, Sample, TxnKind};

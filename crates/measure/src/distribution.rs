@@ -1,6 +1,7 @@
 //! A distribution of times: exact count, sum and extremes, and a histogram for the percentiles.
 //!
-//! Must never: average percentiles, or return a percentile without enough samples.
+//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or return a
+//! percentile without enough samples.
 
 use hdrhistogram::{Counter, Histogram};
 use std::ops::RangeInclusive;

@@ -1,6 +1,7 @@
 //! Failed transactions, by kind, class and code.
 //!
-//! Must never: grow without bound, or allocate to count.
+//! In: failed transactions and, once for each type of error, the server's message. Out: counts by kind, class
+//! and code. Must never: grow without bound, or allocate to count.
 
 use crate::sample::{ErrorCode, TxnKind};
 use prony_document::ErrorClass;

@@ -1,6 +1,7 @@
 //! The longest times within an interval in which no transaction ended.
 //!
-//! Must never: allocate while recording, or report a gap in which a transaction of any worker ended.
+//! In: the ends of transactions, in order. Out: gaps. Must never: allocate while recording, or report a gap in which a
+//! transaction of any worker ended.
 //!
 //! A worker keeps its longest gaps, and the gaps of all workers are the intersections of these. A common gap is found
 //! if each worker keeps the gap that contains it: always, if it is longer than a ninth of the interval.

@@ -1,6 +1,7 @@
 //! The client's resource use, which shows whether the client was the bottleneck.
 //!
-//! Must never: be collected in the hot path, or report an unknown value as zero.
+//! In: the kernel's figures for the thread and the machine, and the loop's figures for its iterations. Out:
+//! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
 
 use prony_document::{BatchScheduling, add_counts};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! The figures of one interval, of one worker or of all workers merged.
 //!
-//! Must never: allocate while recording.
+//! In: samples, and the loop's figures about itself. Out: an [`Interval`], which moves in a box from the
+//! worker to the collector and back. Must never: allocate while recording.
 
 use crate::errors::ErrorLedger;
 use crate::gaps::Gaps;

@@ -1,5 +1,6 @@
 //! Records the samples of one worker.
 //!
+//! In: samples of transactions as they end, and the time. Out: finished [`Interval`]s, one after the other.
 //! Must never: allocate for a sample, take a lock, read a clock, or lose a sample.
 
 use crate::health::ThreadProbe;

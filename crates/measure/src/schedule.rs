@@ -1,6 +1,7 @@
 //! When the phases of a run begin and end.
 //!
-//! Must never: read a clock. All times are nanoseconds on the run's clock.
+//! In: start, warm-up, window and interval lengths. Out: the interval that contains a time. Must never:
+//! read a clock. All times are nanoseconds on the run's clock.
 
 use serde::{Deserialize, Serialize};
 

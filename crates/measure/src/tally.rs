@@ -1,6 +1,6 @@
 //! Counts and times of one kind of transaction.
 //!
-//! Must never: allocate while counting.
+//! In: samples. Out: exact counts and distributions. Must never: allocate while counting.
 
 use crate::distribution::Distribution;
 use crate::sample::{Outcome, Sample};

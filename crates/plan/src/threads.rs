@@ -1,6 +1,7 @@
 //! How many threads drive the clients if nothing else is asked for.
 //!
-//! Must never: depend on the server.
+//! In: the number of clients; the number of CPUs that this process may use, which [`cpu_count`] asks the kernel for. Out:
+//! the number of threads. Must never: depend on the server.
 
 /// The number of CPUs that this process may use, by its affinity and the quota of its control group; at least 1.
 pub fn cpu_count() -> usize {

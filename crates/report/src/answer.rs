@@ -1,6 +1,7 @@
 //! What runs say to what was required of them, for a terminal and for CI servers.
 //!
-//! Must never: let a name or a message end a command or an element.
+//! In: answers, each with the name of its run or variant. Out: lines, JUnit XML, or commands of GitHub's workflows. Must
+//! never: let a name or a message end a command or an element.
 
 use crate::junit::{TestCase, write_document};
 use crate::printer::Printer;

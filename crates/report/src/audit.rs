@@ -1,6 +1,7 @@
 //! The audit of another tool's output.
 //!
-//! Must never: print control characters of the output.
+//! In: the runs in an output, each with its audit. Out: figures, checks and findings, as text or as JSON. Must
+//! never: print control characters of the output.
 
 use crate::printer::Printer;
 use crate::style::Style;

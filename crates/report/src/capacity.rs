@@ -1,6 +1,7 @@
 //! How much a server can take: the answer of `prony find`, and its steps.
 //!
-//! Must never: claim a limit that no step showed.
+//! In: `judge`'s answer. Out: a line for each step, the answer in one line with what limits it, and the table of the
+//! steps; or JSON. Must never: claim a limit that no step showed.
 
 use crate::answer::write_annotation;
 use crate::experiment::write_curves;

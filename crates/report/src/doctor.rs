@@ -1,6 +1,6 @@
 //! The findings of `prony doctor`: as text, and as a script that mends what commands can mend.
 //!
-//! Must never: leave out a finding.
+//! In: a [`DoctorReport`]. Out: lines. Must never: leave out a finding.
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -1,6 +1,8 @@
 //! Progress and summary of an experiment.
 //!
-//! Must never: claim a difference that the comparison does not.
+//! In: the runs, and `judge`'s figures per variant and comparison of them. Out: a line at the start and at the end of
+//! each run, whether the variants differ, and a table of them. Must never: claim a difference that the comparison does
+//! not.
 
 use crate::compare;
 use crate::printer::Printer;

@@ -1,6 +1,6 @@
 //! The machines of a fleet, before a load, and what they kept of one whose coordinator was lost.
 //!
-//! Must never: give a time without its bound where it has one.
+//! In: what each agent answered. Out: tables. Must never: give a time without its bound where it has one.
 
 use crate::style::Style;
 use crate::table::Table;

@@ -1,6 +1,7 @@
 //! The Run document as JSON, for programs.
 //!
-//! Must never: omit a field.
+//! In: a Run. Out: its JSON, with a line break at the end; for [`write_shown`] with figures that are computed from
+//! the document. Must never: omit a field.
 
 use prony_judge::percentile_intervals::{PercentileInterval, percentile_intervals};
 use prony_store::Run;

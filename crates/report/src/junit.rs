@@ -1,6 +1,6 @@
 //! JUnit XML, for a CI server.
 //!
-//! Must never: let a name end its attribute or element.
+//! In: names and messages. Out: a document. Must never: let a name end its attribute or element.
 
 use crate::text::plain;
 use std::fmt::{self, Write as _};

@@ -1,6 +1,7 @@
 //! Views of price-performance.
 //!
-//! Must never: print an amount without its currency and the date of its prices, or call anything tpmC.
+//! In: prices computed by `judge`. Out: tables, or JSON. Must never: print an amount
+//! without its currency and the date of its prices, or call anything tpmC.
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -1,6 +1,6 @@
 //! Text for a terminal: headings, paragraphs and lists that fit its width.
 //!
-//! Must never: cut a word.
+//! In: text without control characters. Out: lines. Must never: cut a word.
 
 use crate::style::Style;
 use crate::table::Table;

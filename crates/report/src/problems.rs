@@ -1,6 +1,7 @@
 //! Error messages: what happened, where, and what to do.
 //!
-//! Must never: show a password; callers pass text without any.
+//! In: one problem, or all problems of a plan. Out: a few lines on stderr. Must never: show a
+//! password; callers pass text without any.
 
 use crate::style::Style;
 use crate::text::wrap;

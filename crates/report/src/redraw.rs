@@ -1,6 +1,7 @@
 //! Lines at the bottom of a terminal that are redrawn repeatedly.
 //!
-//! Must never: be used on a stream that is not a terminal; change a terminal mode, because the process can be killed at
+//! In: lines, the size of the terminal. Out: escape codes that replace the previous lines. Must never: be
+//! used on a stream that is not a terminal; change a terminal mode, because the process can be killed at
 //! any moment.
 
 use crate::style::{Size, Style};

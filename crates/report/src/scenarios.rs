@@ -1,6 +1,7 @@
 //! Views of scenarios: the list, and one in detail.
 //!
-//! Must never: show a figure without its source.
+//! In: scenarios. Out: one table per group, or all details of one scenario. Must never: show a figure
+//! without its source.
 
 use crate::printer::Printer;
 use crate::style::Style;

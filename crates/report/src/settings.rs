@@ -1,6 +1,7 @@
 //! The settings in which two runs differ, side by side.
 //!
-//! Must never: judge a difference, which `prony compare` does, or leave one out.
+//! In: two Runs. Out: a table by group, and JSON. Must never: judge a difference, which `prony compare` does, or leave
+//! one out.
 
 use crate::printer::Printer;
 use crate::style::Style;

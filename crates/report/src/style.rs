@@ -1,6 +1,7 @@
 //! The style of an output stream: colour, width, character set.
 //!
-//! Must never: put an escape code into a pipe or a file.
+//! In: a stream, NO_COLOR, TERM, the locale. Out: text with or without escape codes. Must never: put
+//! an escape code into a pipe or a file.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;

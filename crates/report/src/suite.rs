@@ -1,6 +1,7 @@
 //! A suite of scenarios: what it takes before it starts, and its table afterwards.
 //!
-//! Must never: show a deviation of a row that was smaller or shorter than published.
+//! In: estimates as plain values, and `judge`'s summary of the runs. Out: tables with their sentences, for the
+//! terminal and for pages. Must never: show a deviation of a row that was smaller or shorter than published.
 
 use crate::printer::Printer;
 use crate::style::Style;

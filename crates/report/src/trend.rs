@@ -1,6 +1,8 @@
 //! The history of a workload's runs in a terminal.
 //!
-//! Must never: draw a change that the trend does not have.
+//! In: a [`Trend`]. Out: a drawing of the runs in their order with the median of each level, the changes with
+//! what differs at each, the runs left out, and the method. Must never: draw a change that the trend does not
+//! have.
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -1,6 +1,6 @@
 //! Formats numbers for people, each with its unit.
 //!
-//! Must never: drop a unit.
+//! In: nanoseconds, counts, bytes. Out: short text. Must never: drop a unit.
 
 /// A count with thousands separators: `1,234,567`.
 pub use prony_judge::formatting::thousands as count;

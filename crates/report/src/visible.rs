@@ -1,6 +1,8 @@
 //! Makes text safe for a terminal: control characters become visible.
 //!
-//! Must never: pass an escape sequence other than those of [`Style`]; change text that has no control characters.
+//! In: text that may contain names and messages of servers, files and plans. Out: the same text, with
+//! control characters escaped. Must never: pass an escape sequence other than those of [`Style`];
+//! change text that has no control characters.
 //!
 //! All output of Prony passes through this module, because a hostile server could otherwise clear the
 //! screen, set the window title or disguise a figure. C0 characters are escaped as `\x1b`. DEL, C1 and the

@@ -1,6 +1,7 @@
 //! What is read from the server after the load, when it may just have crashed or been promoted.
 //!
-//! Must never: wait longer than it was allowed to, or leave the server at work for nobody.
+//! In: the server's URL, what to read. Out: what was read, or why it was not. Must never: wait longer than it was
+//! allowed to, or leave the server at work for nobody.
 
 use crate::job::RunJob;
 use crate::signals;

@@ -1,6 +1,7 @@
 //! Checks the consistency of the workload's data after the load.
 //!
-//! Must never: change data, or fail the run: if the check fails, its error is recorded.
+//! In: the workload and its server. Out: the findings in the form of the Run document. Must never: change data, or
+//! fail the run: if the check fails, its error is recorded.
 
 use crate::job::RunJob;
 use prony_drive::DriveResult;

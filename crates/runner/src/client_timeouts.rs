@@ -1,4 +1,6 @@
 //! How long clients wait for a server that is silent.
+//!
+//! In: a target, the settings of this machine. Out: [`ClientTimeouts`].
 
 use prony_server::{Address, ProtocolOptions, Target};
 use prony_store::ClientTimeouts;

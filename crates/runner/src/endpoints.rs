@@ -1,6 +1,7 @@
 //! Observes each of several servers before, during and after the load, and adds what the load did there.
 //!
-//! Must never: fail a run because a server does not answer, or connect to one that a replaced tool would not.
+//! In: a target with several hosts, the totals of the load. Out: [`EndpointFigures`]. Must never: fail a run because a
+//! server does not answer, or connect to one that a replaced tool would not.
 
 use crate::observing::{LoadEnd, ServerObserver, ServerObserverInput, with_counters};
 use prony_drive::HostTotals;

@@ -1,6 +1,7 @@
 //! What several machines did in a run, for its document.
 //!
-//! Must never: put a command into the document: it may contain a password.
+//! In: the results of the agents. Out: the document's machines, and the shares of the mix. Must never: put a command into
+//! the document: it may contain a password.
 
 use prony_fleet::{AgentResult, Fleet};
 use prony_store::{ClientMachine, MachinePart, Run, client_health_of_part};

@@ -1,7 +1,8 @@
 //! Counts what the committed transactions add to the data, by the server before and after the load, and by the
 //! clients.
 //!
-//! Must never: fail or noticeably delay a run that lost no connection, or read during the load.
+//! In: the workload's declaration, a connection before the load, the clients' counts. Out: readings for the
+//! document. Must never: fail or noticeably delay a run that lost no connection, or read during the load.
 
 use crate::after_load;
 use crate::job::RunJob;

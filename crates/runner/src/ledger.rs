@@ -1,6 +1,7 @@
 //! The ledger of a run: what became of each commit.
 //!
-//! Must never: say that a commit is there which was not read from the server.
+//! In: a run whose plan asks for it. Out: a program whose transactions write their numbers, and after the load an
+//! account of them. Must never: say that a commit is there which was not read from the server.
 
 use crate::after_load::{self, read_at_primary};
 use crate::error::Error;

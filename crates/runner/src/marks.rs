@@ -1,7 +1,7 @@
 //! Commands that run during the load, and marks that the user sets with SIGUSR1.
 //!
-//! Must never: store the text of a command, which may contain a password, or end a command before its end unless Prony
-//! itself is to end.
+//! In: the marks of the plan, the start of the load, signals. Out: an event for each. Must never: store the text of a
+//! command, which may contain a password, or end a command before its end unless Prony itself is to end.
 
 use crate::shell;
 use crate::signals;

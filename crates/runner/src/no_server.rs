@@ -1,6 +1,7 @@
 //! Ends a run without a time limit if its server does not come back.
 //!
-//! Must never: end a run that has a time limit, or whose clients have no connection because none of them has work.
+//! In: the rows of a run. Out: the reason to end. Must never: end a run that has a time limit, or whose clients have
+//! no connection because none of them has work.
 
 use std::time::Duration;
 

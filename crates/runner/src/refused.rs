@@ -1,6 +1,7 @@
 //! Ends a run in its first seconds if the server refuses every transaction of a kind.
 //!
-//! Must never: end a run because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
+//! In: the rows of a run. Out: a [`Refused`], which the caller reports in place of a result. Must never: end a run
+//! because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
 
 use prony_judge::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_measure::{ErrorClass, ErrorEntry, IntervalRow, Tally};

@@ -1,7 +1,8 @@
 //! How far replicas are behind what clients know to be committed, by the ledger.
 //!
-//! Must never: count a commit as missing that was acknowledged after the reading began or whose outcome is not known,
-//! or let a replica that does not answer delay the others or the end of a run.
+//! In: the ledger of a run, the servers for reads. Out: [`ReplicaStaleness`]. Must never: count a commit as missing that
+//! was acknowledged after the reading began or whose outcome is not known, or let a replica that does not answer delay
+//! the others or the end of a run.
 
 use prony_drive::clock::Clock;
 use prony_server::{Control, Target};

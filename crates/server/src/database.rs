@@ -1,6 +1,7 @@
 //! Looks up, creates and drops databases, and PostgreSQL roles that own them.
 //!
-//! Must never: show a password, or send a password that the server would log.
+//! In: a control connection of a user with the privileges. Must never: show a password, or send a
+//! password that the server would log.
 
 use crate::Control;
 use crate::control::Error;

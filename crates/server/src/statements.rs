@@ -1,7 +1,8 @@
 //! What a server's own statistics say of the statements that it has executed since some time: `pg_stat_statements`, the
 //! digests of `performance_schema`, and SQL Server's query store, or `sys.dm_exec_query_stats` if it is off.
 //!
-//! Must never: change a setting or reset a statistic.
+//! In: a control connection. Out: texts with their totals, of this database and without Prony's own. Must never: change
+//! a setting or reset a statistic.
 
 use crate::control::{Control, Error as ControlError, TextRow};
 use prony_document::SqlDialect;

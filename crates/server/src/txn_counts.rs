@@ -1,7 +1,8 @@
 //! The server's own count of transactions (TPM). On SQL Server there are two: of batch requests, which HammerDB
 //! calls transactions, and of the transactions that began.
 //!
-//! Must never: return zero for a counter that could not be read.
+//! In: a control connection. Out: readings of its counters, and the rate between two series of
+//! readings. Must never: return zero for a counter that could not be read.
 //!
 //! PostgreSQL's counters lag: a backend flushes its counts at most once per second (PostgreSQL 15 and
 //! later; earlier versions every half second, through the statistics collector). One reading is

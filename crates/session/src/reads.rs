@@ -1,6 +1,7 @@
 //! Which of a client's read-only transactions a server for reads takes.
 //!
-//! Must never: send a transaction that may write to that server.
+//! In: the kinds that only read, and a share of them. Out: the connection of a transaction. Must never: send a transaction
+//! that may write to that server.
 
 use crate::conn::Conn;
 use crate::program::Program;

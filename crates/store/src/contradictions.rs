@@ -1,6 +1,7 @@
 //! Figures of a document that contradict one another.
 //!
-//! Must never: name a document that Prony writes, also of a run that was cut off; or change a figure.
+//! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
+//! Prony writes, also of a run that was cut off; or change a figure.
 //!
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.

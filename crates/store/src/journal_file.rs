@@ -1,7 +1,7 @@
 //! The journal on disk while its run is in progress.
 //!
-//! Must never: keep half a line. The first write that fails, such as one on a full disk, ends the journal: the run
-//! continues in memory, and its document needs no line of the journal.
+//! In: lines. Out: a file of complete lines. Must never: keep half a line. The first write that fails, such as one on a
+//! full disk, ends the journal: the run continues in memory, and its document needs no line of the journal.
 
 use crate::error::{StoreError, io_error};
 use std::fs::{self, File, OpenOptions};

@@ -1,6 +1,7 @@
 //! The bytes of a connection, in the clear or through TLS.
 //!
-//! Must never: do I/O, read a clock, or depend on how the network splits or joins the bytes.
+//! In: bytes from a socket, or bytes to send. Out: plain bytes, or bytes for the socket. Must never:
+//! do I/O, read a clock, or depend on how the network splits or joins the bytes.
 
 use crate::ConnectError;
 use crate::login::TlsParts;

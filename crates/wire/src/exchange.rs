@@ -1,6 +1,7 @@
 //! Requests and replies of one logged-in connection, for all protocols.
 //!
-//! Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
+//! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies for
+//! the user. Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
 
 mod reply;
 

@@ -1,5 +1,6 @@
 //! Logs in, for all protocols.
 //!
+//! In: bytes from a socket. Out: bytes for the socket, and at the end a [`Session`] with its [`Channel`].
 //! Must never: expose the protocol to the loop. Each protocol is a variant of [`PendingLogin`].
 
 use crate::{Channel, ConnectError, Session, mysql, postgres, tds};

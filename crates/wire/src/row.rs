@@ -1,6 +1,6 @@
 //! One row of a result, for all protocols.
 //!
-//! Must never: expose the protocol to a caller.
+//! In: a row of a protocol's folder. Out: its values. Must never: expose the protocol to a caller.
 
 use crate::{mysql, postgres, tds};
 

@@ -1,6 +1,7 @@
 //! Errors and notices of a server, for all protocols.
 //!
-//! Must never: panic on hostile bytes, or store more text than a person reads.
+//! In: fields that a protocol's folder has read. Out: [`ServerError`], and its text as the server's
+//! own client prints it. Must never: panic on hostile bytes, or store more text than a person reads.
 
 use crate::{Classification, Protocol, mysql, postgres, tds};
 use std::borrow::Cow;

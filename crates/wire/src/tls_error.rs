@@ -1,5 +1,6 @@
 //! Describes errors of the TLS library.
 //!
+//! In: an error of rustls, whose own text contains names of its types. Out: a sentence for a person.
 //! Must never: show such a name.
 
 use rustls::{CertificateError, Error};

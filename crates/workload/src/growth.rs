@@ -1,6 +1,7 @@
 //! Counts on the server what the committed transactions of a run have added to the data.
 //!
-//! Must never: read a large table as a whole, or return an estimate.
+//! In: a declared [`GrowthCounter`], a connection before the run and one after it, possibly to another server. Out:
+//! counts. Must never: read a large table as a whole, or return an estimate.
 
 use crate::catalog::{self, RelationNames};
 use crate::describe::GrowthCounter;

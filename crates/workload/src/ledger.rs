@@ -1,6 +1,7 @@
 //! The table into which each transaction of a run writes its number, if the run keeps a ledger.
 //!
-//! Must never: touch the table of another run, whose name has that run's id.
+//! In: the id of a run, a connection. Out: the table, the statement that writes an entry, and what the table has. Must
+//! never: touch the table of another run, whose name has that run's id.
 
 use crate::{Error, sql};
 use prony_document::{Service, SqlDialect};

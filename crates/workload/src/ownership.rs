@@ -1,6 +1,7 @@
 //! Who owns tables that are about to be dropped.
 //!
-//! Must never: execute these.
+//! In: their names. Out: what changes the owner of all of them, where PostgreSQL's error names one. Must
+//! never: execute these.
 
 use crate::remedy::Remedy;
 use crate::{Error, sql};

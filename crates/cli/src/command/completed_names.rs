@@ -1,6 +1,8 @@
 //! Names that shells complete: workloads, scenarios, and the values of options of workloads.
 //!
-//! Must never: be used to parse arguments, because other values, such as plan files, are valid too.
+//! In: the definition of the command line. Out: the same, with the values that a shell offers; the completion
+//! script, with what the generator lacks. Must never: be used to parse arguments, because other values, such as
+//! plan files, are valid too.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};

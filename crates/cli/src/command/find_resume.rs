@@ -1,6 +1,7 @@
 //! Goes on with a search of `prony find` that was interrupted.
 //!
-//! Must never: mix steps of another load, server or data.
+//! In: the name of one of its runs, and today's settings. Out: its steps. Must never: mix steps of another load, server or
+//! data.
 
 use super::compare::complete_runs;
 use super::stored;

@@ -1,6 +1,7 @@
 //! What a load takes, before it begins: rows, bytes and time, and whether that fits.
 //!
-//! Must never: read the free space of this machine for a server elsewhere, or wait for an answer without a terminal.
+//! In: a checked plan and a connection. Out: one sentence, a question for large loads, or a refusal. Must never: read the
+//! free space of this machine for a server elsewhere, or wait for an answer without a terminal.
 
 use super::output;
 use crate::exit::{Exit, Failure};

@@ -1,7 +1,8 @@
 //! Executes the runs of an experiment one after another: variants, the points of a sweep, the steps of a search, the
 //! rows of a suite.
 //!
-//! Must never: start a run after a signal, or before the last one is stored.
+//! In: a schedule, which says what runs next. Out: the stored runs. Must never: start a run after a signal, or before the
+//! last one is stored.
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};

@@ -1,7 +1,7 @@
 //! What would fail a later run of an experiment, found before the first one.
 //!
-//! Must never: change a server, refuse what the command between runs may still mend, or ask for a host that it may
-//! start.
+//! In: the requests of all variants. Out: the failure that a variant would meet at its turn, with its name. Must never:
+//! change a server, refuse what the command between runs may still mend, or ask for a host that it may start.
 
 use super::ExperimentRequest;
 use crate::command::server;

@@ -1,6 +1,6 @@
 //! What is required of runs: the stored runs to compare with, the answers in the requested format, the exit code.
 //!
-//! Must never: decide an answer; `judge` does.
+//! In: requirements, answers. Out: what a person or a CI server reads. Must never: decide an answer; `judge` does.
 
 use super::ResultFormat;
 use crate::command::{compare, output, stored};

@@ -1,6 +1,6 @@
 //! Prepares a run: data, facts of the server, findings of the doctor.
 //!
-//! Must never: keep a connection.
+//! In: a request and its server. Out: what the runner needs. Must never: keep a connection.
 
 use super::{RunRequest, answers};
 use crate::command::{doctor, server};

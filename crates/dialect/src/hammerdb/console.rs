@@ -1,5 +1,6 @@
 //! The arguments, the prompt and the scripts of hammerdbcli.
 //!
+//! In: arguments; lines of standard input; a file's path. Out: texts to a [`Backend`], an exit status.
 //! Must never: read a terminal by itself.
 
 use super::backend::Backend;

@@ -1,6 +1,8 @@
 //! The hammerdbcli dialect, after HammerDB 4.6.
 //!
-//! Must never: connect, measure, read a clock or print; print or store a password.
+//! In: arguments, scripts and stored settings; plain figures. Out: requests to a [`Backend`] and their plans;
+//! the texts of commands, builds, runs and time profiles. Must never: connect, measure, read a clock or
+//! print; print or store a password.
 //!
 //! Scripts grep HammerDB's texts, so these texts are its interface. The code is Prony's. Deliberate
 //! differences: `print dict` and `diset` hide passwords; the summary of a time profile counts each call once;

@@ -1,6 +1,7 @@
 //! Translates a script's requests into plans of Prony's core.
 //!
-//! Must never: omit a setting that changes what a server executes.
+//! In: requests. Out: drive plans; workloads with their options. Must never: omit a setting that changes what
+//! a server executes.
 
 use super::request::{BuildRequest, Driver, RunRequest};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan, default_threads};

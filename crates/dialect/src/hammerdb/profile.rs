@@ -1,6 +1,7 @@
 //! Writes the time profile (`pg_timeprofile`) as xtprof does.
 //!
-//! Must never: count a call twice in the summary, as HammerDB 4.6 does if it stores jobs.
+//! In: timings as plain data. Out: the text of `hdbxtprofile.log`. Must never: count a call twice in the
+//! summary, as HammerDB 4.6 does if it stores jobs.
 
 use prony_measure::{Counter, Distribution};
 

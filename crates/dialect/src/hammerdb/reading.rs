@@ -1,6 +1,7 @@
 //! Reads results from HammerDB's output: parses what `text` and `print dict` print.
 //!
-//! Must never: call TPM commits, because the server counts rollbacks too.
+//! In: output or logs of hammerdbcli's TPROC-C. Out: a [`ReportedRun`] for each result or time profile. Must
+//! never: call TPM commits, because the server counts rollbacks too.
 
 use super::text;
 use super::time_profile::{self, Section};

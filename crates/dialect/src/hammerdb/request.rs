@@ -1,6 +1,6 @@
 //! The commands of a hammerdbcli script that connect, such as `buildschema` and `vurun`, as plain data.
 //!
-//! Must never: connect.
+//! In: settings. Out: a request, or all problems of its settings. Must never: connect.
 
 mod sql_server;
 

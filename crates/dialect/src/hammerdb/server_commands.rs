@@ -1,6 +1,7 @@
 //! The commands that need a server: schema commands and virtual users.
 //!
-//! Must never: pass on a request with invalid settings.
+//! In: settings. Out: requests to a [`Backend`], with HammerDB's lines around them. Must never: pass on a
+//! request with invalid settings.
 
 use super::backend::{Backend, VuserOutcome};
 use super::request::{OutputOptions, RequestBuilder, SchemaRequest};

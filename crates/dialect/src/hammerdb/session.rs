@@ -1,6 +1,7 @@
 //! A session of HammerDB's commands.
 //!
-//! Must never: print a password; connect.
+//! In: a command's name and arguments. Out: its texts, its requests to a [`Backend`], its result. Must never:
+//! print a password; connect.
 
 use super::backend::Backend;
 use super::print;

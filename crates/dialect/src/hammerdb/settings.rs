@@ -1,6 +1,7 @@
 //! The settings that a user changed, stored between calls.
 //!
-//! Must never: pass a password to the store, to `Debug`, or to a printed dictionary.
+//! In: changed values. Out: values, changed or default; plain data for a store. Must never: pass a password
+//! to the store, to `Debug`, or to a printed dictionary.
 
 use std::collections::BTreeMap;
 

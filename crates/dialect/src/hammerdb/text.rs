@@ -1,6 +1,7 @@
 //! The lines that a build and a run print.
 //!
-//! Must never: print, or read a clock: dates are passed as text, such as `Fri Nov 20 22:21:44 UTC 2026`.
+//! In: events as plain data. Out: HammerDB 4.6's text. Must never: print, or read a clock: dates are passed
+//! as text, such as `Fri Nov 20 22:21:44 UTC 2026`.
 
 use prony_server::control::Error;
 use prony_wire::ServerError;

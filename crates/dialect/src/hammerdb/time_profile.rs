@@ -1,6 +1,7 @@
 //! Reads time profiles: calls and times of each kind of transaction, per virtual user and in total.
 //!
-//! Must never: merge percentiles of several users.
+//! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
+//! never: merge percentiles of several users.
 
 use super::text::TransactionKind;
 use crate::reading::{add_relation, leading_count, leading_number, to_u32};

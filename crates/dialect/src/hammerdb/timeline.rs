@@ -1,6 +1,6 @@
 //! The events of a run: lines to print and counters to read, by time.
 //!
-//! Must never: read a clock.
+//! In: a request. Out: events in order of time. Must never: read a clock.
 
 use super::request::{Driver, RunRequest};
 use super::text::{self, RunLine};

@@ -1,7 +1,8 @@
 //! Parses arguments to an [`Invocation`].
 //!
-//! Must never: change the order of options: the first error on the command line is reported, and a script file is read
-//! when its option is parsed.
+//! In: arguments, a [`Level`], and a [`Host`] for access to files and the system. Out: the invocation, or
+//! pgbench's error. Must never: change the order of options: the first error on the command line is reported,
+//! and a script file is read when its option is parsed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

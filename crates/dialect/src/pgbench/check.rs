@@ -1,6 +1,7 @@
 //! Checks combinations of options.
 //!
-//! Must never: check in a different order than pgbench, which reports only the first error.
+//! In: the parsed options. Out: an [`Invocation`]. Must never: check in a different order than pgbench, which
+//! reports only the first error.
 
 use std::ffi::OsString;
 

@@ -1,6 +1,7 @@
 //! GNU `getopt_long`: permuted, bundled and abbreviated options.
 //!
-//! Must never: interpret an option.
+//! In: arguments and the tables of options. Out: options in order, then operands. Must never: interpret an
+//! option.
 //!
 //! Supports only what pgbench needs: no optional values, and the caller stops at the first error.
 

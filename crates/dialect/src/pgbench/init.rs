@@ -1,6 +1,7 @@
 //! The steps of `-i` as statements.
 //!
-//! Must never: send anything, or change the order within a step.
+//! In: options and the server's version. Out: texts to print, statements and copies, in order. Must never:
+//! send anything, or change the order within a step.
 //!
 //! The statements are exactly pgbench's, because servers log them and users search the logs for them.
 

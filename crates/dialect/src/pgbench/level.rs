@@ -1,6 +1,7 @@
 //! The version of pgbench to emulate.
 //!
-//! Must never: depend on anything else: the same command line and environment print the same text for every user.
+//! In: a setting (`PRONY_PGBENCH_COMPAT`) or the name by which Prony was called. Out: a [`Level`]. Must
+//! never: depend on anything else: the same command line and environment print the same text for every user.
 
 use std::fmt;
 

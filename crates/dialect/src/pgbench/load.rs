@@ -1,6 +1,6 @@
 //! The lines of `-i` while rows are generated, and the last line.
 //!
-//! Must never: read a clock.
+//! In: finished rows and elapsed seconds. Out: text for standard error. Must never: read a clock.
 
 use super::level::Level;
 use prony_workload::tpcb::Table;

@@ -1,6 +1,7 @@
 //! The files of `-l`, one for each thread.
 //!
-//! Must never: allocate for a transaction after the buffer has grown, or write to the file for each transaction.
+//! In: samples. Out: lines. Must never: allocate for a transaction after the buffer has grown, or write to the file for
+//! each transaction.
 
 use super::level::Level;
 use super::moments::Moments;

@@ -1,7 +1,8 @@
 //! The pgbench dialect, for the majors 13 to 19.
 //!
-//! Must never: differ between levels except where pgbench itself changed. The changes of a text are decided in one
-//! place, by [`Level::at_least`].
+//! In: arguments and a [`Level`]; plain figures. Out: an [`Invocation`]; the texts of reports, progress
+//! lines, logs and of `-i`. Must never: differ between levels except where pgbench itself changed. The
+//! changes of a text are decided in one place, by [`Level::at_least`].
 //!
 //! Scripts and parsers match pgbench's texts, so these texts are its interface. The code around them is
 //! Prony's.

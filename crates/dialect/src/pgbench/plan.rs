@@ -1,6 +1,7 @@
 //! Translates a pgbench command line into plans of Prony's core.
 //!
-//! Must never: omit an option that changes what a server executes.
+//! In: [`RunOptions`]. Out: a drive plan, and the policy of the scripts. Must never: omit an option that
+//! changes what a server executes.
 
 use super::level::Level;
 use super::options::{Limit, RunOptions};

@@ -1,6 +1,6 @@
 //! The preparation of a run: reads scale and partitions, and vacuums.
 //!
-//! Must never: connect.
+//! In: options and the server's answers. Out: statements and messages. Must never: connect.
 
 use super::init::SetupAction;
 use super::messages::Messages;

@@ -1,4 +1,7 @@
 //! The lines of `-P`, for standard error.
+//!
+//! In: an interval's figures. Out: a complete line with its line feed, so that no other output can interrupt
+//! it.
 
 use super::level::Level;
 use super::number::format_fixed;

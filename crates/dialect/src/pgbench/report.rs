@@ -1,6 +1,7 @@
 //! The report at the end of a run.
 //!
-//! Must never: compute what the run did not measure, or change a line because of an option that pgbench does not have.
+//! In: a [`RunReport`]. Out: the text for standard output. Must never: compute what the run did not measure,
+//! or change a line because of an option that pgbench does not have.
 //!
 //! Levels 13 and 14 include skipped transactions in totals and report no failures. Levels 15 to 17 end the
 //! report early if no transaction succeeded, level 18 if there was no transaction.

@@ -1,5 +1,6 @@
 //! Converts measured figures to the data that pgbench reports.
 //!
+//! In: figures of the whole run or of some seconds. Out: plain data for the report and for progress lines.
 //! Must never: count a transaction twice, or omit one.
 
 use super::moments::Moments;

@@ -1,6 +1,7 @@
 //! Advice about errors that end a run, in terms of sysbench's options; sysbench itself prints none.
 //!
-//! Must never: guess a cause that the error does not report.
+//! In: an error's number or state, as a driver reports it. Out: a line for standard error. Must never: guess
+//! a cause that the error does not report.
 
 use super::bundled::Command;
 use prony_workload::sysbench::Driver;

@@ -1,5 +1,6 @@
 //! Parses arguments to an [`Invocation`].
 //!
+//! In: arguments, a [`Compat`], and a [`Host`] for access to files. Out: the invocation, or sysbench's error.
 //! Must never: report a different error than sysbench, which reports the first that it detects.
 
 use super::bundled::{BundledTest, Command, NON_DATABASE_TESTS};

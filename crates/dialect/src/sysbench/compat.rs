@@ -1,6 +1,7 @@
 //! The version of sysbench to emulate.
 //!
-//! Must never: mix up the versions, because their default random distributions differ.
+//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: mix up the
+//! versions, because their default random distributions differ.
 
 /// The environment variable that selects the version.
 pub const COMPAT_VARIABLE: &str = "PRONY_SYSBENCH_COMPAT";

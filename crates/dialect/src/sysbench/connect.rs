@@ -1,5 +1,6 @@
 //! Selects the endpoints of connections, and writes the log lines of failures.
 //!
+//! In: the options of drivers; failed attempts. Out: the driver, its endpoints in rotation; lines of the log.
 //! Must never: resolve a name, or print a password.
 
 use super::advice::advice;

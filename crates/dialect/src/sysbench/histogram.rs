@@ -1,6 +1,7 @@
 //! sysbench's histogram of latency.
 //!
-//! Must never: interpolate: a percentile is the value of a bucket, so that figures equal sysbench's to the last digit.
+//! In: times and counts. Out: percentiles and bars. Must never: interpolate: a percentile is the value of a
+//! bucket, so that figures equal sysbench's to the last digit.
 //!
 //! The histogram has 1,024 buckets of equal logarithmic width, from 0.001 ms to 100,000 ms. A time is counted
 //! in the nearest bucket; a time outside of the range is counted in the first or last bucket.

@@ -1,6 +1,6 @@
 //! Messages of commands and errors.
 //!
-//! Must never: contain a password.
+//! In: names and numbers. Out: text, without the prefix of the log level. Must never: contain a password.
 
 use super::bundled::{BundledTest, Command};
 use super::compat::Compat;

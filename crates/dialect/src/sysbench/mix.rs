@@ -1,6 +1,7 @@
 //! Identifies the bundled test from counts of queries.
 //!
-//! Must never: name a test whose counts differ by more than the tolerance.
+//! In: reads, writes and others, with or without a count of transactions. Out: the test, if one matches, and
+//! its intended shares. Must never: name a test whose counts differ by more than the tolerance.
 
 use prony_store::{QueryCounts, ReportedRun};
 

@@ -1,6 +1,7 @@
 //! The sysbench dialect: 1.0.20, or 1.1 if selected.
 //!
-//! Must never: connect, measure, read a clock or print; print a password.
+//! In: arguments and a [`Compat`]; plain figures. Out: an [`Invocation`] and its plans; the texts of headers,
+//! progress, reports and messages. Must never: connect, measure, read a clock or print; print a password.
 //!
 //! Scripts and parsers match sysbench's texts, so these texts are its interface. The code around them is
 //! Prony's. Deliberate differences: negative numbers and a percentile that is not a number are errors, while

@@ -1,6 +1,7 @@
 //! Translates a sysbench command line into plans of Prony's core.
 //!
-//! Must never: omit an option that changes what a server executes.
+//! In: a checked command line. Out: a drive plan; a workload with its options. Must never: omit an option
+//! that changes what a server executes.
 
 use super::compat::Compat;
 use super::connect::parse_ps_mode;

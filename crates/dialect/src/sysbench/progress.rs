@@ -1,6 +1,7 @@
 //! The lines of `--report-interval`, at [`super::LogLevel::Notice`].
 //!
-//! Must never: divide by the configured interval, because the actual interval may be longer.
+//! In: counts since the previous line. Out: a line. Must never: divide by the configured interval, because
+//! the actual interval may be longer.
 
 use prony_measure::QueryCounts;
 

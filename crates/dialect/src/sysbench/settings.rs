@@ -1,6 +1,7 @@
 //! Checks general options and converts them to values.
 //!
-//! Must never: change the order of the checks, because only the first error is printed.
+//! In: texts by name. Out: [`GeneralOptions`], or the first error in sysbench's order. Must never: change the
+//! order of the checks, because only the first error is printed.
 
 use super::compat::Compat;
 use super::number;

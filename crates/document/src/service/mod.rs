@@ -1,7 +1,8 @@
 //! The services and derived products that answer as a product of another name: each is an entry with what
 //! distinguishes it, which the rest of the code asks.
 //!
-//! Must never: guess from an address; hold what only one version, or the configuration of one server, determines.
+//! In: the server's version and settings. Out: its entry; `None` if nothing shows one. Must never: guess from an
+//! address; hold what only one version, or the configuration of one server, determines.
 
 mod mysql;
 mod postgresql;

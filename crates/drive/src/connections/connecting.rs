@@ -1,6 +1,7 @@
 //! Attempts to connect: before the load, at a user's request, and after a loss.
 //!
-//! Must never: leave an attempt without a deadline, or flood a server that refuses clients.
+//! In: events of links that are not up, the time. Out: connections that are up, or refused. Must never: leave an attempt
+//! without a deadline, or flood a server that refuses clients.
 
 use super::{ConnectionEvent, ConnectionSlot, Connections, LinkTimer, Stage};
 use crate::error::ConnectError;

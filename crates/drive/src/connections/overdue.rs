@@ -1,6 +1,7 @@
 //! Replies that do not arrive within the time that the URL allows.
 //!
-//! Must never: cost a look at each connection with each reply, or anything if the URL has no limit.
+//! In: when each request left, and when its reply was heard of last. Out: lost connections. Must never: cost a look at each
+//! connection with each reply, or anything if the URL has no limit.
 
 use super::{ConnectionEvent, Connections, WAIT_MAX_NS};
 use crate::hosts::ConnectionUse;

@@ -1,8 +1,8 @@
 //! Connections that had to move to another host because their own did not answer: looks whether it answers again, and
 //! then lets each of them return between two transactions.
 //!
-//! Must never: give up a connection that works before its own host has accepted another one, and does not say that it
-//! refuses to work.
+//! In: connections that are up elsewhere, the time. Out: a mark on their records. Must never: give up a connection that
+//! works before its own host has accepted another one, and does not say that it refuses to work.
 
 use super::{ConnectionSlot, Connections, LinkTimer};
 use crate::hosts::ConnectionUse;

@@ -1,6 +1,6 @@
 //! The epoll engine, for kernels and containers without io_uring.
 //!
-//! Must never: block except in [`Io::submit_and_wait`].
+//! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket;
 use super::{

@@ -1,6 +1,7 @@
 //! The sockets of one worker: a small trait with three implementations.
 //!
-//! Must never: interpret the bytes, or share state with other workers.
+//! In: bytes to send, addresses to connect to. Out: events, bytes with the kernel's timestamp of
+//! their arrival. Must never: interpret the bytes, or share state with other workers.
 
 mod buffers;
 pub mod epoll;

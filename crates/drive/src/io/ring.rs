@@ -1,7 +1,8 @@
 //! The io_uring engine: all sends of an iteration in one submission, multishot receive with timestamps.
 //!
-//! Must never: free memory that the kernel may still read or write. Every buffer that the kernel uses belongs to this
-//! engine, whose `drop` (see `stop`) stops the ring before the buffers are freed.
+//! In: bytes to send. Out: events. Must never: free memory that the kernel may still read or write. Every
+//! buffer that the kernel uses belongs to this engine, whose `drop` (see `stop`) stops the ring before the
+//! buffers are freed.
 //!
 //! An iteration makes one system call. Each send wakes a server process, which may take this thread's CPU.
 //! With thirty sends in one call, this happens once instead of thirty times.

@@ -1,6 +1,7 @@
 //! The simulated engine: a network and a clock for tests.
 //!
-//! Must never: read a real clock, so that a test returns the same figures each time.
+//! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times that the server
+//! sets. Must never: read a real clock, so that a test returns the same figures each time.
 
 use super::{Io, IoEvent, IoEventKind, OpenSocket, Received, Sent, Slot};
 use crate::clock::{Clock, SimTime};

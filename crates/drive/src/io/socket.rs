@@ -1,6 +1,7 @@
 //! Creates sockets, sends and receives on them, and reads the kernel's timestamps of their bytes.
 //!
-//! Must never: block. Source: Linux documentation, networking/timestamping.
+//! In: addresses. Out: file descriptors; timestamps from control messages. Must never: block.
+//! Source: Linux documentation, networking/timestamping.
 
 use prony_server::{Address, TcpOptions};
 use rustix::io::Errno;

@@ -1,6 +1,7 @@
 //! A run of TPROC-C that agents drive.
 //!
-//! Must never: let a virtual user go on that an error ends.
+//! In: a request. Out: the same program on each agent; its errors, here. Must never: let a virtual user go on that an
+//! error ends.
 
 use super::bench::{
     CallTimes, DelayedUsers, ErrorFlags, SampleSinks, StartDelays, TimesRecorder, UserTimes,

@@ -1,6 +1,6 @@
 //! Connects to the server of a script's settings.
 //!
-//! Must never: print a password.
+//! In: a login, the environment. Out: a target, a control connection. Must never: print a password.
 
 use prony_dialect::hammerdb::{Login, text};
 use prony_document::SqlDialect;

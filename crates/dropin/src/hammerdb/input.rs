@@ -1,6 +1,7 @@
 //! Reads a script from standard input or a terminal.
 //!
-//! Must never: delay a signal until the next line.
+//! In: lines of standard input. Out: executed lines, a prompt on a terminal, the exit status. Must never:
+//! delay a signal until the next line.
 
 use super::backend::ScriptBackend;
 use prony_dialect::hammerdb::Console;

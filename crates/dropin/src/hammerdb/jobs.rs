@@ -1,6 +1,6 @@
 //! The command `jobs`.
 //!
-//! Must never: print a password.
+//! In: the command's arguments, the stored jobs. Out: HammerDB's output. Must never: print a password.
 
 use super::job::Job;
 use super::storage::Storage;

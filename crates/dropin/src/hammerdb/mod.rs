@@ -1,7 +1,8 @@
 //! The program hammerdbcli, called as `prony hammerdbcli ...` or by a link whose name begins with
 //! `hammerdbcli`.
 //!
-//! Must never: print or store a password.
+//! In: the arguments; a script, from a file, standard input or a terminal. Out: the actions and output of
+//! HammerDB 4.6, and an exit status. Must never: print or store a password.
 
 pub mod agents;
 mod backend;

@@ -1,6 +1,7 @@
 //! The commands `checkschema` and `deleteschema`.
 //!
-//! Must never: drop the database or the role of the connection that drops them.
+//! In: a request, a server. Out: lines with findings; the database and role are dropped. Must never: drop the
+//! database or the role of the connection that drops them.
 
 use super::build::owner;
 use super::connection;

@@ -1,6 +1,7 @@
 //! A run of pgbench that agents drive.
 //!
-//! Must never: let an agent run a shell command.
+//! In: scripts, options. Out: the same program on each agent; what its clients print, here. Must never: let an agent run a
+//! shell command.
 
 use super::bench::ScriptMessages;
 use super::bench::logs::{Logs, SampleLogger, uses_default_seed};

@@ -1,6 +1,7 @@
 //! Connects as libpq does with pgbench's connection options.
 //!
-//! Must never: print a password.
+//! In: `-h`, `-p`, `-U`, a database name that may be a connection string, the environment. Out: a target; a
+//! control connection; libpq's error messages. Must never: print a password.
 
 use super::call::PgbenchCall;
 use super::password;

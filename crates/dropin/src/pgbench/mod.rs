@@ -1,6 +1,7 @@
 //! The program pgbench, called as `prony pgbench ...` or by a link whose name begins with `pgbench`.
 //!
-//! Must never: print a password, or a text that pgbench does not print.
+//! In: the arguments. Out: the actions and output of the chosen level of pgbench, and its exit status. Must
+//! never: print a password, or a text that pgbench does not print.
 
 pub mod agents;
 mod bench;

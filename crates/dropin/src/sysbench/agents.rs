@@ -1,6 +1,7 @@
 //! A run of a bundled test that agents drive, and what it has in common with that of a script.
 //!
-//! Must never: continue a run after an error that ends it.
+//! In: the test's options. Out: the same program on each agent; its errors and each thread's events, here. Must never:
+//! continue a run after an error that ends it.
 
 use super::bench::EventCounts;
 use super::errors::{SysbenchErrorPolicy, fatal_error};

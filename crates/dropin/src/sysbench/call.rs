@@ -1,6 +1,7 @@
 //! One call of sysbench: its output and its exit status.
 //!
-//! Must never: buffer output, so that texts appear in order.
+//! In: texts with log levels. Out: text on stdout and stderr. Must never: buffer output, so that texts appear
+//! in order.
 
 pub use crate::output::eprint;
 use crate::output::{self, lock, print_bytes};

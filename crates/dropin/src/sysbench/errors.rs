@@ -1,6 +1,7 @@
 //! Handles and reports errors of statements as sysbench does.
 //!
-//! Must never: print a password, or continue a run after a FATAL line.
+//! In: errors of the workload's users. Out: the decision to restart an event or to end the run; lines of the
+//! log. Must never: print a password, or continue a run after a FATAL line.
 
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{

@@ -1,5 +1,6 @@
 //! The program sysbench, called as `prony sysbench ...` or by a link whose name begins with `sysbench`.
 //!
+//! In: the arguments. Out: the actions and output of the chosen version of sysbench, and its exit status.
 //! Must never: print a password, or a line on stdout that sysbench does not print.
 
 pub mod agents;

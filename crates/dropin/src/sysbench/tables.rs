@@ -1,6 +1,7 @@
 //! The commands `prepare`, `prewarm` and `cleanup` of the bundled tests.
 //!
-//! Must never: load into existing tables, which sysbench refuses.
+//! In: options, a server. Out: tables created, read or dropped; sysbench's lines. Must never: load into
+//! existing tables, which sysbench refuses.
 
 use super::call::{CommandError, SysbenchCall, eprint, print_output_bytes};
 use super::connection;

@@ -1,6 +1,6 @@
 //! An agent that waits at a NATS server, and answers one call after the other.
 //!
-//! Must never: serve two coordinators at once.
+//! In: calls. Out: the streams of one. Must never: serve two coordinators at once.
 
 use super::{BUSY, Bus, CALL_INTERVAL, ChunkReader, ChunkWriter, HEADER_BYTES, NatsAddress};
 use crate::carrier::lock;

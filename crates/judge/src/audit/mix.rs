@@ -1,6 +1,7 @@
 //! Whether the counts of reads and writes match the transactions.
 //!
-//! Must never: blame a transaction that was cut off or restarted.
+//! In: counts of queries, of transactions and of errors. Out: `mix`. Must never: blame a transaction that
+//! was cut off or restarted.
 //!
 //! In the bundled tests of sysbench all reads of a transaction come before its first write. A transaction
 //! that fails, or is cut off at the end, therefore leaves reads without writes and never writes without

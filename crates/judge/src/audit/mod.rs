@@ -1,6 +1,7 @@
 //! Checks whether another tool's output can be right.
 //!
-//! Must never: treat a figure that the output lacks as wrong, or change a figure.
+//! In: the parsed output, and its figures as a Run. Out: an [`Audit`]: problems with its figures, and what was
+//! checked. Must never: treat a figure that the output lacks as wrong, or change a figure.
 
 mod mix;
 mod relations;

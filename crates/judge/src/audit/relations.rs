@@ -1,6 +1,7 @@
 //! Figures of one output that must agree with each other.
 //!
-//! Must never: call a difference an error if rounding explains it.
+//! In: relations, as a dialect's parser defines them. Out: the checks `sums`, `rates`,
+//! `shares-printed` and `order`. Must never: call a difference an error if rounding explains it.
 
 use super::Audit;
 use crate::formatting::{first_and_more, percent};

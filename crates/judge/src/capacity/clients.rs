@@ -1,6 +1,7 @@
 //! The search for the number of clients with the highest throughput of a closed loop.
 //!
-//! Must never: take a single step that is no faster for the end: it may have been disturbed.
+//! In: the steps so far. Out: the next number of clients, or none; the answer. Must never: take a single step that is no
+//! faster for the end: it may have been disturbed.
 //!
 //! The clients double from one on, until two steps in a row are hardly faster than the best one before, or two miss what
 //! is required. Then the numbers beside the best one are measured.

@@ -1,6 +1,7 @@
 //! How much a server can take while it meets what is required, and what is the limit there.
 //!
-//! Must never: answer from a run whose figures must not be used without saying so.
+//! In: the runs at several rates (steps), and the requirements. Out: a verdict for each step, and the answer with the
+//! limit. Must never: answer from a run whose figures must not be used without saying so.
 //!
 //! A step fails if the load fell behind its rate, or if a figure with its whole interval misses a limit. A step that is
 //! too short for an interval is decided by the figure alone, and says so; a longer one without an interval, because some of

@@ -1,6 +1,6 @@
 //! Differences between what users declared about two servers.
 //!
-//! Must never: take a fact that one user did not declare for a difference.
+//! In: two Runs. Out: differences. Must never: take a fact that one user did not declare for a difference.
 
 use super::rules::{WHY_ONE_DECLARED, WHY_OTHER_DECLARED};
 use super::{Difference, difference};

@@ -1,6 +1,7 @@
 //! Differences that forbid a comparison, and that a user asks to look beyond.
 //!
-//! Must never: look beyond other work, or a run that must not be used.
+//! In: differences, and names. Out: the same differences, as caveats; what was looked beyond, in words. Must never: look
+//! beyond other work, or a run that must not be used.
 
 use super::Difference;
 use super::rules::DURABILITY_SETTINGS;

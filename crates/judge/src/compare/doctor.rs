@@ -1,6 +1,6 @@
 //! Differences between what `prony doctor` found before two runs.
 //!
-//! Must never: report that a measurement, such as a round trip, differs slightly.
+//! In: two Runs. Out: differences. Must never: report that a measurement, such as a round trip, differs slightly.
 
 use super::{Difference, difference};
 use crate::doctor::MEASURED;

@@ -1,6 +1,8 @@
 //! Comparisons of two engines.
 //!
-//! Must never: make figures of two workloads comparable, or excuse that one engine guarantees less durability.
+//! In: two Runs, and their differences. Out: the same differences; those that the engines cause become
+//! caveats if the two engines may be compared. Must never: make figures of two workloads comparable, or
+//! excuse that one engine guarantees less durability.
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN, engine};
 use super::{Difference, server::ISOLATION_PROPERTY};

@@ -1,7 +1,9 @@
 //! Differences that the variants of one experiment have on purpose.
 //!
-//! Must never: treat a difference as intended if no plan names it, such as another version of the server or data in
-//! another state, or make figures of two workloads comparable, whose names and statements differ.
+//! In: two Runs with their plans, and their differences. Out: the same differences; those that the plans
+//! request become notes, because the question is what they do. Must never: treat a difference as intended if
+//! no plan names it, such as another version of the server or data in another state, or make figures of two
+//! workloads comparable, whose names and statements differ.
 
 use super::Difference;
 use super::declared::{DECLARED, availability_differs};

@@ -1,6 +1,6 @@
 //! What a comparison of an experiment's variants will refuse, as far as their plans show it before the first run.
 //!
-//! Must never: state what `compare` does not do; the rules are its own.
+//! In: the plans of the variants. Out: sentences. Must never: state what `compare` does not do; the rules are its own.
 
 use super::{intended, property_differences};
 use prony_store::{Experiment, Run, Severity};

@@ -1,6 +1,6 @@
 //! The properties of a Run that are compared to show whether two Runs measured the same thing.
 //!
-//! Must never: combine differences; each has its own severity.
+//! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use prony_plan::Choice;
 use prony_store::{Host, Run, Service, Severity};

@@ -1,6 +1,6 @@
 //! Differences between two servers, as far as both were observed.
 //!
-//! Must never: call a missing observation on one side a difference.
+//! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
 use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,

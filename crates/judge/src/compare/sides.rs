@@ -1,7 +1,9 @@
 //! Compares repeated runs of several sides with the first side.
 //!
-//! Must never: let the best of several runs represent them, compute a ratio if two sides are not comparable, or use the
-//! variation within one run as the variation between runs.
+//! In: two or more sides, each of one or more finished Runs. Out: [`SidesComparison`]: the differences, the
+//! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
+//! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
+//! one run as the variation between runs.
 
 use super::usability::FINDINGS;
 use super::{

@@ -1,6 +1,8 @@
 //! How far two Runs may differ in a number before it is a difference.
 //!
-//! Must never: tolerate a difference that is not one of size, such as an open loop against a closed loop.
+//! In: two Runs, and their differences. Out: the same differences without those within tolerance, or with
+//! less severity. Must never: tolerate a difference that is not one of size, such as an open loop against a
+//! closed loop.
 
 use super::Difference;
 use prony_store::{Run, Severity};

@@ -1,6 +1,6 @@
 //! Whether the figures of two Runs may be used at all, whatever they are compared with.
 //!
-//! Must never: ignore a problem because both Runs have it.
+//! In: two Runs. Out: differences. Must never: ignore a problem because both Runs have it.
 
 use super::Difference;
 use crate::all_kinds;

@@ -1,5 +1,7 @@
 //! Whether the server accepts the connections of the load: limits of the server, the role, the database and the
 //! account.
+//!
+//! In: the facts and the load. Out: one finding, about the limit that leaves the fewest connections.
 
 use super::server::{is_plain_name, mysql_account};
 use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};

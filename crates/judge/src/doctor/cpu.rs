@@ -1,6 +1,6 @@
 //! Kernel, io_uring and CPUs: frequency, SMT, NUMA, time that others take, timers and clocks.
 //!
-//! Must never: report a virtual machine's missing files as a fault.
+//! In: the facts and the load. Out: findings. Must never: report a virtual machine's missing files as a fault.
 
 use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::client_setup::slow_cpus;

@@ -1,6 +1,6 @@
 //! The limits of the process: open files, ports, locked memory, the control group, memory.
 //!
-//! Must never: call a limit sufficient that the load exceeds.
+//! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
 use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::formatting::{bytes, thousands, three_digits};

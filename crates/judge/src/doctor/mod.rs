@@ -1,6 +1,7 @@
 //! Decides whether a machine and a server are fit for a load, before the load (`prony doctor`).
 //!
-//! Must never: read the system, or take an unknown value for a good one.
+//! In: [`MachineFacts`], [`DatabaseFacts`], the [`IntendedLoad`]. Out: a [`DoctorReport`]: one finding for each
+//! property, with the command that mends it. Must never: read the system, or take an unknown value for a good one.
 //!
 //! These findings change no verdict: the checks of a run judge what happened during the run. The thresholds are
 //! here and not in [`thresholds`](crate::thresholds), because no figure is judged by them.

@@ -1,6 +1,7 @@
 //! The network: receive queues, interrupts, packet size, TCP.
 //!
-//! Must never: judge an interface that the load does not use, if the route is known.
+//! In: the facts. Out: findings on the interface that leads to the server. Must never: judge an interface that
+//! the load does not use, if the route is known.
 
 use super::{
     IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, unknown,

@@ -1,6 +1,6 @@
 //! The server, and the way to it.
 //!
-//! Must never: put a password or a URL into a command.
+//! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
 
 use super::{
     DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, named, ok, unknown,

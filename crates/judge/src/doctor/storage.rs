@@ -1,6 +1,6 @@
 //! The storage of the server, as a probe over SQL measured it.
 //!
-//! Must never: take times that a memory explains for those of storage.
+//! In: the times of the probe. Out: findings. Must never: take times that a memory explains for those of storage.
 
 use super::{DatabaseFacts, ReadProbe, StorageProbe, caution, named, ok, unknown};
 use crate::formatting::{bytes, count, time};

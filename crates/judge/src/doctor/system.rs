@@ -1,6 +1,6 @@
 //! Swap and the synchronisation of the clock.
 //!
-//! Must never: advise to disable swap that holds more than the memory has room for.
+//! In: the facts. Out: findings. Must never: advise to disable swap that holds more than the memory has room for.
 
 use super::{MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::formatting::bytes;

@@ -1,6 +1,7 @@
 //! Finds the cheapest configuration that sustains a load.
 //!
-//! Must never: extrapolate from a run.
+//! In: points, and a target load. Out: which points sustain the load, and why the others do not. Must never:
+//! extrapolate from a run.
 
 use super::point::good_tps;
 use super::rank::{RankingObstacle, obstacles};

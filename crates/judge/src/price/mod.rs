@@ -1,6 +1,8 @@
 //! Computes what throughput costs.
 //!
-//! Must never: contain a price, convert a currency, rank runs that are not comparable, or call anything tpmC.
+//! In: configurations of price sheets, the Runs measured on each, and today's date. Out: [`Prices`]: ratios,
+//! and which configuration gives the most throughput for its price. Must never: contain a price, convert a
+//! currency, rank runs that are not comparable, or call anything tpmC.
 //!
 //! The formulas, with C the cost per month (one-time costs are spread over 36 months) and P the committed
 //! transactions per second within the latency limit, if there was one:

@@ -1,6 +1,6 @@
 //! One configuration with its comparable runs.
 //!
-//! Must never: take the best of several runs.
+//! In: runs and a configuration. Out: ratios. Must never: take the best of several runs.
 
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::checks::ids_of;

@@ -1,6 +1,7 @@
 //! Ranks configurations by throughput for the money.
 //!
-//! Must never: rank runs that are not comparable.
+//! In: points and their runs. Out: an order, a frontier and break-even prices, or the obstacles to a
+//! ranking. Must never: rank runs that are not comparable.
 
 use super::{MeasuredConfiguration, PriceOptions, PricePoint};
 use crate::compare::{price_ranking_differences, varies_availability};

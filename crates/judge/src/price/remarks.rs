@@ -1,6 +1,7 @@
 //! Remarks on the figures.
 //!
-//! Must never: change a figure, or omit a difference that the median of several runs hides.
+//! In: points and their runs. Out: remarks, each once with the configurations to which it applies. Must
+//! never: change a figure, or omit a difference that the median of several runs hides.
 
 use super::{MeasuredConfiguration, PricePoint, describe, runs};
 use crate::compare::sides::repeat_differences;

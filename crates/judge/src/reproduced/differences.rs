@@ -1,6 +1,7 @@
 //! Differences between this run and the published one.
 //!
-//! Must never: list what is the same.
+//! In: a Run with its scenario. Out: every condition that differs, or that is unknown for this run, with both
+//! values. Must never: list what is the same.
 
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
 use crate::formatting::{bytes, count, thousands};

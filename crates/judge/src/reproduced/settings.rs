@@ -1,6 +1,7 @@
 //! The server's settings against those of the published benchmark.
 //!
-//! Must never: call two spellings of one size a difference.
+//! In: a Run and the published settings. Out: each setting that differs, or that is unknown for this run. Must
+//! never: call two spellings of one size a difference.
 
 use super::differences::{Difference, MEMORY_TOLERANCE, UNKNOWN};
 use crate::machine::server_memory_bytes;

@@ -1,6 +1,8 @@
 //! The size of a workload's data.
 //!
-//! Must never: sum up the workload's tables if one of them is missing.
+//! In: a Run with the state of its server before the load. Out: the size of the workload's own tables, or
+//! of the database. Must never: sum up the workload's tables if one of
+//! them is missing.
 
 use crate::workload::description;
 use prony_store::{Run, ServerState, TableState};

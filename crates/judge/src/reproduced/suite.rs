@@ -1,6 +1,7 @@
 //! The rows of a suite: published and measured figures of each, by the medians of its runs.
 //!
-//! Must never: take the best of several runs, or give a deviation of a row that was smaller or shorter than published.
+//! In: the runs of one suite. Out: a row for each scenario of the suite, in the document's order. Must never: take
+//! the best of several runs, or give a deviation of a row that was smaller or shorter than published.
 
 use super::{deviations, not_comparable_by, relative_change};
 use crate::distinct;

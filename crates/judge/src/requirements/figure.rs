@@ -1,6 +1,7 @@
 //! The figures of a run that requirements name, each with the interval in which it lies.
 //!
-//! Must never: compare with a limit, except for what is certain without an interval.
+//! In: a requirement, a Run. Out: a value and its interval, or why there is none. Must never: compare with a limit, except
+//! for what is certain without an interval.
 
 use super::is_usable;
 use super::relative::NOTHING_TO_COMPARE;

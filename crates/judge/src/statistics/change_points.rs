@@ -1,6 +1,7 @@
 //! Finds the runs at which the level of a history changed.
 //!
-//! Must never: assume a distribution of the runs, or let one or two disturbed runs make a change.
+//! In: one figure of each run, in the order of the runs. Out: the first run of each new level. Must never:
+//! assume a distribution of the runs, or let one or two disturbed runs make a change.
 //!
 //! The test of a history: for each cut, the Wilcoxon rank sum of the runs before it, in standard deviations
 //! of a history without a change; the cut with the largest one is the candidate. If it is not significant,

@@ -1,6 +1,7 @@
 //! Corrects for several comparisons at once.
 //!
-//! Must never: depend on the order of the p values.
+//! In: the p values of one family. Out: which of them are differences, such that if all are equal, at most
+//! one family in twenty shows a difference. Must never: depend on the order of the p values.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {

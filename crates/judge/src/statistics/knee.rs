@@ -1,6 +1,7 @@
 //! The knee of a throughput curve: the point after which more load brings little more throughput.
 //!
-//! Must never: find a knee in a straight line, or in the scatter of the runs.
+//! In: points by their load, each with its throughput and the interval of that. Out: the index of the knee, or why
+//! there is none. Must never: find a knee in a straight line, or in the scatter of the runs.
 //!
 //! The knee is the point that lies furthest above the straight line from the first point to the highest one, both axes
 //! scaled to that range (Kneedle: Satopää and others 2011, Finding a "Kneedle" in a Haystack). The highest point is the

@@ -1,6 +1,7 @@
 //! Intervals of the median of one side's runs.
 //!
-//! Must never: return the range of too few runs, whose level is lower.
+//! In: one figure of each run. Out: an interval that encloses the median of all runs that the system would
+//! make, at a given level. Must never: return the range of too few runs, whose level is lower.
 
 use super::{runs, student};
 

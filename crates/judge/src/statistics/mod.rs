@@ -1,36 +1,38 @@
 //! Estimates how far chance explains a difference.
 //!
-//! Must never: use a Run, take the best of several, or claim more than the data support.
+//! In: figures of repeated runs. Out: an [`Estimate`] of the ratio of two figures, which yields an interval,
+//! a p value, and the smallest difference that would probably have been found. Must never: use a Run, take
+//! the best of several, or claim more than the data support.
 //!
 //! Design decisions:
 //!
 //! - **Logarithms.** Comparisons are ratios, and disturbances of a benchmark scale its figures.
 //! - **Medians.** The figure of a side is the median of its runs, and the effect is the ratio of the two
-//! medians, so that the two cannot contradict each other. Geometric means can: 100, 101, 102, 60, 103 and
-//! 98, 99, 100, 98, 99 have medians that fall by 2 % and geometric means that rise by 8 %.
+//!   medians, so that the two cannot contradict each other. Geometric means can: 100, 101, 102, 60, 103 and
+//!   98, 99, 100, 98, 99 have medians that fall by 2 % and geometric means that rise by 8 %.
 //! - **Ranks** ([`RankComparison`]): the exact interval of the shift by Hodges and Lehmann, and the exact p
-//! value of Mann and Whitney that belongs to it. Its level is at least 95 % whatever the distribution of
-//! the runs: 97.1 % with 4 runs per side, 96.8 % with 5, 95.0 % to 95.9 % from 6 to 20. One disturbed run
-//! of ten neither hides a difference of 5 % nor makes one; it costs Welch's t half of its power.
+//!   value of Mann and Whitney that belongs to it. Its level is at least 95 % whatever the distribution of
+//!   the runs: 97.1 % with 4 runs per side, 96.8 % with 5, 95.0 % to 95.9 % from 6 to 20. One disturbed run
+//!   of ten neither hides a difference of 5 % nor makes one; it costs Welch's t half of its power.
 //! - **Welch's t where ranks do not suffice** ([`ranks_suffice`]): with 3 runs per side the rarest order of
-//! the runs has a probability of 10 %, so no exact interval at 95 % exists. Nor does it for 4 runs per side
-//! if several sides share the level. There the interval is Welch's (1947, degrees of freedom by
-//! Satterthwaite 1946), which assumes that the logarithms are normally distributed, and reports say so. No
-//! statement at all would make three repeats useless, and the error is on the safe side: disturbed runs
-//! widen the interval, from a coverage of 96.7 % to 98 %. If the side with more scatter has fewer runs, up
-//! to 8 % of equal pairs show a difference, not 5 % (`tests/statistics.rs`): repeat both sides equally
-//! often.
+//!   the runs has a probability of 10 %, so no exact interval at 95 % exists. Nor does it for 4 runs per side
+//!   if several sides share the level. There the interval is Welch's (1947, degrees of freedom by
+//!   Satterthwaite 1946), which assumes that the logarithms are normally distributed, and reports say so. No
+//!   statement at all would make three repeats useless, and the error is on the safe side: disturbed runs
+//!   widen the interval, from a coverage of 96.7 % to 98 %. If the side with more scatter has fewer runs, up
+//!   to 8 % of equal pairs show a difference, not 5 % (`tests/statistics.rs`): repeat both sides equally
+//!   often.
 //! - **No pairing.** Runs in the order A B B A could be grouped in blocks. Over an even number of repeats a
-//! steady drift of the machine cancels in the means anyway, but remains in the scatter, which at worst
-//! makes Welch's interval too wide; blocks of two or three would cost half of the degrees of freedom.
-//! With an odd number n of repeats, an nth of the drift from one run to the next remains between the
-//! means of two sides: far less than the scatter that the same drift causes within each side.
+//!   steady drift of the machine cancels in the means anyway, but remains in the scatter, which at worst
+//!   makes Welch's interval too wide; blocks of two or three would cost half of the degrees of freedom.
+//!   With an odd number n of repeats, an nth of the drift from one run to the next remains between the
+//!   means of two sides: far less than the scatter that the same drift causes within each side.
 //! - **One run per side: no estimate.** The seconds of a run say how precisely its own mean is known, and
-//! nothing about the next run. If runs of one system scatter by 2 %, the seconds of two of them call 42 %
-//! of equal pairs of 60 s different, and 81 % of pairs of 600 s. [`runs_needed`] says how many runs it
-//! takes.
+//!   nothing about the next run. If runs of one system scatter by 2 %, the seconds of two of them call 42 %
+//!   of equal pairs of 60 s different, and 81 % of pairs of 600 s. [`runs_needed`] says how many runs it
+//!   takes.
 //! - **Several sides against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals
-//! have the level of their test, so that an interval excludes 1 exactly if a difference was found.
+//!   have the level of their test, so that an interval excludes 1 exactly if a difference was found.
 //! - **Histories** ([`change_points()`]): where the level of many runs changed, by ranks and random orders.
 //! - **Sweeps** ([`find_knee()`], [`fit_usl()`]): where a throughput curve bends, and a law that explains it.
 //! - **Smallest difference**: the one that the noncentral t distribution finds with a probability of 80 %.

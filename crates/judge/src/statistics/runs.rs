@@ -1,6 +1,7 @@
 //! Compares repeated runs of two sides.
 //!
-//! Must never: judge from one run on each side.
+//! In: one figure of each run. Out: medians, scatter, the estimated ratio. Must never: judge from one run
+//! on each side.
 
 use super::{ALPHA, Estimate, difference_of_means};
 

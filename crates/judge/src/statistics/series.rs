@@ -1,6 +1,8 @@
 //! Estimates the mean of a run's seconds, and how precisely it is known.
 //!
-//! Must never: treat n seconds as n independent ones, or return a result if they are too autocorrelated to judge.
+//! In: an autocorrelated series. Out: its mean with the variance of that mean, as if there were fewer,
+//! independent values. Must never: treat n seconds as n independent ones, or return a result if they are
+//! too autocorrelated to judge.
 //!
 //! The variance is the sum of the autocovariances, truncated by Geyer's initial monotone sequence (Geyer
 //! 1992, Practical Markov chain Monte Carlo, section 3.3). Each autocovariance about the sample's own mean

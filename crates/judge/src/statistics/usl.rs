@@ -1,6 +1,7 @@
 //! The universal scalability law, fitted to a throughput curve as its explanation.
 //!
-//! Must never: extrapolate, or explain a curve that the law does not describe.
+//! In: points by their concurrency. Out: the parameters of the law and how well it fits, or why it does not. Must
+//! never: extrapolate, or explain a curve that the law does not describe.
 //!
 //! The law (Gunther 2007, Guerrilla Capacity Planning, chapter 4): X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)),
 //! where lambda is the throughput of one client, sigma the share that must be done one after the other (contention) and

@@ -1,7 +1,8 @@
 //! Whether the response times were steady: the median and the 99th percentile of each second.
 //!
-//! Must never: judge percentiles of seconds with too few transactions, or repeat a finding of `warm-up` or `drift`: in
-//! a closed loop, a change of the response time is also one of the throughput (Little's law).
+//! In: a Run. Out: `latency-drift`. Must never: judge percentiles of seconds with too few transactions, or
+//! repeat a finding of `warm-up` or `drift`: in a closed loop, a change of the response time is also one of
+//! the throughput (Little's law).
 //!
 //! In an open loop, this check decides about the result: the throughput is the requested rate however slow
 //! the server becomes, and while response times rise, the percentiles of the run depend on when it ended.

@@ -1,7 +1,7 @@
 //! Whether a load that has just begun is steady, so that its measured window can begin.
 //!
-//! Must never: prolong the warm-up of a load that is steady from its start because of chance; what it misses, `warm-
-//! up`, `drift` and `latency` find in the measured window.
+//! In: the seconds of the warm-up so far. Must never: prolong the warm-up of a load that is steady from its start
+//! because of chance; what it misses, `warm-up`, `drift` and `latency` find in the measured window.
 //!
 //! The later half of the seconds, at least four, is tested for a trend by Mann and Kendall's statistic, which counts
 //! the pairs of seconds that rise and fall. By chance it shows one in about one of twelve loads, whatever the

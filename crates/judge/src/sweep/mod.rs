@@ -1,6 +1,8 @@
 //! The curve of a sweep: throughput by the load, its knee, what limits it there, and what it costs.
 //!
-//! Must never: take the best of several runs, count a run that must not be used, or name a knee that chance explains.
+//! In: the runs of an experiment whose variants are the points of a sweep. Out: a [`Sweep`]: a curve for each
+//! combination of the settings that are not its axis. Must never: take the best of several runs, count a run that must
+//! not be used, or name a knee that chance explains.
 
 pub use crate::limiter::{Limiter, LimiterFinding};
 

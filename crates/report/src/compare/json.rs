@@ -1,4 +1,6 @@
 //! A comparison for programs.
+//!
+//! In: `judge`'s comparison of the sides. Out: one JSON document.
 
 use super::{SideAnswers, remarks};
 use crate::text::difference;

@@ -1,6 +1,7 @@
 //! A comparison as Markdown, for a pull request.
 //!
-//! Must never: let a name of a document become markup, a link or a mention, or end a cell.
+//! In: documents, and `judge`'s comparison of them. Out: GitHub's Markdown. Must never: let a name
+//! of a document become markup, a link or a mention, or end a cell.
 
 use super::{
     MAX_CELL_CHARS, SideAnswers, describe_workload, remarks, side_name, sides_of_mixed_runs,

@@ -1,6 +1,8 @@
 //! Comparison of two or more sides of runs, each with the first.
 //!
-//! Must never: print a ratio that the verdict forbids, or speak of a difference between single runs.
+//! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far chance
+//! explains the difference, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
+//! never: print a ratio that the verdict forbids, or speak of a difference between single runs.
 
 mod json;
 mod junit;

@@ -1,6 +1,7 @@
 //! Three or more sides in a terminal: one table with a row for each side, and the differences that matter.
 //!
-//! Must never: give a ratio for a side that is not comparable, or hide why it is not.
+//! In: `judge`'s comparison. Out: at most a screen for four sides. Must never: give a ratio for a side that is not
+//! comparable, or hide why it is not.
 
 use super::{COMMITTED, MAX_CELL_CHARS};
 use crate::printer::Printer;

@@ -1,6 +1,7 @@
 //! The answer of a search for the highest rate, on a page with its steps.
 //!
-//! Must never: hide a step that must not be used; its line in the table says so.
+//! In: `judge`'s answer. Out: the answer and what it rests on, response times and the use of the CPUs by rate, the table of
+//! the steps. Must never: hide a step that must not be used; its line in the table says so.
 
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};

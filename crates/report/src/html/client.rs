@@ -1,6 +1,7 @@
 //! The health of the client over the run, on the time axis of its measurements.
 //!
-//! Must never: show an unknown value as zero.
+//! In: the series of a Run. Out: charts of its CPU time, of the longest iteration of its event loops and of its
+//! connections, and a table. Must never: show an unknown value as zero.
 
 use super::over_time::{RunOverTime, Span};
 use super::seconds::fewest_connections;

@@ -1,6 +1,7 @@
 //! The comparisons on a page of several runs.
 //!
-//! Must never: show a ratio that the verdict forbids.
+//! In: documents, and `judge`'s comparison of each side with the first. Out: a plot of the changes, then the
+//! differences and figures of each pair. Must never: show a ratio that the verdict forbids.
 
 use super::document::Document;
 use super::one::severity_class;

@@ -1,6 +1,7 @@
 //! The distribution of response times.
 //!
-//! Must never: recompute a percentile.
+//! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, and the stored percentiles
+//! in the chart and in a table. Must never: recompute a percentile.
 
 use super::drawing::Drawing;
 use super::figure::{Figure, Plot};

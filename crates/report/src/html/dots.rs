@@ -1,6 +1,7 @@
 //! Dot plots: the runs of a page, and the changes of a comparison, each with its interval.
 //!
-//! Must never: draw an interval that was not computed.
+//! In: runs, or the comparisons of sides. Out: a row for each with a dot and, where an interval is known, a
+//! line; all figures are in the labels. Must never: draw an interval that was not computed.
 
 use super::document::Document;
 use super::drawing::Drawing;

@@ -1,6 +1,6 @@
 //! The marks of a drawing: lines, paths, dots and texts, as SVG.
 //!
-//! Must never: distinguish lines only by colour.
+//! In: positions in units of the drawing. Out: SVG. Must never: distinguish lines only by colour.
 
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use std::fmt::{self, Write};

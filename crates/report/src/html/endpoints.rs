@@ -1,6 +1,7 @@
 //! What happened at each of several servers: a table, and charts over time.
 //!
-//! Must never: show a server that was not observed as idle.
+//! In: the endpoints of a Run. Out: a table, and figures with their values. Must never: show a server that was not observed
+//! as idle.
 
 use super::over_time::{RunOverTime, Span};
 use super::timeline::{Axis, ChartLine};

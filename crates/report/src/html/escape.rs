@@ -1,6 +1,7 @@
 //! Escaping of text in a page, such as names of tables, statements and messages of servers.
 //!
-//! Must never: produce text that ends its element or attribute, or JSON that ends its script element.
+//! In: text and JSON from a document. Out: escaped text and JSON. Must never: produce text that ends its
+//! element or attribute, or JSON that ends its script element.
 
 use super::markup::Markup;
 use std::fmt::{self, Display, Write};

@@ -1,7 +1,7 @@
 //! The frame of every figure of a page: caption, legend, and the
 //! drawing with its text alternative.
 //!
-//! Must never: draw a label outside of the drawing.
+//! In: a drawing. Out: a figure, which needs no script. Must never: draw a label outside of the drawing.
 
 use super::drawing::Drawing;
 use super::scale::Scale;

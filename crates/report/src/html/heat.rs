@@ -1,6 +1,8 @@
 //! A heat map of the response time over the run, with the lines of its tail.
 //!
-//! Must never: show a percentile with too few transactions.
+//! In: the histograms of a Run over time. Out: for each interval the share of its transactions at each response
+//! time, as shades; the extremes, the median and the 99.9th percentile as lines; and a table. Must never:
+//! show a percentile with too few transactions.
 
 use super::drawing::Drawing;
 use super::figure::{Plot, write_legend};

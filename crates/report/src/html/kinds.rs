@@ -1,6 +1,7 @@
 //! The kinds of transaction over the run.
 //!
-//! Must never: show a percentile with too few transactions.
+//! In: the histograms of each kind over time. Out: their throughput as stacked areas, their 99th percentiles as
+//! lines, and a table. Must never: show a percentile with too few transactions.
 
 use super::over_time::{HistogramPoint, RunOverTime};
 use super::timeline::{Axis, ChartLine};

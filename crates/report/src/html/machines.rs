@@ -1,6 +1,6 @@
 //! What each of several machines did that drove a load together: a table, and a chart of their seconds.
 //!
-//! Must never: draw a machine that drove no clients.
+//! In: the machines of a Run. Out: a table, and a figure with its values. Must never: draw a machine that drove no clients.
 
 use super::over_time::RunOverTime;
 use super::timeline::{Axis, ChartLine};

@@ -1,6 +1,7 @@
 //! Marks of events on the charts.
 //!
-//! Must never: distinguish events by colour alone.
+//! In: a Run. Out: a band or line with a letter at the time of each event. Must never: distinguish events by
+//! colour alone.
 
 use super::drawing::Drawing;
 use super::figure::Plot;

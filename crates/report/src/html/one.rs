@@ -1,6 +1,7 @@
 //! One run, section by section.
 //!
-//! Must never: hide a finding.
+//! In: a Run. Out: its part of the page: the verdict, the figures, then the set-up. Must never: hide a
+//! finding.
 
 use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
 use super::table::{write_table, write_text_table};

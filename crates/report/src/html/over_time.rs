@@ -1,6 +1,7 @@
 //! A run on the time axis of its charts.
 //!
-//! Must never: average a percentile.
+//! In: a Run. Out: its rows over time, several of them in one point if a screen cannot show more points. Must never:
+//! average a percentile.
 
 use super::marks::{self, EventMark};
 use super::timeline::Timeline;

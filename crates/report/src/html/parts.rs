@@ -1,5 +1,6 @@
 //! Where the service time was spent over the run: the parts send wait, server and client wait.
 //!
+//! In: the histograms of a Run over time. Out: the means as stacked areas, the medians as lines, and a table.
 //! Must never: stack percentiles, which do not add up.
 
 use super::over_time::{HistogramPoint, RunOverTime};

@@ -1,6 +1,7 @@
 //! Percentile curves: the response time at every percentile up to the 99.99th.
 //!
-//! Must never: draw a percentile with too few samples, or recompute a stored one for the table.
+//! In: latencies with their histograms. Out: one line for each over a logarithmic axis of the percentiles, and
+//! a table. Must never: draw a percentile with too few samples, or recompute a stored one for the table.
 
 use super::distribution::kinds;
 use super::drawing::{Drawing, LineGroup, legend, look, path_through};

@@ -1,6 +1,6 @@
 //! The command that repeats a run.
 //!
-//! Must never: contain a password; the document has none.
+//! In: a Run. Out: a shell command line. Must never: contain a password; the document has none.
 
 use prony_plan::shell_word;
 use prony_store::Run;

@@ -1,6 +1,7 @@
 //! Maps values to positions on a chart, and chooses the ticks of an axis.
 //!
-//! Must never: return a position that is not finite, or more ticks than are readable.
+//! In: the smallest and largest value. Out: positions in units of the drawing, round ticks. Must never:
+//! return a position that is not finite, or more ticks than are readable.
 
 const MAX_TICKS: usize = 12;
 

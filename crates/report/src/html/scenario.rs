@@ -1,6 +1,7 @@
 //! The published scenario that a run reproduces.
 //!
-//! Must never: show a deviation without these differences.
+//! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up, below
+//! the verdict. Must never: show a deviation without these differences.
 
 use super::table::{end_table, start_table, write_row, write_text_row};
 use crate::html::markup::{Html, writeln_markup};

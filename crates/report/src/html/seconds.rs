@@ -1,7 +1,7 @@
 //! The seconds of a run: charts of the client's measurements, and a table with the same figures.
 //!
-//! Must never: average a percentile. In a long run several seconds are merged into one point: counts by their sum,
-//! times by their maximum.
+//! In: the series of a Run. Out: two charts and a table. Must never: average a percentile. In a long run
+//! several seconds are merged into one point: counts by their sum, times by their maximum.
 
 use super::marks::write_legend;
 use super::over_time::{RunOverTime, Span};

@@ -1,6 +1,7 @@
 //! The section with the observations of the server; its charts have the time axis of the client's charts.
 //!
-//! Must never: show an unobserved value as zero.
+//! In: a Run. Out: charts of CPU, sessions, the cache, bytes and replication, a table, and sentences. Must never: show an
+//! unobserved value as zero.
 
 mod readings;
 

@@ -1,6 +1,7 @@
 //! The overview of a page of several runs.
 //!
-//! Must never: take the best of several runs.
+//! In: documents. Out: a table of all runs, their throughput over time, dot plots and percentile curves, then
+//! the comparisons. Must never: take the best of several runs.
 
 use super::comparisons::PageSides;
 use super::document::Document;

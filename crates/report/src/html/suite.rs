@@ -1,6 +1,7 @@
 //! The rows of a suite of scenarios, on a page with its runs.
 //!
-//! Must never: show a deviation of a row that was smaller or shorter than published.
+//! In: documents, and `judge`'s summary of them. Out: a table of published and measured figures, and the curve over
+//! machines as a drawing and a table. Must never: show a deviation of a row that was smaller or shorter than published.
 
 use super::document::Document;
 use super::sweep;

@@ -1,6 +1,7 @@
 //! The curve of a sweep, on a page with its runs.
 //!
-//! Must never: draw an interval that was not computed.
+//! In: `judge`'s curves. Out: the sentences of the knee, a drawing of throughput with intervals, the table of all
+//! points. Must never: draw an interval that was not computed.
 
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};

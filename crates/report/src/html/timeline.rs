@@ -1,7 +1,8 @@
 //! Line charts that share their time axis, and a table with the same figures, which the script of the page reads for its
 //! cursor.
 //!
-//! Must never: draw a line through unknown values, or show an unknown value as zero.
+//! In: one value for each span of time, and marks of events. Out: figures and a table. Must never: draw a line through
+//! unknown values, or show an unknown value as zero.
 
 use super::drawing::{COLOR_COUNT, Drawing, LineGroup, legend, look, path_through};
 use super::figure::{Cursor, Figure, Plot};

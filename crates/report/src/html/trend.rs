@@ -1,6 +1,8 @@
 //! The page of the history of a workload's runs.
 //!
-//! Must never: let a text of a document become markup.
+//! In: a [`Trend`]. Out: a page in one file without scripts: the drawing of the runs with the median of each
+//! level, the changes, the runs left out, a table of all runs, and the trend as JSON. Must never: let a text
+//! of a document become markup.
 
 use super::drawing::Drawing;
 use super::escape::EmbeddedJson;

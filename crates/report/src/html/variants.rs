@@ -1,6 +1,7 @@
 //! The variants of an experiment, on a page with its runs.
 //!
-//! Must never: take the best of several runs.
+//! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
+//! significance of their differences. Must never: take the best of several runs.
 
 use super::comparisons::PageSides;
 use super::document::Document;

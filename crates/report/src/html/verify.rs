@@ -1,6 +1,7 @@
 //! Verifies that a page is unchanged.
 //!
-//! Must never: trust a hash in the file without computing it.
+//! In: the text of a file. Out: the documents of the page, or an error. Must never: trust a hash in the
+//! file without computing it.
 //!
 //! Hashes detect accidental and partial changes. They are not a signature: somebody can change a document,
 //! compute its hash and generate a new page.

@@ -1,6 +1,6 @@
 //! Counts of transactions by kind, and the counts and shares that a workload records.
 //!
-//! Must never: show a share of an empty total as zero.
+//! In: a Run. Out: tables, and a sentence below. Must never: show a share of an empty total as zero.
 
 use crate::printer::Printer;
 use crate::table::Table;

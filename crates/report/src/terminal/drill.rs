@@ -1,6 +1,7 @@
 //! The result of a drill: at most [`DRILL_LINES`] lines, each a line of the terminal, also in a file or a pipe.
 //!
-//! Must never: wrap a line.
+//! In: a Run. Out: whether it meets what is required, what was done and what came of it, and the command that prints the
+//! rest. Must never: wrap a line.
 
 use super::first_screen::{StoredRun, answer, last_line, title};
 use super::paragraph::{self, Paragraph, fit};

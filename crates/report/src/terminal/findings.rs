@@ -1,6 +1,6 @@
 //! Errors, events and the findings of checks of a run.
 //!
-//! Must never: hide an error or a finding.
+//! In: a Run. Out: tables and lists. Must never: hide an error or a finding.
 
 use crate::printer::Printer;
 use crate::style::Style;

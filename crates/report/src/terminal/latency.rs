@@ -1,6 +1,7 @@
 //! Response times and service times of transactions, and the parts of the service time.
 //!
-//! Must never: print a percentile that the document does not contain.
+//! In: a Run. Out: tables of percentiles. Must never: print a percentile that the document does not
+//! contain.
 
 use crate::printer::Printer;
 use crate::text::latency::{

@@ -1,6 +1,7 @@
 //! The result of a run, for a person at a terminal.
 //!
-//! Must never: print a number without its unit, or a percentile that the document does not contain.
+//! In: a Run. Out: its first screen, or the full result of about three screens: the main figure, the verdict, then
+//! the details. Must never: print a number without its unit, or a percentile that the document does not contain.
 
 mod counts;
 mod drill;

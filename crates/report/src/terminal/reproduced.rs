@@ -1,6 +1,7 @@
 //! A run beside the published scenario that it reproduces.
 //!
-//! Must never: print a deviation without these differences.
+//! In: a Run with its scenario, and `judge`'s comparison of the two. Out: published and measured
+//! figures, and the differences in set-up. Must never: print a deviation without these differences.
 
 use crate::printer::Printer;
 use crate::table::Table;

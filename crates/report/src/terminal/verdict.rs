@@ -1,6 +1,7 @@
 //! The verdict on a run, and a judgement beside an earlier one.
 //!
-//! Must never: judge; the findings are already in the Run.
+//! In: a Run with its findings. Out: a sentence, or the findings with what changed. Must never: judge; the
+//! findings are already in the Run.
 
 use super::findings;
 use crate::printer::Printer;

@@ -1,4 +1,6 @@
 //! How the mix of a run differs from the one that `prony capture` observed.
+//!
+//! In: a Run, whose plan holds what was captured. Out: a table, and a sentence for the first screen.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};

@@ -1,6 +1,8 @@
 //! The findings of a comparison, in sentences.
 //!
-//! Must never: claim more than the interval supports, or hide how the interval was computed.
+//! In: `judge`'s comparison of the sides. Out: plain text; of the text in the documents, only names of
+//! figures and the reasons for omitted repeats are in it. Must never: claim more than the interval
+//! supports, or hide how the interval was computed.
 
 use crate::text::verdict::TOO_SHORT;
 use crate::text::{difference, plain};

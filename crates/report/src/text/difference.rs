@@ -1,6 +1,7 @@
 //! The answer of a comparison, in one line for each side: whether it differs from the first, and by how much.
 //!
-//! Must never: call a figure the same because its interval is wide, or give a figure of sides that are not comparable.
+//! In: `judge`'s comparison of the sides. Out: plain text. Must never: call a figure the same because its interval is
+//! wide, or give a figure of sides that are not comparable.
 
 use super::comparison::{
     describe_basis, format_figure, format_interval, format_level, format_share, labels,

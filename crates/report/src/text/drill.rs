@@ -1,6 +1,6 @@
 //! What a drill did to a server, and what came of it: the same facts for the terminal, a page and a CI server.
 //!
-//! Must never: leave out the account of the commits of a run that kept one.
+//! In: a Run. Out: facts, each with a label. Must never: leave out the account of the commits of a run that kept one.
 
 use super::findings::describe_event;
 use super::outage::outage_clauses;

@@ -1,6 +1,6 @@
 //! What happened at each of several servers.
 //!
-//! Must never: give a percentile that the document does not contain.
+//! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not contain.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};

@@ -1,6 +1,6 @@
 //! Response times and service times: headings, columns, and sentences about them.
 //!
-//! Must never: give a percentile that the document does not contain.
+//! In: a Run. Out: texts and cells. Must never: give a percentile that the document does not contain.
 
 use crate::table::Table;
 use crate::text::plain;

@@ -1,6 +1,6 @@
 //! What each of several machines did that drove a load together.
 //!
-//! Must never: average the percentiles of machines.
+//! In: a Run. Out: a table, and sentences below. Must never: average the percentiles of machines.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};

@@ -1,7 +1,8 @@
 //! What terminal and pages say in the same words, one file for each topic. This file fits text to a line, and makes text
 //! from outside safe to print.
 //!
-//! Must never: let a server's message control the terminal.
+//! In: text, partly from a server. Out: text without control characters, in lines of a given width. Must
+//! never: let a server's message control the terminal.
 
 pub(crate) mod answer;
 pub(crate) mod captured;

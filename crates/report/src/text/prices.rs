@@ -1,6 +1,7 @@
 //! Price-performance in words, and the formats of its amounts and ratios.
 //!
-//! Must never: round a small amount to zero, or call anything tpmC.
+//! In: prices computed by `judge`. Out: text with the digits that matter. Must never: round a small amount to zero, or call
+//! anything tpmC.
 
 use crate::text::{cut, plain};
 use crate::units::{self, count, count_with_noun, or_dash};

@@ -1,6 +1,6 @@
 //! What a replay is compared with: the log from which its sessions were recorded.
 //!
-//! Must never: call a time slower without saying that the log has the server's part alone.
+//! In: a Run. Out: sentences. Must never: call a time slower without saying that the log has the server's part alone.
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};

@@ -1,6 +1,6 @@
 //! A summary of the observations of the server.
 //!
-//! Must never: show an unobserved value as zero.
+//! In: a Run. Out: sentences. Must never: show an unobserved value as zero.
 
 use crate::text::plain;
 use crate::units::{self, bytes, count, count_with_noun, or_unknown};

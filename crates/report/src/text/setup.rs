@@ -1,6 +1,6 @@
 //! The set-up of a run, and the client's health.
 //!
-//! Must never: give a value for an unknown one.
+//! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};

@@ -1,6 +1,7 @@
 //! A sweep in words, and its table.
 //!
-//! Must never: claim a knee that `judge` did not find.
+//! In: `judge`'s curves. Out: a sentence for the knee and its limit, sentences for the rest, one table. Must never:
+//! claim a knee that `judge` did not find.
 
 use crate::table::Table;
 use crate::text::plain;

@@ -1,6 +1,6 @@
 //! Whether the figures of a run can be used.
 //!
-//! Must never: judge; the findings are already in the Run.
+//! In: a Run with its findings. Out: sentences. Must never: judge; the findings are already in the Run.
 
 use crate::text::plain;
 use crate::units::{count_with_noun, span};

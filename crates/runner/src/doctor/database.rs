@@ -1,6 +1,6 @@
 //! The server, and the way to it.
 //!
-//! Must never: fail because this user may not read something.
+//! In: a control connection. Out: facts. Must never: fail because this user may not read something.
 
 use prony_judge::doctor::DatabaseFacts;
 use prony_server::control::Error;

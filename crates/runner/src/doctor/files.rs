@@ -1,6 +1,6 @@
 //! Files of `/proc` and `/sys`, below a folder that tests replace.
 //!
-//! Must never: fail because a file does not exist.
+//! In: paths. Out: texts, numbers, lists of CPUs. Must never: fail because a file does not exist.
 
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};

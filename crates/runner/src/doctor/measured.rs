@@ -1,6 +1,6 @@
 //! What the kernel's files do not say: whether io_uring works, how late timers are, what others do.
 //!
-//! Must never: put load on the machine.
+//! In: nothing. Out: facts. Must never: put load on the machine.
 
 use crate::signals;
 use prony_drive::affinity::use_precise_timers;

@@ -1,6 +1,7 @@
 //! Examines this machine and a server before a load (`prony doctor`).
 //!
-//! Must never: change a setting of the server or the machine, or fail because the system does not report something.
+//! In: the kernel's files, a control connection. Out: a [`DoctorReport`], which `judge` decides. Must never: change
+//! a setting of the server or the machine, or fail because the system does not report something.
 
 mod database;
 pub(crate) mod files;

@@ -1,6 +1,6 @@
 //! Ports, interfaces, routes and settings of TCP.
 //!
-//! Must never: guess which interface leads to the server.
+//! In: the kernel's files. Out: facts. Must never: guess which interface leads to the server.
 
 use super::ServerRoute;
 use super::files::{SystemFiles, parse_cpu_list, parse_cpu_mask};

@@ -1,6 +1,7 @@
 //! Limits, control group, CPUs and memory.
 //!
-//! Must never: take a missing limit for no limit, except in control groups that are known to have none.
+//! In: the kernel's files. Out: facts. Must never: take a missing limit for no limit, except in control groups
+//! that are known to have none.
 
 use super::files::{SystemFiles, parse_cpu_list};
 use prony_judge::doctor::{CgroupLimits, MachineFacts};

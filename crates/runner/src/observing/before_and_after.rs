@@ -1,6 +1,6 @@
 //! Reads what others do on a server before and after a load, for tools that send it no queries during the load.
 //!
-//! Must never: fail a run.
+//! In: a connection. Out: the part of a [`ServerState`] that a few short queries tell. Must never: fail a run.
 
 use super::with_counters;
 use prony_server::Control;

@@ -1,6 +1,8 @@
 //! Streams rows into a table with COPY.
 //!
-//! Must never: copy the data more than once, or continue to send after the server has reported an error.
+//! In: the bytes of COPY's data, in pieces of any size. Out: CopyData messages, the count of rows.
+//! Must never: copy the data more than once, or continue to send after the server has reported an
+//! error.
 
 use super::error::Error;
 use super::{Control, refuse_zero_bytes};

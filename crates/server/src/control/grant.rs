@@ -1,6 +1,7 @@
 //! Suggests the statement that grants a missing privilege.
 //!
-//! Must never: execute it; leave a name unquoted that needs quotes.
+//! In: the server's error. Out: a GRANT or ALTER statement, if the error names the privilege. Must
+//! never: execute it; leave a name unquoted that needs quotes.
 
 use prony_document::SqlDialect;
 use prony_wire::{Protocol, ServerError};

@@ -1,6 +1,6 @@
 //! Hints on what the user can do about an error.
 //!
-//! Must never: quote the server.
+//! In: errors of logins and statements. Out: one or two sentences. Must never: quote the server.
 
 use prony_wire::{ConnectError, Protocol};
 use rustls::{CertificateError, Error as TlsError};

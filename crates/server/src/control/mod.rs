@@ -1,6 +1,7 @@
 //! The control connection: a blocking connection for everything except the load.
 //!
-//! Must never: drive load, show a password.
+//! In: a [`Target`] and SQL. Out: rows as text, row counts, COPY streams. Must never: drive load,
+//! show a password.
 //!
 //! ```no_run
 //! # fn f(target: &prony_server::Target) -> Result<(), prony_server::control::Error> {

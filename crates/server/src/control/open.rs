@@ -1,6 +1,7 @@
 //! Opens a blocking connection: endpoints, routes, time-outs and session attributes.
 //!
-//! Must never: try a wrong password on a second server.
+//! In: a [`Target`]. Out: a connection, or the failures of all attempts. Must never: try a wrong
+//! password on a second server.
 
 use super::connect_failure::{ConnectFailure, FailureCause};
 use super::connection::BlockingConnection;

@@ -1,6 +1,7 @@
 //! Checks whether a silent server still serves a connection.
 //!
-//! Must never: give up a server that executes a statement, even a long one.
+//! In: the connection's socket, its route, its process or connection id. Out: why the
+//! connection is lost, or nothing. Must never: give up a server that executes a statement, even a long one.
 
 use super::connect_failure::{ConnectFailure, FailureCause};
 use super::error::Error;

@@ -1,6 +1,6 @@
 //! Decides how to connect to an endpoint, and what to try after a failure.
 //!
-//! Must never: do I/O.
+//! In: a [`Target`]. Out: [`Route`]s, which both `control` and the loop use. Must never: do I/O.
 //!
 //! PostgreSQL's rules are those of libpq (documentation: "SSL Support" and "Specifying Multiple Hosts";
 //! code: `PQconnectPoll`). MySQL's are those of its client (documentation: "Command Options for

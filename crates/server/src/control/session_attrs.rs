@@ -1,6 +1,7 @@
 //! Checks a session against `target_session_attrs`.
 //!
-//! Must never: query a property that the attributes do not need.
+//! In: the attributes, and the session's properties, from its login or a query. Out: why the
+//! session does not match. Must never: query a property that the attributes do not need.
 
 use super::connect_failure::FailureCause;
 use super::error::Error;

@@ -1,6 +1,7 @@
 //! Finds the PostgreSQL programs of this machine.
 //!
-//! Must never: download.
+//! In: the environment and the distributions' usual folders. Out: installations that the server's
+//! user can run, newest first. Must never: download.
 
 use super::privileges::{ServerUser, server_user};
 use super::{Error, cache_dir, process};

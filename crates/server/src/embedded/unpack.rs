@@ -1,6 +1,8 @@
 //! Unpacks the downloaded jar into a folder of programs.
 //!
-//! Must never: write outside that folder, follow a link out of it, or create a device or a set-uid file.
+//! In: a jar (a zip) that contains one .txz (a tar, compressed by xz). Out: files under a folder.
+//! Must never: write outside that folder, follow a link out of it, or create a device or a set-uid
+//! file.
 
 use super::Error;
 use crate::control::StopSignal;

@@ -1,6 +1,6 @@
 //! Resolves the hosts to a unix socket or to addresses.
 //!
-//! Must never: connect.
+//! In: hosts of the URL, options. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::invalid_value;
 use super::options::Options;

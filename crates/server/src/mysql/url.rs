@@ -1,6 +1,7 @@
 //! Parses connection URLs: `mysql://user:password@host:port,host:port/database?option=value`.
 //!
-//! Must never: repeat the text in an error; it may contain a password, even in an unexpected place.
+//! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
+//! password, even in an unexpected place.
 
 use super::options::{Options, is_secret, suggestion};
 use crate::error::Error;

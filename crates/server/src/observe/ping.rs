@@ -1,6 +1,7 @@
 //! Measures the round-trip time of a statement that does nothing.
 //!
-//! Must never: take longer than about a second; over a slow network there are fewer samples.
+//! In: a control connection without load on the server. Out: a [`RoundTrip`]. Must never: take longer
+//! than about a second; over a slow network there are fewer samples.
 
 use crate::control::{Control, Error};
 use prony_document::{RoundTrip, nearest_rank};

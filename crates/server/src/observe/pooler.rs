@@ -1,7 +1,7 @@
 //! Finds a pooler between client and server by the signs in the protocol.
 //!
-//! Must never: call a server pooled whose sessions are its own; query an administration console; leave a connection
-//! open.
+//! In: a control connection. Out: a [`FoundPooler`]. Must never: call a server pooled whose sessions are its own; query an
+//! administration console; leave a connection open.
 //!
 //! A log-in names its session: PostgreSQL's process id, MySQL's connection id. A pooler answers the log-in itself, so
 //! that its statements are executed by another session. Only then are more connections made, whose errors may name it.

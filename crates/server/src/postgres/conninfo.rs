@@ -1,6 +1,7 @@
 //! Parses `keyword=value` connection strings.
 //!
-//! Must never: repeat the text in an error, because parts of an unquoted password look like keywords.
+//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error, because parts
+//! of an unquoted password look like keywords.
 
 use super::options::{self, Keyword};
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! Reads the lists of hosts, addresses and ports, and resolves names.
 //!
-//! Must never: connect.
+//! In: `host`, `hostaddr`, `port`. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::environment::Environment;
 use super::options::Options;

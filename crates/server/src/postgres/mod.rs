@@ -1,5 +1,6 @@
 //! Resolves a PostgreSQL connection URL and environment as libpq 17 and 18 do.
 //!
+//! In: a URL or conninfo string, an [`Environment`], the files they name, DNS. Out: a [`Target`].
 //! Must never: connect, or show a password.
 //!
 //! The order of precedence is libpq's: the URL, the service file, the environment, the defaults

@@ -1,6 +1,7 @@
 //! The password file: lines of `host:port:database:user:password`.
 //!
-//! Must never: show a line of the file.
+//! In: the file and a connection's host, port, database and user. Out: its password. Must never:
+//! show a line of the file.
 
 use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};

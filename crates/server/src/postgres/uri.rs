@@ -1,6 +1,7 @@
 //! Parses connection URIs: `postgresql://user:password@host:port,host:port/dbname?keyword=value`.
 //!
-//! Must never: repeat the text in an error; it may contain a password, even in an unexpected place.
+//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error; it may contain
+//! a password, even in an unexpected place.
 
 use super::options::{self, Keyword};
 use crate::error::Error;

@@ -1,6 +1,7 @@
 //! The lock that keeps two runs from changing the settings of one server at the same time.
 //!
-//! Must never: wait for the lock, or outlive the connection.
+//! In: a [`Target`]. Out: a connection that holds the lock, or who holds it. Must never: wait for the lock, or outlive the
+//! connection.
 
 use crate::control::{Error as ControlError, TextRow};
 use crate::mysql::{UserLock, take_user_lock};

@@ -1,7 +1,8 @@
 //! Settings that a plan asks for: how far each one reaches, how it is set, verified and put back.
 //!
-//! Must never: leave a changed server without a [`SettingChange`] that puts it back, or take a setting for set that a
-//! new session does not show.
+//! In: a control connection and [`ServerSettings`]. Out: [`SettingChange`]s, the sessions' part of a [`Target`], and errors
+//! that say what to do. Must never: leave a changed server without a [`SettingChange`] that puts it back, or take a
+//! setting for set that a new session does not show.
 
 mod lock;
 mod mysql;

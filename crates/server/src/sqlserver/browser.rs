@@ -1,8 +1,8 @@
 //! Asks the SQL Browser of a host for the port of a named instance.
 //!
-//! Must never: wait long, or use anything but the port in an answer. Anyone on the network can forge an answer; the
-//! server's certificate then shows whether the port was right. Source: MC-SQLR 2.2.3 (CLNT_UCAST_INST), 2.2.5
-//! (SVR_RESP).
+//! In: addresses, a name. Out: a port. Must never: wait long, or use anything but the port in an answer.
+//! Anyone on the network can forge an answer; the server's certificate then shows whether the port was right.
+//! Source: MC-SQLR 2.2.3 (CLNT_UCAST_INST), 2.2.5 (SVR_RESP).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

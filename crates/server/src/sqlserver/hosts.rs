@@ -1,6 +1,7 @@
 //! Resolves the server's name to addresses.
 //!
-//! Must never: connect. A named instance without a port is looked up at the SQL Browser of its host.
+//! In: the options. Out: endpoints, in the order to try them. Must never: connect. A named instance without a
+//! port is looked up at the SQL Browser of its host.
 
 use super::browser;
 use super::options::Options;

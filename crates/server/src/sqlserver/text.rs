@@ -1,6 +1,7 @@
 //! Parses connection strings: URLs as in Go, JDBC, ADO.NET and ODBC.
 //!
-//! Must never: repeat the text in an error; it may contain a password, even in an unexpected place.
+//! In: text. Out: options. Must never: repeat the text in an error; it may contain a password, even in an
+//! unexpected place.
 
 use super::options::{Options, find_option, is_secret};
 use crate::error::Error;

@@ -1,7 +1,8 @@
 //! The authentication plugins.
 //!
-//! Must never: send a password in a form that others could read or that the caller did not permit. Source: MySQL
-//! documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
+//! In: a plugin's name, the server's random bytes, a login. Out: the answer. Must never: send a
+//! password in a form that others could read or that the caller did not permit.
+//! Source: MySQL documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
 
 use super::session::Login;
 use super::{ed25519, rsa};

@@ -1,6 +1,7 @@
 //! Values of a statement: in its text, or separately in binary form.
 //!
-//! Must never: let a value end its literal. Source: MySQL documentation, "String Literals" and "COM_STMT_EXECUTE".
+//! In: a statement and values. Out: bytes, appended. Must never: let a value end its literal.
+//! Source: MySQL documentation, "String Literals" and "COM_STMT_EXECUTE".
 
 use super::packet::{put_bytes, put_number};
 use crate::parameter_type::ParameterType;

@@ -1,7 +1,8 @@
 //! Logs in on a connection that is open: greeting, TLS, authentication.
 //!
-//! Must never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear. Source: MySQL
-//! documentation, "Connection Phase".
+//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
+//! never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear.
+//! Source: MySQL documentation, "Connection Phase".
 
 use super::auth::{Answer, Plugin};
 use super::error;

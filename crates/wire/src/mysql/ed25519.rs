@@ -1,8 +1,9 @@
 //! MariaDB's `ed25519`: a signature of the server's random bytes, with a key derived from the
 //! password.
 //!
-//! Must never: keep the key. Source: MariaDB documentation, "Authentication Plugin - ed25519". The method is Ed25519
-//! (RFC 8032), except that the secret key is the hash of the password, which has any length, and not of a 32-byte seed.
+//! In: password and nonce. Out: 64 bytes. Must never: keep the key.
+//! Source: MariaDB documentation, "Authentication Plugin - ed25519". The method is Ed25519 (RFC 8032), except
+//! that the secret key is the hash of the password, which has any length, and not of a 32-byte seed.
 //! Signature libraries accept only seeds, so this module uses the curve arithmetic of `curve25519-dalek`.
 
 use curve25519_dalek::edwards::EdwardsPoint;

@@ -1,6 +1,6 @@
 //! Errors of a MySQL or MariaDB server.
 //!
-//! Must never: panic on hostile bytes.
+//! In: the payload of an ERR packet. Out: a [`ServerError`]. Must never: panic on hostile bytes.
 
 use super::packet::Reader;
 use crate::server_error::{ErrorSummary, ServerError, parse_sqlstate, text};

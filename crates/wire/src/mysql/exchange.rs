@@ -1,6 +1,7 @@
 //! Requests and replies of one connection to MySQL or MariaDB.
 //!
-//! Must never: send a command before the previous one is answered.
+//! In: statements, bytes from the server. Out: one command at a time, and its result. Must never: send
+//! a command before the previous one is answered.
 
 use super::codec::{AfterReply, Codec};
 use super::error;

@@ -1,6 +1,8 @@
 //! The server's greeting.
 //!
-//! Must never: panic on hostile bytes. Source: MySQL documentation, "Protocol::HandshakeV10".
+//! In: the first packet of a connection. Out: the server's capabilities. Must never: panic on hostile
+//! bytes.
+//! Source: MySQL documentation, "Protocol::HandshakeV10".
 
 use super::flags;
 use super::packet::Reader;

@@ -1,6 +1,6 @@
 //! The protocol of MySQL and MariaDB, version 10.
 //!
-//! Must never: do I/O.
+//! In: bytes of a server, statements. Out: replies, bytes for a server. Must never: do I/O.
 
 mod auth;
 mod bind;

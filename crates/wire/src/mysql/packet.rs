@@ -1,7 +1,8 @@
 //! Packets, and the numbers and texts inside them.
 //!
-//! Must never: panic on hostile bytes, or trust a length before its bytes have arrived. Source: MySQL documentation,
-//! "MySQL Packets" and "Basic Data Types".
+//! In: payloads to frame, bytes to read. Out: packets of at most 16 MiB, values. Must never: panic on
+//! hostile bytes, or trust a length before its bytes have arrived.
+//! Source: MySQL documentation, "MySQL Packets" and "Basic Data Types".
 
 pub(crate) use crate::reader::Reader;
 

@@ -1,7 +1,9 @@
 //! The reply to one request: its bytes, and how far they are parsed.
 //!
-//! Must never: copy a row that fits into one packet, or allocate once its buffer has grown to what the workload's
-//! replies need. Source: MySQL documentation, "Text Protocol" and "Prepared Statements".
+//! In: bytes as they arrive, split anywhere. Out: whether the reply to a command is complete; rows,
+//! row count and error on demand. Must never: copy a row that fits into one packet, or allocate once
+//! its buffer has grown to what the workload's replies need.
+//! Source: MySQL documentation, "Text Protocol" and "Prepared Statements".
 
 use super::error::{DEADLOCK, ERR, number};
 use super::flags;

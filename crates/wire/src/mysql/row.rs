@@ -1,7 +1,8 @@
 //! One row of a result.
 //!
-//! Must never: allocate for a value requested in the form in which it arrived. Source: MySQL documentation, "Text
-//! Resultset Row" and "Binary Protocol Resultset Row".
+//! In: the payload of a row, and for a binary one the descriptions of its columns. Out: its values.
+//! Must never: allocate for a value requested in the form in which it arrived.
+//! Source: MySQL documentation, "Text Resultset Row" and "Binary Protocol Resultset Row".
 
 use super::packet::{Reader, put_bytes};
 use super::reply::Reply;

@@ -1,9 +1,10 @@
 //! Encrypts a password for the server: RSA-OAEP with SHA-1, as MySQL's `sha256_password` and
 //! `caching_sha2_password` require without TLS.
 //!
-//! Must never: encrypt twice with the same random bytes. Source: RFC 8017, sections 7.1.1 and B.2.1. The only
-//! arithmetic is one modular power with a public exponent, for which `num-bigint` suffices; `ring` has no RSA
-//! encryption.
+//! In: a public key in PEM, a short message. Out: the encrypted message. Must never: encrypt twice
+//! with the same random bytes.
+//! Source: RFC 8017, sections 7.1.1 and B.2.1. The only arithmetic is one modular power with a public
+//! exponent, for which `num-bigint` suffices; `ring` has no RSA encryption.
 
 use num_bigint::BigUint;
 use ring::digest;

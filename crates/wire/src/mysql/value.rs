@@ -1,6 +1,8 @@
 //! Values of binary rows.
 //!
-//! Must never: panic on hostile bytes. Source: MySQL documentation, "Binary Protocol Value" and "Column Definition".
+//! In: a column's description, bytes. Out: the value, or its text as the server would write it. Must
+//! never: panic on hostile bytes.
+//! Source: MySQL documentation, "Binary Protocol Value" and "Column Definition".
 
 use super::packet::Reader;
 use std::io::Write;

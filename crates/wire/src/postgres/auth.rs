@@ -1,7 +1,8 @@
 //! Authentication: the server's requests, and the answers.
 //!
-//! Must never: send a password by a method that the caller excluded, nor accept AuthenticationOk from a server that has
-//! not completed its own proof.
+//! In: the bodies of Authentication messages. Out: PasswordMessage, SASLInitialResponse and
+//! SASLResponse, appended to a buffer. Must never: send a password by a method that the caller
+//! excluded, nor accept AuthenticationOk from a server that has not completed its own proof.
 
 use super::codec::message;
 use super::scram::{Binding, Scram};

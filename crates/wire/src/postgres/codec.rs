@@ -1,7 +1,8 @@
 //! Encodes statements, for a connection that is logged in.
 //!
-//! Must never: wait for a reply. The Parse of a statement precedes its first execution on a connection. Source:
-//! PostgreSQL documentation, "Message Formats".
+//! In: statements and values. Out: messages appended to a buffer. Must never: wait for a reply.
+//! The Parse of a statement precedes its first execution on a connection.
+//! Source: PostgreSQL documentation, "Message Formats".
 
 use crate::parameter_type::ParameterType;
 use crate::statement::{QueryMode, Statement, skip_to_statement};

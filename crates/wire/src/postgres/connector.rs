@@ -1,6 +1,8 @@
 //! Opens a connection: login and TLS together, so that the caller only transfers bytes.
 //!
-//! Must never: do I/O or read a clock. The blocking control connection and the loop both use it.
+//! In: bytes from a socket. Out: bytes for it, and at the end a [`crate::Session`] with its
+//! [`Channel`]. Must never: do I/O or read a clock. The blocking control connection and the loop both
+//! use it.
 
 use super::handshake::{Handshake, HandshakeStep};
 use super::session::Login;

@@ -1,6 +1,7 @@
 //! Errors of a PostgreSQL server.
 //!
-//! Must never: panic on hostile bytes.
+//! In: the body of an ErrorResponse or NoticeResponse. Out: a [`ServerError`]. Must never: panic on
+//! hostile bytes.
 
 use crate::server_error::{ErrorSummary, ServerError, parse_sqlstate, text};
 use crate::{Classification, ErrorClass, Protocol};

@@ -1,6 +1,8 @@
 //! Logs in: from the first byte to the first ReadyForQuery.
 //!
-//! Must never: do I/O, panic on hostile bytes, or let a server make it allocate without bound.
+//! In: a [`Login`], and the server's bytes, split anywhere. Out: bytes for the server, and a
+//! [`Session`]. Must never: do I/O, panic on hostile bytes, or let a server make it allocate without
+//! bound.
 //!
 //! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
 

@@ -1,6 +1,6 @@
 //! The protocol of PostgreSQL, version 3.0.
 //!
-//! Must never: do I/O.
+//! In: bytes of a server, statements. Out: replies, bytes for a server. Must never: do I/O.
 
 mod auth;
 pub mod codec;

@@ -1,6 +1,8 @@
 //! The reply to one request: its bytes, and how far they are parsed.
 //!
-//! Must never: copy a row, or allocate once its buffer has grown to what the workload's replies need.
+//! In: bytes as they arrive, split anywhere. Out: whether the reply is complete; its rows, row count
+//! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
+//! workload's replies need.
 
 use super::row::{Row, is_row};
 use crate::exchange::BlockState;

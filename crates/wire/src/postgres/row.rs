@@ -1,6 +1,6 @@
 //! One row of a result.
 //!
-//! Must never: allocate, or read past the end of the row.
+//! In: the body of a DataRow message. Out: its values. Must never: allocate, or read past the end of the row.
 
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {

@@ -1,6 +1,8 @@
 //! The client side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, 7677, 5929).
 //!
-//! Must never: keep a password longer than the exchange, or accept an iteration count without bound.
+//! In: a password, the server's messages. Out: the client's messages, and the proof that the server
+//! knows the password too. Must never: keep a password longer than the exchange, or accept an
+//! iteration count without bound.
 //!
 //! It replaces the implementation of postgres-protocol, because salting a password costs milliseconds by
 //! design: ten thousand connections with one password must salt it only once.

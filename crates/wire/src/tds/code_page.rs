@@ -1,8 +1,8 @@
 //! Converts text to and from the code page of a collation, the encoding of `char` and `varchar`.
 //!
-//! Must never: fail on hostile bytes; characters that cannot be converted are replaced. Sources: MS-TDS 2.2.5.1.2;
-//! documentation of the collations' code pages. The code pages 437 and 850, of a few old collations, are not supported:
-//! they are read as 1252.
+//! In: UTF-8, or bytes of a server. Out: the converted text, appended. Must never: fail on hostile bytes; characters that
+//! cannot be converted are replaced. Sources: MS-TDS 2.2.5.1.2; documentation of the collations' code pages. The code
+//! pages 437 and 850, of a few old collations, are not supported: they are read as 1252.
 
 use encoding_rs::{
     BIG5, CoderResult, EUC_KR, EncoderResult, Encoding, GBK, SHIFT_JIS, UTF_8, WINDOWS_874,

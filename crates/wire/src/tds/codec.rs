@@ -1,8 +1,10 @@
 //! Encodes statements as messages, for a connection that is logged in.
 //!
-//! Must never: add a procedure call that writes to a message with an earlier call, because the server would run it even
-//! if the earlier one failed; begin or end a transaction inside a procedure call (error 266); allocate once its buffers
-//! have grown to the size the workload needs. Source: MS-TDS 2.2.6.6 and 2.2.6.7; sp_executesql, sp_prepexec.
+//! In: statements and values. Out: a queue of messages, sent one at a time. Must never: add a
+//! procedure call that writes to a message with an earlier call, because the server would run it even if the
+//! earlier one failed; begin or end a transaction inside a procedure call (error 266); allocate once its
+//! buffers have grown to the size the workload needs.
+//! Source: MS-TDS 2.2.6.6 and 2.2.6.7; sp_executesql, sp_prepexec.
 
 use super::encode::fits;
 use super::error::UNKNOWN_HANDLE_ERROR;

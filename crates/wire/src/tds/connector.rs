@@ -1,7 +1,9 @@
 //! Logs in on a connection that is open: PRELOGIN, TLS, LOGIN7.
 //!
-//! Must never: do I/O or read a clock; send a password without TLS, unless the caller chose [`TlsUse::No`], or
-//! [`TlsUse::IfOffered`] with a server that has no TLS. Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
+//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
+//! never: do I/O or read a clock; send a password without TLS, unless the caller chose [`TlsUse::No`], or
+//! [`TlsUse::IfOffered`] with a server that has no TLS.
+//! Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
 
 use super::error;
 use super::login7::{VERSION_8_0, put_login};

@@ -1,6 +1,8 @@
 //! Encodes values of parameters and of bulk rows.
 //!
-//! Must never: write a value that does not match the type in front of it. Source: MS-TDS 2.2.5.4 and 2.2.5.5.
+//! In: a type and a value. Out: TYPE_INFO and bytes, appended. Must never: write a value that does not
+//! match the type in front of it.
+//! Source: MS-TDS 2.2.5.4 and 2.2.5.5.
 
 use super::calendar::{self, Moment, TICKS_PER_SECOND};
 use super::code_page;

@@ -1,6 +1,7 @@
 //! Errors of SQL Server.
 //!
-//! Must never: panic on hostile bytes.
+//! In: the content of an ERROR or INFO token. Out: a [`ServerError`]. Must never: panic on hostile
+//! bytes.
 
 use super::packet::Reader;
 use super::utf16;

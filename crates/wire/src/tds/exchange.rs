@@ -1,6 +1,7 @@
 //! Requests and replies of one connection to SQL Server.
 //!
-//! Must never: send a message before the reply to the previous one is complete, except an attention.
+//! In: statements, bytes from the server. Out: one message at a time, and the reply to it. Must never: send a
+//! message before the reply to the previous one is complete, except an attention.
 
 use super::bulk::BulkLoad;
 use super::codec::Codec;

@@ -1,6 +1,7 @@
 //! LOGIN7: the message that logs in.
 //!
-//! Must never: show a password, or truncate a name. Source: MS-TDS 2.2.6.4.
+//! In: a [`Login`]. Out: the message. Must never: show a password, or truncate a name.
+//! Source: MS-TDS 2.2.6.4.
 
 use super::session::Login;
 use super::utf16::put_utf16;

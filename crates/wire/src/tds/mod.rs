@@ -1,6 +1,6 @@
 //! TDS, the protocol of SQL Server: versions 7.2 to 7.4, and 8.0.
 //!
-//! Must never: do I/O.
+//! In: statements, bytes from a server. Out: bytes for the server, replies. Must never: do I/O.
 
 pub mod bulk;
 mod calendar;

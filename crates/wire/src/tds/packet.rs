@@ -1,7 +1,8 @@
 //! Packets of TDS, and the numbers and texts inside messages.
 //!
-//! Must never: panic on hostile bytes, or trust a length before its bytes have arrived. Source: MS-TDS 2.2.3 (packets)
-//! and 2.2.5 (grammar).
+//! In: payloads to frame, bytes to read. Out: packets, payloads, values. Must never: panic on hostile
+//! bytes, or trust a length before its bytes have arrived.
+//! Source: MS-TDS 2.2.3 (packets) and 2.2.5 (grammar).
 
 pub(crate) use crate::reader::Reader;
 use crate::violation::Violation;

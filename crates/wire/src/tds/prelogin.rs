@@ -1,6 +1,8 @@
 //! PRELOGIN: the first message in each direction, by which client and server agree on encryption.
 //!
-//! Must never: trust an offset of the server. Source: MS-TDS 2.2.6.5.
+//! In: the client's encryption option; the server's message. Out: the client's message; the server's
+//! options. Must never: trust an offset of the server.
+//! Source: MS-TDS 2.2.6.5.
 
 use super::packet::Reader;
 

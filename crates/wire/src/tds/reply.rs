@@ -1,7 +1,9 @@
 //! The replies to the messages of one request: their bytes, and how far they are parsed.
 //!
-//! Must never: copy a row except once, out of its packets, or allocate once the buffers have grown to the size the
-//! workload needs. Source: MS-TDS 2.2.7, 3.2.5.
+//! In: bytes as they arrive, split anywhere. Out: whether the reply to a message is complete; rows, row
+//! count and error on demand. Must never: copy a row except once, out of its packets, or allocate once the
+//! buffers have grown to the size the workload needs.
+//! Source: MS-TDS 2.2.7, 3.2.5.
 
 use super::error;
 use super::packet::{Unframer, packet_type};

@@ -1,7 +1,8 @@
 //! One row of a result.
 //!
-//! Must never: allocate for a value that is its own text, or more than once for the texts of all other values of a
-//! reply. Source: MS-TDS 2.2.7.19 (ROW), 2.2.7.14 (NBCROW).
+//! In: the bytes of a row in a reply, and the columns of its result. Out: the row's values. Must never:
+//! allocate for a value that is its own text, or more than once for the texts of all other values of a reply.
+//! Source: MS-TDS 2.2.7.19 (ROW), 2.2.7.14 (NBCROW).
 
 use super::packet::Reader;
 use super::reply::Reply;

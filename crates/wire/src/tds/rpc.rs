@@ -1,7 +1,8 @@
 //! Encodes procedure calls (RPC) and the headers of requests.
 //!
-//! Must never: let the length of a value change the type that is declared for it, because the server makes a plan for
-//! each declaration. Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC).
+//! In: a procedure and parameters. Out: bytes, appended. Must never: let the length of a value
+//! change the type that is declared for it, because the server makes a plan for each declaration.
+//! Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC).
 
 use super::encode::put_parameter_body;
 use super::sql_type::{NVARCHAR_UNITS_MAX, SqlType};

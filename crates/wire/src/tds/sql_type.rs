@@ -1,6 +1,8 @@
 //! Types of parameters and of bulk columns.
 //!
-//! Must never: let the length of a value change a declared type, because the server makes a plan for each declaration.
+//! In: a declared [`ParameterType`], or a value without one. Out: the type in SQL and on the wire. Must
+//! never: let the length of a value change a declared type, because the server makes a plan for each
+//! declaration.
 //! Source: MS-TDS 2.2.5.4 and 2.2.5.6.
 
 use crate::parameter_type::ParameterType;

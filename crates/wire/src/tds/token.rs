@@ -1,7 +1,8 @@
 //! Tokens: the parts of a server's message.
 //!
-//! Must never: read past the end of the bytes, or trust a length before that many bytes have arrived. Source: MS-TDS
-//! 2.2.7.
+//! In: bytes from the type of a token on. Out: the token's content, and the meaning of an ENVCHANGE. Must
+//! never: read past the end of the bytes, or trust a length before that many bytes have arrived.
+//! Source: MS-TDS 2.2.7.
 
 use super::packet::Reader;
 

@@ -1,7 +1,8 @@
 //! Types of columns, and where their values end.
 //!
-//! Must never: read past the end of the buffer, or trust a length before that many bytes have arrived. Source: MS-TDS
-//! 2.2.5.4 to 2.2.5.6, 2.2.7.4.
+//! In: bytes of COLMETADATA, ROW, NBCROW and RETURNVALUE. Out: types, and ranges of values. Must never:
+//! read past the end of the buffer, or trust a length before that many bytes have arrived.
+//! Source: MS-TDS 2.2.5.4 to 2.2.5.6, 2.2.7.4.
 
 use super::packet::Reader;
 use crate::violation::Violation;

@@ -1,6 +1,7 @@
 //! Converts text to and from UTF-16, the encoding of `nvarchar`.
 //!
-//! Must never: fail on hostile bytes; characters that cannot be converted are replaced.
+//! In: UTF-8, or bytes of a server. Out: the converted text, appended. Must never: fail on hostile bytes;
+//! characters that cannot be converted are replaced.
 
 use crate::server_error::MAX_FIELD_BYTES;
 

@@ -1,6 +1,8 @@
 //! Decodes values of columns.
 //!
-//! Must never: panic on hostile bytes. Source: MS-TDS 2.2.5.5.
+//! In: a type and bytes. Out: the value, or the text to which SQL Server would convert it. Must never:
+//! panic on hostile bytes.
+//! Source: MS-TDS 2.2.5.5.
 
 use super::calendar::{put_date, put_time};
 use super::code_page::{self, is_utf8};

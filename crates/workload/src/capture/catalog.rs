@@ -1,4 +1,6 @@
 //! What the server knows of the tables of captured statements.
+//!
+//! In: a control connection and the names in a statement. Out: columns with their types, keys and numbers of rows.
 
 use super::statement::{ColumnName, Statement, TableName};
 use prony_document::SqlDialect;

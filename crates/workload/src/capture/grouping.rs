@@ -1,6 +1,7 @@
 //! Statements that were one transaction, where the server says it.
 //!
-//! Must never: group statements that were also seen apart, or in another order.
+//! In: what sessions executed last, of which some were whole transactions. Out: entries, some of several statements. Must
+//! never: group statements that were also seen apart, or in another order.
 
 use super::generators::Transaction;
 use super::{Entry, is_query};

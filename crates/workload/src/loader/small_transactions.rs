@@ -1,7 +1,8 @@
 //! Loads into services on PostgreSQL's protocol whose transactions may change only some rows: each INSERT is a transaction
 //! of its own, tables have their keys from the start, and other indexes are built as the service does.
 //!
-//! Must never: send a transaction that is larger than the service allows, or repeat one that may be stored.
+//! In: a data set, the service's rules. Out: loaded tables. Must never: send a transaction that is larger than the service
+//! allows, or repeat one that may be stored.
 
 use super::Loader;
 use super::dataset::{Dataset, ExistingTables, IndexBuild};

@@ -1,6 +1,7 @@
 //! What a statement does, as far as a recorder and a replay have to know it.
 //!
-//! Must never: take a statement that may write for one that does not.
+//! In: the text of one or more statements. Out: [`StatementEffect`]. Must never: take a statement that may write for one that
+//! does not.
 
 use crate::capture::{Token, TokenKind, tokens};
 use prony_document::SqlDialect;

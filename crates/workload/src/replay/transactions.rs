@@ -1,6 +1,6 @@
 //! The transactions of a session in a recording: how each is written and read.
 //!
-//! Must never: panic on a damaged file.
+//! In: executions, or chunks of the file. Out: bytes, or one transaction at a time. Must never: panic on a damaged file.
 
 use super::encoding::{Cursor, flags_of_number, number_of_flags, put_list, put_number};
 use super::file::{SessionRecording, read_chunk};

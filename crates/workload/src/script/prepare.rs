@@ -1,6 +1,7 @@
 //! Prepares the statements of a script as libpq does, each in a round trip of its own.
 //!
-//! Must never: prepare a statement twice on a connection.
+//! In: a statement. Out: libpq's messages, if the server refuses it or has ended the session. Must never: prepare a
+//! statement twice on a connection.
 
 use super::command_context::{CommandContext, Halt};
 use prony_session::Db;

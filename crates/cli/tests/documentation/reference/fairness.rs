@@ -1,6 +1,6 @@
 //! The conditions under which a published guide calls a comparison of two databases fair, and the rules that apply them.
 //!
-//! Must never: name a rule that comparisons do not have; a test looks for each of them.
+//! In: nothing. Out: a table. Must never: name a rule that comparisons do not have; a test looks for each of them.
 
 use prony_judge::compare::rule_table::{ComparisonRule, rules};
 use prony_plan::scenario::ScenarioSource;

@@ -1,6 +1,7 @@
 //! Evaluates the expressions of `expr`.
 //!
-//! Must never: evaluate an operand that `&&`, `||` or `?:` skips; wrap around on overflow.
+//! In: an expression's tree; the values of its variables. Out: a value. Must never: evaluate an operand that
+//! `&&`, `||` or `?:` skips; wrap around on overflow.
 
 use super::expr::Node;
 use super::interp::Interp;

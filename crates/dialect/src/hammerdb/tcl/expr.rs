@@ -1,6 +1,6 @@
 //! Parses the expressions of `expr`.
 //!
-//! Must never: nest deeper than [`MAX_NESTING`].
+//! In: an expression's text. Out: its tree. Must never: nest deeper than [`MAX_NESTING`].
 
 use super::number::{TOO_LARGE, Value, parse_bool};
 use super::parse::{Part, TextParser};

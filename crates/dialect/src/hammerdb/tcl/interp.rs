@@ -1,6 +1,7 @@
 //! The interpreter: variables, procedures, and the lookup of commands.
 //!
-//! Must never: nest deeper than [`MAX_DEPTH`]; hold a value longer than [`MAX_VALUE_BYTES`].
+//! In: a script and a [`Host`]. Out: its result. Must never: nest deeper than [`MAX_DEPTH`]; hold a value
+//! longer than [`MAX_VALUE_BYTES`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;

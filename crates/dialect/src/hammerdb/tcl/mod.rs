@@ -1,7 +1,8 @@
 //! The part of Tcl that hammerdbcli's scripts use.
 //!
-//! Must never: access a file, a clock, a terminal or a server by itself; recurse or grow without a limit; panic, for
-//! any text.
+//! In: a script's text. Out: its result; through [`Host`], its output and commands that are not Tcl's. Must
+//! never: access a file, a clock, a terminal or a server by itself; recurse or grow without a limit; panic,
+//! for any text.
 //!
 //! All values are texts, as in Tcl. Error messages are Tcl 8.6's if it has one. Not supported: `exec`,
 //! `upvar` except for callers' variables, integers beyond 64 bits. `regex` documents how regular expressions

@@ -1,6 +1,7 @@
 //! Parses scripts into commands, words and substitutions.
 //!
-//! Must never: evaluate; nest deeper than [`MAX_NESTING`].
+//! In: a script's text. Out: its commands in order, up to the first syntax error. Must never: evaluate; nest
+//! deeper than [`MAX_NESTING`].
 
 /// The maximum nesting of `[..]` and array indexes.
 pub(crate) const MAX_NESTING: usize = 100;

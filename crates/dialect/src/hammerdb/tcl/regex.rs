@@ -1,7 +1,8 @@
 //! The commands `regexp` and `regsub`.
 //!
-//! Must never: take exponential time (the crate `regex` takes time in proportion to pattern and text), or search for a
-//! further match without checking whether the script may continue.
+//! In: the arguments of a command. Out: matches, or the changed text. Must never: take exponential time (the
+//! crate `regex` takes time in proportion to pattern and text), or search for a further match without
+//! checking whether the script may continue.
 //!
 //! The crate's syntax differs from Tcl's advanced regular expressions: there are no back references and no
 //! look-ahead, which are errors; and if several alternatives match at a position, the crate uses the first,

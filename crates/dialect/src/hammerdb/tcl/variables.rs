@@ -1,6 +1,6 @@
 //! Variables, and the commands that read and set them.
 //!
-//! Must never: follow links without a limit.
+//! In: names in Tcl's syntax (`x`, `a(i)`, `::x`). Out: values. Must never: follow links without a limit.
 
 use std::collections::BTreeMap;
 

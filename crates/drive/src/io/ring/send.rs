@@ -1,5 +1,6 @@
 //! Submits the sends of the ring, and handles their completions.
 //!
+//! In: bytes queued in a connection. Out: entries in the submission queue; closures that failed sends report.
 //! Must never: touch bytes that the kernel may still read.
 
 use super::{Op, Ring, SendState};

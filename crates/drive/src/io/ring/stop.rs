@@ -1,6 +1,7 @@
 //! Stops a ring when it is dropped.
 //!
-//! Must never: free memory that the kernel may still write to.
+//! In: a ring that is dropped. Out: its memory, freed or leaked. Must never: free memory that the
+//! kernel may still write to.
 
 use super::{BUFFER_GROUP, Ring};
 use crate::io::{Io, Slot};

@@ -1,6 +1,7 @@
 //! Waiting for replies: submits what is queued, then polls or sleeps.
 //!
-//! Must never: wait longer than until the deadline.
+//! In: a deadline and the [`WaitStrategy`](super::WaitStrategy). Out: completions in the queue. Must never:
+//! wait longer than until the deadline.
 
 use super::Ring;
 use crate::io::MIN_SLEEP_NS;

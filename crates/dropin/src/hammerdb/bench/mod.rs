@@ -1,5 +1,6 @@
 //! The command `vurun`: runs the workload.
 //!
+//! In: a request, a server. Out: HammerDB's lines, its result and its time profile; a run in Prony's store.
 //! Must never: print a result of a run that was cut short.
 
 mod monitor;

@@ -1,7 +1,8 @@
 //! Virtual user 1 of a timed run: it prints the elapsed minutes, and reads the server's counters at the
 //! start and end of the window on a separate connection.
 //!
-//! Must never: report a figure if the window was cut short, or block the loop of a worker.
+//! In: the run's schedule, a timeline. Out: lines, NOPM and TPM. Must never: report a figure if the window
+//! was cut short, or block the loop of a worker.
 
 use super::super::clock;
 use super::super::connection;

@@ -1,6 +1,7 @@
 //! Connects the monitor with a run.
 //!
-//! Must never: leave the monitor waiting for a load that does not start.
+//! In: the runner's events. Out: the monitor's start and end. Must never: leave the monitor waiting for a
+//! load that does not start.
 
 use super::super::warn;
 use super::monitor::MonitorResult;

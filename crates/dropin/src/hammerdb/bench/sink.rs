@@ -1,7 +1,8 @@
 //! Records each transaction as it ends: errors, each virtual user's times and, with the test driver, the
 //! kind.
 //!
-//! Must never: wait for another worker in a timed run, except to print an error.
+//! In: samples, on the workers' threads. Out: lines, times. Must never: wait for another worker in a timed
+//! run, except to print an error.
 
 use super::super::lines::VuserLines;
 use super::users::ErrorFlags;

@@ -1,6 +1,7 @@
 //! Describes and reports the run in Prony's store.
 //!
-//! Must never: store a password.
+//! In: a request and a finished run. Out: the request for the Run document; lines about failed checks and the
+//! stored file. Must never: store a password.
 
 use super::RunContext;
 use super::monitor::Figures;

@@ -1,6 +1,7 @@
 //! The time profile of a run.
 //!
-//! Must never: report a time of a routine that was not called.
+//! In: the times of all virtual users. Out: `hdbxtprofile.log`, the job's timings. Must never: report a time
+//! of a routine that was not called.
 
 use super::super::clock;
 use super::super::job::{Job, RoutineTiming, VuserTiming};

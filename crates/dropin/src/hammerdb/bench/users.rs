@@ -1,6 +1,7 @@
 //! Starts the workload's users one after another.
 //!
-//! Must never: change what a user executes.
+//! In: the workload's program. Out: the same program; each user starts after a delay and, if requested, ends
+//! after its first error. Must never: change what a user executes.
 
 use prony_dialect::hammerdb::RunRequest;
 use prony_document::ObservedShare;

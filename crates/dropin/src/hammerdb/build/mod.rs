@@ -1,6 +1,8 @@
 //! The command `buildschema`: creates and loads the schema.
 //!
-//! Must never: load into a database that has other tables, or report a step as done before it is done.
+//! In: a request, a server. Out: role, database, tables with rows and keys, functions, statistics; HammerDB's
+//! lines about the progress. Must never: load into a database that has other tables, or report a step as done
+//! before it is done.
 
 pub mod owner;
 

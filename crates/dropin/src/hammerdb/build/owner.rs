@@ -1,6 +1,7 @@
 //! The role and the database of a build.
 //!
-//! Must never: print a password, or change a database that has tables.
+//! In: a superuser's connection. Out: a role that can log in, and a database that the role can fill. Must
+//! never: print a password, or change a database that has tables.
 
 use super::super::connection;
 use prony_dialect::hammerdb::{BuildRequest, Login};

@@ -1,5 +1,6 @@
 //! Runs a benchmark as pgbench does.
 //!
+//! In: options, a server. Out: pgbench's texts on stdout and stderr, log files, a stored run, an exit status.
 //! Must never: print a line that pgbench does not, unless an option or setting of Prony requests it.
 
 pub mod logs;

@@ -1,6 +1,7 @@
 //! Observes a run: prints progress lines, and the report at the end.
 //!
-//! Must never: print a line before its interval is complete.
+//! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: print a
+//! line before its interval is complete.
 
 use super::super::agents::Coordinator;
 use super::super::call::PgbenchCall;

@@ -1,6 +1,7 @@
 //! Prepares a run as pgbench does, on a separate connection.
 //!
-//! Must never: change more than pgbench does.
+//! In: a server. Out: the banner, the scale and partitions of the tables, vacuumed tables, and the server's
+//! facts for the store. Must never: change more than pgbench does.
 
 use super::super::call::PgbenchCall;
 use super::super::connection;

@@ -1,7 +1,8 @@
 //! `pgbench -i`: creates and fills the tables.
 //!
-//! Must never: with one connection, send a statement that this level of pgbench does not send; leave a connection open
-//! after a signal.
+//! In: options, a server, the number of loading connections. Out: pgbench's tables; its messages on standard
+//! error. Must never: with one connection, send a statement that this level of pgbench does not send; leave a
+//! connection open after a signal.
 
 mod rows;
 

@@ -1,6 +1,7 @@
 //! Loads rows over one or several connections.
 //!
-//! Must never: leave rows of an interrupted COPY.
+//! In: a table, a range of its rows. Out: the rows; progress lines about the rows of all connections
+//! together. Must never: leave rows of an interrupted COPY.
 
 use super::super::connection::print_notices;
 use super::Initialization;

@@ -1,6 +1,7 @@
 //! Counts each user's events and the time spent in them.
 //!
-//! Must never: block a worker: each worker writes only the counts of its users.
+//! In: samples, on the workers' threads. Out: the fairness in reports. Must never: block a worker: each
+//! worker writes only the counts of its users.
 
 use prony_dialect::sysbench::Fairness;
 use prony_drive::SampleListener;

@@ -1,6 +1,7 @@
 //! Runs any program as sysbench does.
 //!
-//! Must never: depend on a workload, or print a report of a run that an error ended.
+//! In: a program, a plan for the drive. Out: sysbench's lines, a stored run, an exit status. Must never:
+//! depend on a workload, or print a report of a run that an error ended.
 
 mod fairness;
 mod observer;

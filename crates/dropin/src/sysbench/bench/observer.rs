@@ -1,6 +1,7 @@
 //! Observes a run second by second: prints progress lines and reports when they are due.
 //!
-//! Must never: print a line before its interval is complete, or average a percentile.
+//! In: the runner's events. Out: lines on stdout, the result of the run. Must never: print a line before its
+//! interval is complete, or average a percentile.
 
 use super::super::call::CommandError;
 use super::fairness::{EventCounts, fairness_between};

@@ -1,7 +1,8 @@
 //! A run of a script that agents drive.
 //!
-//! Must never: run a script at an agent that was called over NATS, or one that may use more of its machine than the
-//! server.
+//! In: the script, its settings and the files that it loaded. Out: the same program on each agent; what its threads print
+//! and report, here. Must never: run a script at an agent that was called over NATS, or one that may use more of its
+//! machine than the server.
 
 use super::logger::ScriptLogger;
 use crate::agents::{read, write};

@@ -1,6 +1,7 @@
 //! Prints reports by functions that the script defines.
 //!
-//! Must never: end a run because a report failed.
+//! In: figures of a run. Out: the script's output; sysbench's texts for reports that the script does not
+//! define. Must never: end a run because a report failed.
 
 use super::super::bench::ReportTexts;
 use super::super::call::SysbenchCall;

@@ -1,6 +1,7 @@
 //! Logs the output of scripts and their errors.
 //!
-//! Must never: print the same error once per thread.
+//! In: calls from all workers. Out: sysbench's lines on stdout; the end of the run. Must never: print the
+//! same error once per thread.
 
 use super::super::call::{SysbenchCall, eprint, print_advice, print_output_bytes, set_advice};
 use super::super::connection;

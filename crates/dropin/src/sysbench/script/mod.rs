@@ -1,6 +1,7 @@
 //! Runs Lua scripts.
 //!
-//! Must never: run a command that the script does not define.
+//! In: a command of a script. Out: sysbench's actions and output; an exit status. Must never: run a command
+//! that the script does not define.
 
 pub mod agents;
 mod commands;

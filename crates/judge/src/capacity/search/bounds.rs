@@ -1,6 +1,7 @@
 //! What the steps of a search say together.
 //!
-//! Must never: let one disturbed step decide against the others.
+//! In: steps with a rate and a verdict. Out: the highest rate that passes and the lowest that fails, where between them
+//! the answer is, and whether they contradict each other. Must never: let one disturbed step decide against the others.
 
 use super::estimate::{Ceiling, MAX_EXCESS, crossing};
 use super::{Capacity, CapacityState, NextStep, RateVerdict, is_narrow};

@@ -1,6 +1,7 @@
 //! Where the answer of a search is, by the figures of its steps.
 //!
-//! Must never: answer for a rate that fails for another reason.
+//! In: steps. Out: the rate at which a time crosses its limit, or what a server delivers that is full. Must never: answer for a
+//! rate that fails for another reason.
 
 use super::RateVerdict;
 use crate::statistics::{ALPHA, student};

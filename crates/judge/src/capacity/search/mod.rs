@@ -1,6 +1,7 @@
 //! The search for the highest rate that meets what is required: which rate to measure next, and the answer.
 //!
-//! Must never: read a clock, or take one disturbed step for the limit: the lowest rate that fails is measured twice.
+//! In: steps with a rate and a verdict, in any order. Out: the next rate, or a [`Capacity`]. Must never: read a clock,
+//! or take one disturbed step for the limit: the lowest rate that fails is measured twice.
 //!
 //! Of the verdicts of a rate, the majority counts. The search goes up until a rate fails and down until one meets the
 //! requirements. If times are required, a line through the steps near the limit then shows where the figure crosses it,

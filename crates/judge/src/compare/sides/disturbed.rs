@@ -1,7 +1,8 @@
 //! Comparisons of runs that are invalid only because others used the machines.
 //!
-//! Must never: take in a run with another fault, compare throughput of runs that did not take turns, or keep a
-//! comparison whose intervals say nothing.
+//! In: sides of which too few runs may be used otherwise. Out: those runs, as pairs if they took turns; what their
+//! comparison rests on. Must never: take in a run with another fault, compare throughput of runs that did not take turns,
+//! or keep a comparison whose intervals say nothing.
 
 use super::figures::{self, FigureComparison};
 use super::{

@@ -1,6 +1,7 @@
 //! What the runs of two sides show about one figure.
 //!
-//! Must never: choose between them by looking at the figures, which would make their levels wrong.
+//! In: the figure of each run. Out: p values and intervals, by ranks, by Welch's t, or by pairs. Must never: choose
+//! between them by looking at the figures, which would make their levels wrong.
 
 use super::Basis;
 use crate::statistics::{Estimate, RankComparison, paired, ranks_suffice, welch};

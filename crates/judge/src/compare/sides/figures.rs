@@ -1,6 +1,7 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! Must never: say anything about a difference if a side has a single run.
+//! In: comparable Runs. Out: medians, ratios and intervals, each interval with its basis. Must never: say
+//! anything about a difference if a side has a single run.
 
 use super::SideComparison;
 use super::evidence::Evidence;

@@ -1,6 +1,7 @@
 //! Caveats about the repeats themselves.
 //!
-//! Must never: forbid a comparison; too few repeats make it imprecise, not wrong.
+//! In: two sides, and the primary figure. Out: caveats. Must never: forbid a comparison; too few repeats
+//! make it imprecise, not wrong.
 
 use super::{Difference, FigureComparison, Side};
 use crate::formatting::{count, percent};

@@ -1,6 +1,7 @@
 //! Facts about a test, each read from the documents of its runs.
 //!
-//! Must never: give a value for an unknown one, or a declared value without saying so.
+//! In: Runs. Out: tables of facts, beside the published ones if the runs repeat a publication. Must never: give a value
+//! for an unknown one, or a declared value without saying so.
 
 use super::super::table::{end_table, start_table_of_section, write_text_row};
 use crate::html::markup::Html;

@@ -1,6 +1,7 @@
 //! A page in the form of a test report, with the sections that its readers expect.
 //!
-//! Must never: state what no document says; what is unknown is called "not observed".
+//! In: documents. Out: purpose, environment, instance, client, data, method, parameters, results, resources, problems and
+//! what is missing. Must never: state what no document says; what is unknown is called "not observed".
 
 mod facts;
 mod results;

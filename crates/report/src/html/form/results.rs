@@ -1,7 +1,7 @@
 //! The results of a test by row and concurrency.
 //!
-//! Must never: take the best of several runs, count a run that must not be used, or rank the rows, which may be
-//! different loads.
+//! In: Runs. Out: a table of medians. Must never: take the best of several runs, count a run that must not be used, or rank
+//! the rows, which may be different loads.
 
 use super::super::table;
 use crate::html::markup::Html;

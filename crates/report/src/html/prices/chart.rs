@@ -1,6 +1,7 @@
 //! Throughput against cost, drawn as SVG.
 //!
-//! Must never: mark the frontier only by colour, or draw it without a ranking.
+//! In: prices of comparable configurations. Out: a figure with title, description and legend. Must never: mark
+//! the frontier only by colour, or draw it without a ranking.
 
 use crate::html::drawing::Drawing;
 use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};

@@ -1,7 +1,9 @@
 //! Price-performance, as a section of a page.
 //!
-//! Must never: show an amount without its currency and the date of its prices, draw incomparable runs in one chart, or
-//! depend on data that is not in the page.
+//! In: the texts of price sheets, the configuration of each run, the current date, and the documents of the
+//! page. Out: a chart of throughput against cost with its frontier, and tables. Must never: show an amount
+//! without its currency and the date of its prices, draw incomparable runs in one chart, or depend on data
+//! that is not in the page.
 
 mod chart;
 

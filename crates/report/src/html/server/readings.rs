@@ -1,6 +1,7 @@
 //! The lines of the charts of the server.
 //!
-//! Must never: turn an unobserved value into zero.
+//! In: readings of the server. Out: means over the readings of each point, and counts per second. Must never:
+//! turn an unobserved value into zero.
 
 use crate::html::timeline::ChartLine;
 use crate::text::plain;

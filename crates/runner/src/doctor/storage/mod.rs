@@ -1,7 +1,7 @@
 //! Probes the storage of a server by SQL alone: the latency of durable commits, sequential and random reads.
 //!
-//! Must never: leave its table behind without saying so, change a setting beyond its own session, ask the operating
-//! system, or fail.
+//! In: a target. Out: a [`StorageProbe`]: times, or why there are none. Must never: leave its table behind without
+//! saying so, change a setting beyond its own session, ask the operating system, or fail.
 //!
 //! The probe has a connection of its own, whose waits no signal interrupts: its statements are short, it looks for a
 //! signal between two of them, and so it drops its table after a Ctrl-C too.

@@ -1,6 +1,6 @@
 //! The results of a reply.
 //!
-//! Must never: copy a row.
+//! In: a complete reply. Out: its rows, names, counts and error. Must never: copy a row.
 
 use super::super::error;
 use super::super::packet::HEADER;

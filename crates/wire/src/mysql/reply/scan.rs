@@ -1,6 +1,7 @@
 //! Parses the bytes of a reply.
 //!
-//! Must never: read a row before it is requested.
+//! In: packets, as they become complete. Out: the content of the reply. Must never: read a row before
+//! it is requested.
 
 use super::*;
 

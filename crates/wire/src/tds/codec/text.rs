@@ -1,6 +1,7 @@
 //! Statements as SQL Server's SQL, with literals or with `@P1`, `@P2`, … for their values.
 //!
-//! Must never: let the text of a value end the literal that contains it.
+//! In: a statement, values, types. Out: UTF-16, appended. Must never: let the text of a value
+//! end the literal that contains it.
 
 use super::super::encode::put_literal;
 use super::super::packet::HEADER_BYTES;

@@ -1,6 +1,7 @@
 //! Parses the tokens of a reply.
 //!
-//! Must never: decode a value before it is requested, or read a long row from its start each time that more of it
+//! In: payload, as it arrives. Out: the positions of columns, rows and errors in the reply. Must never:
+//! decode a value before it is requested, or read a long row from its start each time that more of it
 //! arrives.
 
 use super::super::packet::Reader;
