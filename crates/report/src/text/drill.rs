@@ -10,7 +10,8 @@ use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_plan::system_error;
 use prony_store::{
-    CONNECTION_WAS_LOST, ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run, SqlDialect,
+    CONNECTION_WAS_LOST, ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run,
+    SqlDialect,
 };
 use std::collections::BTreeMap;
 
