@@ -346,10 +346,7 @@ fn announce_warmup(request: &RunRequest) {
     let warmup = drive.warmup;
     // The sessions of a replay connect in it.
     let is_replay = request.plan.workload.name == REPLAY_WORKLOAD;
-    if !is_replay
-        && !warmup.is_zero()
-        && request.request_json["given"]["run.warmup"].is_null()
-    {
+    if !is_replay && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
         output::notice(&format!(
             "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
             describe_warmup(drive)
