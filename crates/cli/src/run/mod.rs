@@ -340,7 +340,8 @@ fn set_up_for(
     Ok(())
 }
 
-/// Says that the load begins with a warm-up which nobody asked for, and if a command comes too soon after the warm-up.
+/// Says that the load begins with a warm-up which nobody asked for, and that a command may come too soon after the warm-up.
+/// In an experiment, that is said before the first run.
 fn announce_warmup(request: &RunRequest) {
     let drive = &request.plan.drive;
     let warmup = drive.warmup;
