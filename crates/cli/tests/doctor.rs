@@ -312,7 +312,7 @@ fn a_second_signal_says_that_it_ends_the_command() {
     stderr.read_to_string(&mut text).unwrap();
     assert!(matches!(status.code(), Some(130 | 143)), "{status:?}");
     text.assert_contains(
-        "\nprony: a second signal ended the command at once: nothing more is printed",
+        "\nprony: a second signal ended this at once: nothing more is printed",
     );
 }
 

@@ -54,7 +54,8 @@ static FIRST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// Whether the second signal says what it does. The replaced tools have no such text.
 static EXPLAINS_SECOND_SIGNAL: AtomicBool = AtomicBool::new(false);
 /// Begins on a new line, because the live view may stand in the last one.
-const SECOND_SIGNAL: &str = "\nprony: a second signal ended the command at once: nothing more is printed, stored or put back\n";
+const SECOND_SIGNAL: &str =
+    "\nprony: a second signal ended this at once: nothing more is printed, stored or put back\n";
 /// Ends the waits of control connections after that signal.
 static STOP_SIGNAL: LazyLock<StopSignal> =
     LazyLock::new(|| StopSignal::watching(Arc::clone(&FIRST_SIGNAL)));

@@ -19,8 +19,8 @@ pub(super) fn early_command_warning(plan: &Plan) -> Option<String> {
     let earliest = warmup + Duration::from_secs(MIN_SECONDS_BEFORE as u64);
     (is_judged && at < earliest).then(|| {
         format!(
-            "the command at {} (--at) may come too early to say when the throughput is back: that needs {MIN_SECONDS_BEFORE} s \
-             measured before it, after {} of warm-up; start it at {} or later, or give a shorter --warmup",
+            "the command at {} (--at) may come too early to say when the throughput is back: that needs \
+             {MIN_SECONDS_BEFORE} s measured before it, after {} of warm-up; start it at {} or later, or give a shorter --warmup",
             format_duration(at),
             describe_warmup(&plan.drive),
             format_duration(earliest),

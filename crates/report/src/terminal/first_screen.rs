@@ -172,7 +172,8 @@ fn figure_in_bold(style: &Style, line: &str) -> String {
     format!("  {}{bars}", style.bold(figure))
 }
 
-/// Adds the verdict, a line each for doubt and scope, and the names of the doubts that an invalid run has besides the worst; nothing for a run in progress.
+/// Adds the verdict, a line each for doubt and scope, and the names of the doubts that an invalid run has besides the worst;
+/// nothing for a run in progress.
 fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let Some(verdict) = verdict_sentence(run) else {
         return;

@@ -113,7 +113,8 @@ pub fn read_log_position(control: &mut Control) -> BTreeMap<String, String> {
     without_absent_cluster(values.collect())
 }
 
-/// The values, without those of Galera if the server is in no cluster: MariaDB has some of them then too, such as a size of 0.
+/// The values, without those of Galera if the server is in no cluster: MariaDB has some of them all the same, such as a
+/// size of 0.
 fn without_absent_cluster(mut values: BTreeMap<String, String>) -> BTreeMap<String, String> {
     if !values.contains_key("wsrep_local_state_comment") {
         values.retain(|name, _| !name.starts_with("wsrep_"));
