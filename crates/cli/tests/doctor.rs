@@ -311,9 +311,7 @@ fn a_second_signal_says_that_it_ends_the_command() {
     let status = child.wait().unwrap();
     stderr.read_to_string(&mut text).unwrap();
     assert!(matches!(status.code(), Some(130 | 143)), "{status:?}");
-    text.assert_contains(
-        "\nprony: a second signal ended this at once: nothing more is printed",
-    );
+    text.assert_contains("\nprony: a second signal ended this at once: nothing more is printed");
 }
 
 fn connect(url: &str) -> Control {
