@@ -34,7 +34,7 @@ exit_codes! {
     Data = 4, "tables are missing, not accessible or of the wrong scale, or a consistency check failed";
     Partial = 5, "the run ended early without a signal; its partial result is printed and stored";
     LoadOrClean = 6, "loading or cleaning failed";
-    Invalid = 7, "the figures must not be used: a check or a comparison says so, or a report was changed";
+    Invalid = 7, "figures must not be used: a check, a comparison or doctor says so, or a report was changed";
     RequirementFailed = 8, "FAIL: what --require or a --fail-if option asks for is not met";
     Undecided = 9, "UNDECIDED: the figures do not decide whether it is met";
     HungUp = 129, "ended by SIGHUP, as when the terminal is closed; a run's partial result is stored";

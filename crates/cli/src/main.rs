@@ -40,7 +40,10 @@ fn main() -> ExitCode {
             return Tool::Hammerdbcli.run("hammerdbcli", &arguments);
         }
         Ok(Command::Sysbench { arguments }) => return Tool::Sysbench.run("sysbench", &arguments),
-        Ok(command) => command::execute(command, &arguments),
+        Ok(command) => {
+            signals::explain_second_signal();
+            command::execute(command, &arguments)
+        }
         Err(failure) => Err(failure),
     };
     exit::report(result.map_err(|failure| {

@@ -7,6 +7,7 @@ use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversati
 use prony_test_servers::{
     TestControl, TestDatabase, restore_signals, shared_mariadb, shared_postgres,
 };
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -272,6 +273,45 @@ fn an_interrupted_probe_drops_its_table() {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{status:?}");
     assert_eq!(probe_tables(&mut control).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_second_signal_says_that_it_ends_the_command() {
+    restore_signals();
+    let mut child = Command::new(PRONY)
+        .args(["doctor", "--watch", "60s"])
+        .env("PRONY_HOME", std::env::temp_dir())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("watching this machine") {
+        assert!(stderr.read_line(&mut text).unwrap() > 0, "{text}");
+    }
+    let pid = child.id();
+    let send = |signal: &str| {
+        let mut kill = Command::new("kill");
+        let sent = kill.args([signal, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    // Both arrive at once when it goes on: the first one alone would end it too.
+    send("-STOP");
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.contains(") T ")
+    };
+    while !is_stopped() {
+        sleep(Duration::from_millis(10));
+    }
+    for signal in ["-INT", "-TERM", "-CONT"] {
+        send(signal);
+    }
+    let status = child.wait().unwrap();
+    stderr.read_to_string(&mut text).unwrap();
+    assert!(matches!(status.code(), Some(130 | 143)), "{status:?}");
+    text.assert_contains("\nprony: a second signal ended this at once: nothing more is printed");
 }
 
 fn connect(url: &str) -> Control {

@@ -426,6 +426,9 @@ pub struct ObserverCost {
     pub server_cpu_s: Option<f64>,
 }
 
+/// The start of [`Event::detail`] of an outage whose connection the system ended: its reason follows.
+pub const CONNECTION_WAS_LOST: &str = "the connection was lost: ";
+
 /// An event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {

@@ -21,6 +21,7 @@ use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::prefetch::prefetch;
 use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
 use crate::timers::Timers;
+use prony_document::CONNECTION_WAS_LOST;
 use prony_measure::interval::TimestampCounts;
 use prony_plan::SplitMix;
 use prony_session::{Conn, DbError, UserPhase};
@@ -629,7 +630,7 @@ fn describe_close(errno: i32) -> String {
     match errno {
         0 => "the server closed the connection".to_owned(),
         errno => format!(
-            "the connection was lost: {}",
+            "{CONNECTION_WAS_LOST}{}",
             io::Error::from_raw_os_error(errno)
         ),
     }

@@ -13,7 +13,7 @@ const RECOVERED_SECONDS: usize = 10;
 /// The seconds before an outage with which those after it are compared.
 const SECONDS_BEFORE: usize = 30;
 /// The fewest of them.
-const MIN_SECONDS_BEFORE: usize = 5;
+pub const MIN_SECONDS_BEFORE: usize = 5;
 /// A shorter time without a commit is no outage.
 const MIN_OUTAGE_S: f64 = 0.1;
 /// Nor is one that is shorter than this many mean times between two commits: of independent starts, one in 500 million

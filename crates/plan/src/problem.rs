@@ -32,6 +32,15 @@ impl Default for InputLocation {
 }
 
 impl InputLocation {
+    /// Whether it is in `[sweep]`, or a flag `--sweep` or `--vary`.
+    pub fn is_sweep(&self) -> bool {
+        match self {
+            Self::File { key, .. } => key.starts_with("sweep."),
+            Self::Flag(name) => name.starts_with("--sweep ") || name.starts_with("--vary "),
+            Self::Key(_) => false,
+        }
+    }
+
     /// Sort key: problems of a file first, in the order of its lines, then the others.
     fn sort_key(&self) -> (u8, Option<(usize, usize)>) {
         match self {

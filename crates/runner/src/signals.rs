@@ -51,6 +51,11 @@ impl TerminationSignal {
 
 /// The number of the first signal that requested the end of this process; 0: none.
 static FIRST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+/// Whether the second signal says what it does. The replaced tools have no such text.
+static EXPLAINS_SECOND_SIGNAL: AtomicBool = AtomicBool::new(false);
+/// Begins on a new line, because the live view may stand in the last one.
+const SECOND_SIGNAL: &str =
+    "\nprony: a second signal ended this at once: nothing more is printed, stored or put back\n";
 /// Ends the waits of control connections after that signal.
 static STOP_SIGNAL: LazyLock<StopSignal> =
     LazyLock::new(|| StopSignal::watching(Arc::clone(&FIRST_SIGNAL)));
@@ -79,6 +84,11 @@ pub fn interrupt_waits_of(target: &mut Target) {
 /// The signal that requested the end of this process, if any.
 pub fn received() -> Option<TerminationSignal> {
     TerminationSignal::from_number(FIRST_SIGNAL.load(Ordering::Relaxed))
+}
+
+/// Makes the second signal say on stderr that it ends the process.
+pub fn explain_second_signal() {
+    EXPLAINS_SECOND_SIGNAL.store(true, Ordering::Relaxed);
 }
 
 /// Waits for a time, or until a signal requests the end of this process; returns that signal.
@@ -137,9 +147,10 @@ impl Signals {
                 continue;
             }
             // The order matters: the first signal finds the flag unset and then sets it; the second signal
-            // finds the flag set, and the process exits.
+            // finds the flag set, says so, and the process exits.
             let shutdown = exit_signal.map_or(Ok(()), |exit_signal| {
                 let exits_at_next_signal = Arc::clone(&exits_at_next_signal);
+                write_if_set(signal, Arc::clone(&exits_at_next_signal))?;
                 flag::register_conditional_shutdown(
                     signal,
                     exit_signal as i32,
@@ -203,6 +214,19 @@ fn store_first_signal(signal: i32, first_signal: Arc<AtomicUsize>) -> io::Result
     };
     // SAFETY: an atomic operation is safe in a signal handler; it neither allocates, locks nor panics.
     unsafe { signal_hook::low_level::register(signal, store) }.map(drop)
+}
+
+/// Makes this signal write [`SECOND_SIGNAL`] if the flag is set.
+fn write_if_set(signal: i32, flag: Arc<AtomicBool>) -> io::Result<()> {
+    let write = move || {
+        if flag.load(Ordering::SeqCst) && EXPLAINS_SECOND_SIGNAL.load(Ordering::Relaxed) {
+            // SAFETY: `write` is safe in a signal handler, and the text is valid for its length. If stderr is closed, nobody
+            // reads it.
+            unsafe { libc::write(2, SECOND_SIGNAL.as_ptr().cast(), SECOND_SIGNAL.len()) };
+        }
+    };
+    // SAFETY: the handler only loads atomics and calls `write`; it neither allocates, locks nor panics.
+    unsafe { signal_hook::low_level::register(signal, write) }.map(drop)
 }
 
 fn is_ignored(signal: i32) -> bool {

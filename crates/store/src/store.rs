@@ -47,6 +47,8 @@ pub struct Rules {
 pub struct Listing {
     /// The runs, newest first.
     pub runs: Vec<RunSummary>,
+    /// The number of runs that match, also of those that [`RunFilter::last`] leaves out.
+    pub matching: usize,
     /// Files in the store that could not be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
 }
@@ -108,6 +110,7 @@ impl RunStore {
             }
         }
         runs.retain(|run| filter.matches(run));
+        listing.matching = runs.len();
         runs.truncate(filter.last.unwrap_or(usize::MAX));
         listing.runs = runs;
         Ok(listing)

@@ -18,6 +18,12 @@ pub enum Error {
     },
     /// A scale, number of loaders or option that this workload does not accept.
     InvalidRequest { problem: String, hint: String },
+    /// An option that this workload does not have.
+    UnknownOption {
+        workload: &'static str,
+        key: String,
+        hint: String,
+    },
     /// An invalid value of an option of this workload.
     Value {
         key: String,
@@ -112,6 +118,9 @@ impl Error {
         match self {
             Error::UnknownWorkload { name, .. } => format!("there is no workload named \"{name}\""),
             Error::InvalidRequest { problem, .. } | Error::Data { problem, .. } => problem.clone(),
+            Error::UnknownOption { workload, key, .. } => {
+                format!("workload {workload} has no option \"{key}\"")
+            }
             Error::Value {
                 key,
                 value,
@@ -155,6 +164,7 @@ impl Error {
         match self {
             Error::UnknownWorkload { hint, .. }
             | Error::InvalidRequest { hint, .. }
+            | Error::UnknownOption { hint, .. }
             | Error::Value { hint, .. } => Some(hint.into()),
             Error::Data { remedy, .. } => Some(remedy.render(commands).into()),
             Error::LoadFailed { remedy, .. } => Some(remedy.render_after_failure(commands).into()),

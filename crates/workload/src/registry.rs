@@ -60,8 +60,9 @@ pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> 
         .map(|(index, key)| {
             let name = workload.name();
             let all = format!("`prony workloads {name}` lists its options");
-            Error::InvalidRequest {
-                problem: format!("workload {name} has no option \"{key}\""),
+            Error::UnknownOption {
+                workload: name,
+                key: key.clone(),
                 hint: match &known[..] {
                     _ if index > MAX_PROBLEMS => String::new(),
                     [] => "it has no options".to_owned(),
@@ -169,7 +170,7 @@ mod tests {
         let many = (0..2_000).map(|n| (format!("o{n:04}"), 1.into()));
         plan.options = many.collect();
         let problems = unknown_option_problems(workload, &plan);
-        let has_hint = |problem: &&Error| matches!(problem, Error::InvalidRequest { hint, .. } if !hint.is_empty());
+        let has_hint = |problem: &&Error| matches!(problem, Error::UnknownOption { hint, .. } if !hint.is_empty());
         let hints = problems.iter().filter(has_hint).count();
         assert_eq!((problems.len(), hints), (2_000, MAX_PROBLEMS + 1));
     }

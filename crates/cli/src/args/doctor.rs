@@ -12,7 +12,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Without --clients and --threads, the load is that of prony run: 8 clients.
 Each line is ok, caution, bad or unknown, with the reason and the command that mends it. The command
-changes nothing itself. Exit code 7 means that something is bad.
+changes nothing itself. Exit code 7 means that something is bad; with --fix-script the code is 0.
 
 Examples:
   prony doctor --clients 256                   this machine

@@ -198,7 +198,7 @@ Examples:
 pub struct AuditArgs {
     /// The tool's output; - for standard input
     #[arg(value_name = "FILE")]
-    pub file: String,
+    pub file: PathBuf,
 
     /// The scale, or number of warehouses, if the output does not contain it
     #[arg(long, short, value_name = "N", value_parser = parse_scale)]

@@ -15,7 +15,7 @@ Response time is measured from the moment a transaction was due to its last repl
 from the moment it was sent. In a closed loop (without --rate) they are equal.
 
 Times are written as 500ms, 30s, 5m, 1h30m. Ctrl-C ends the run at once and prints its partial
-result.
+result; a second one ends prony without it.
 
 Examples:
   prony run tpcb --clients 64 --threads 2 --duration 60s --warmup 10s

@@ -34,6 +34,10 @@ const MAX_VALUE_CHARS: usize = 40;
 /// Longest hint that fits into a line of 100 characters.
 const MAX_HINT_CHARS: usize = 92;
 
+/// Where the name of a run or a workload may stand in place of a file, only text is accepted.
+const UTF8_HINT: &str =
+    "give text in UTF-8; a file with another name can be linked: ln -s FILE NAME";
+
 /// Prints help, or converts an error to a failure.
 pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let is_help = !error.use_stderr();
@@ -62,7 +66,7 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             invalid_value(error, &invalid, &path)
         }
-        ErrorKind::InvalidUtf8 => (no_utf8(arguments), see_help(&path)),
+        ErrorKind::InvalidUtf8 => (no_utf8(arguments), UTF8_HINT.to_owned()),
         ErrorKind::MissingRequiredArgument => (
             format!("missing: {}", invalid.replace('\n', ", ")),
             usage(&command, &path),
@@ -279,6 +283,8 @@ mod tests {
             let arguments = arguments.iter().map(|it| OsString::from_vec(it.to_vec()));
             let arguments: Vec<OsString> = arguments.collect();
             let failure = parse(&arguments).expect_err("not UTF-8");
+            let hint = failure.problems[0].hint.as_deref();
+            assert_eq!(hint, Some(super::UTF8_HINT));
             failure.problems[0].problem.clone()
         };
         let url = b"postgres://bench:geheim\xff@h/d";

@@ -11,6 +11,7 @@ use prony_report::audit::{self, AuditedRun};
 use prony_runner::description;
 use prony_store::Severity;
 use std::io::Read;
+use std::path::Path;
 
 /// Largest output to read, bytes.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
@@ -18,8 +19,9 @@ const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let text = read_text(&args.file)?;
     let hint = "give what the tool printed at the end of its run, or its log";
-    let runs = audited_runs(&text, args.scale)
-        .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
+    let runs = audited_runs(&text, args.scale).map_err(|error| {
+        Failure::new(Exit::Unexpected, error.to_string(), hint).at(name(&args.file))
+    })?;
     output::show(|out, style| {
         if args.json {
             audit::write_json(out, &runs)
@@ -49,15 +51,19 @@ fn audited_runs(text: &str, scale: Option<u32>) -> Result<Vec<AuditedRun>, readi
     Ok(runs.collect())
 }
 
+fn name(file: &Path) -> String {
+    file.display().to_string()
+}
+
 /// The text of a file, or of standard input; invalid UTF-8 is replaced.
-fn read_text(file: &str) -> Result<String, Failure> {
+fn read_text(file: &Path) -> Result<String, Failure> {
     let read_failure = |error: std::io::Error| {
         let message = format!("cannot read the output: {}", system_error(&error));
         let hint = "name the file that the tool's output was written to, or - for standard input";
-        Failure::new(Exit::Unexpected, message, hint).at(file)
+        Failure::new(Exit::Unexpected, message, hint).at(name(file))
     };
     let mut bytes = Vec::new();
-    if file == "-" {
+    if file.as_os_str() == "-" {
         std::io::stdin()
             .lock()
             .take(MAX_OUTPUT_BYTES + 1)
@@ -70,7 +76,7 @@ fn read_text(file: &str) -> Result<String, Failure> {
     if bytes.len() as u64 > MAX_OUTPUT_BYTES {
         let hint = "cut out the end, with the report";
         let message = "the output is larger than 256 MiB";
-        return Err(Failure::new(Exit::Unexpected, message, hint).at(file));
+        return Err(Failure::new(Exit::Unexpected, message, hint).at(name(file)));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

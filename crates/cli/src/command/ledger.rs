@@ -42,6 +42,11 @@ pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     }
     let sentence = ledger_sentence(&decided);
     output::show(|out, _| writeln!(out, "{}: {sentence}.", run.id))?;
+    // By it the next check decides again.
+    let table = &decided.table;
+    output::notice(&format!(
+        "prony: the table {table} is kept; when you no longer need it: DROP TABLE {table};"
+    ));
     Ok(exit_of(&decided))
 }
 

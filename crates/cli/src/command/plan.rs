@@ -177,14 +177,29 @@ fn workload_problems(input: &PlanInput) -> Vec<ErrorParts> {
         Ok(workload) => {
             let plan = workload_plan(input, &name.value);
             let errors = prony_workload::unknown_option_problems(workload, &plan);
-            let problems = errors
-                .iter()
-                .flat_map(|error| server::workload_failure(error, None, None).problems);
+            let problems = errors.iter().flat_map(|error| {
+                let mut problems = server::workload_failure(error, None, None).problems;
+                for problem in &mut problems {
+                    let hint = server_setting_hint(input, error).into_iter();
+                    *problem = hint.fold(std::mem::take(problem), ErrorParts::with_hint);
+                }
+                problems
+            });
             problems
                 .map(|problem| problem.with_context(&prefix))
                 .collect()
         }
     }
+}
+
+/// What is varied may be a setting of the server, where the workload has no such option.
+fn server_setting_hint(input: &PlanInput, error: &Error) -> Option<String> {
+    let Error::UnknownOption { key, .. } = error else {
+        return None;
+    };
+    let option = input.options.get(key)?;
+    let is_varied = option.location.is_sweep();
+    is_varied.then(|| format!("if it is a setting of the server, write settings.{key}"))
 }
 
 fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {

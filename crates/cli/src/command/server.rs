@@ -105,9 +105,10 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
             .map_or(Exit::Interrupted, Exit::from)
     };
     let exit = match error {
-        Error::UnknownWorkload { .. } | Error::InvalidRequest { .. } | Error::Value { .. } => {
-            Exit::Usage
-        }
+        Error::UnknownWorkload { .. }
+        | Error::InvalidRequest { .. }
+        | Error::UnknownOption { .. }
+        | Error::Value { .. } => Exit::Usage,
         Error::Data { .. } => Exit::Data,
         // As a run whose statements are refused for this.
         Error::Server { source, .. } if source.server_error().is_some_and(is_about_privileges) => {

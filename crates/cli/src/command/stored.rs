@@ -11,6 +11,7 @@ use prony_plan::{cpu_count, shell_word};
 use prony_report::hdr_log::HdrLog;
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
+use prony_report::units::count;
 use prony_report::{csv, json};
 use prony_report::{history, settings};
 use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
@@ -48,6 +49,12 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         }
         () => history::write(out, style, &listing.runs, now_ns),
     })?;
+    if listing.runs.len() < listing.matching {
+        let [listed, matching] = [listing.runs.len(), listing.matching].map(|it| count(it as u64));
+        output::notice(&format!(
+            "prony: the newest {listed} of {matching} runs; -n 0 lists all"
+        ));
+    }
     for (path, reason) in &listing.unreadable {
         output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
     }

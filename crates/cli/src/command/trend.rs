@@ -82,17 +82,15 @@ pub(super) fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure>
     for (path, reason) in &listing.unreadable {
         output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
     }
-    let reference = find_reference(store, args, &listing.runs)?;
     let figure = args.figure.as_deref();
-    let mut builder = TrendBuilder::new(&reference, figure).map_err(|names| {
-        let message = match figure {
-            Some(figure) => format!("{} has no figure {figure}", reference.id),
-            None => format!("{} has no figures", reference.id),
-        };
-        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
-        Failure::usage(message, hint).at("--figure")
-    })?;
+    let reference = match find_reference(store, args, &listing.runs) {
+        Ok(reference) => reference,
+        Err(failure) => {
+            check_figure(store, figure, &listing.runs)?;
+            return Err(failure);
+        }
+    };
+    let mut builder = builder_of(&reference, figure)?;
     // A document may be large: one at a time is in memory for each CPU.
     let compared = on_all_cpus(&listing.runs, |summary| {
         load_judged(store, &summary.id).map(|run| builder.compare(&run))
@@ -110,6 +108,33 @@ pub(super) fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure>
         change.differences = differences_at_change(&before?, &after?);
     }
     Ok(trend)
+}
+
+fn builder_of<'a>(reference: &'a Run, figure: Option<&str>) -> Result<TrendBuilder<'a>, Failure> {
+    TrendBuilder::new(reference, figure).map_err(|names| {
+        let message = match figure {
+            Some(figure) => format!("{} has no figure {figure}", reference.id),
+            None => format!("{} has no figures", reference.id),
+        };
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
+        Failure::usage(message, hint).at("--figure")
+    })
+}
+
+/// Refuses a figure that the newest run does not have, where no run can be the reference: better runs would not help.
+fn check_figure(
+    store: &RunStore,
+    figure: Option<&str>,
+    runs: &[RunSummary],
+) -> Result<(), Failure> {
+    let Some((figure, newest)) = figure.zip(runs.first()) else {
+        return Ok(());
+    };
+    match load_judged(store, &newest.id) {
+        Ok(run) if !run.measured.is_empty() => builder_of(&run, Some(figure)).map(drop),
+        _ => Ok(()),
+    }
 }
 
 fn filter(args: &TrendArgs) -> RunFilter {

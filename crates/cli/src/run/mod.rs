@@ -3,6 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 pub mod answers;
+mod early_command;
 pub mod fleet;
 mod left_settings;
 mod live_observer;
@@ -15,6 +16,7 @@ mod warnings;
 use crate::command::run::{observe_options, request_document};
 use crate::command::{load, output, server, stored};
 use crate::exit::{Exit, Failure};
+use early_command::early_command_warning;
 use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
@@ -246,7 +248,9 @@ pub fn execute(
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
     };
-    tell_default_warmup(request, part);
+    if part.is_none_or(|part| part.experiment.position == 1) {
+        announce_warmup(request);
+    }
     warn_of_ledger_functions(plan, &run_server, &prepared);
     let view = live_view(request, run_outline(workload, &prepared, plan));
     let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
@@ -336,22 +340,21 @@ fn set_up_for(
     Ok(())
 }
 
-/// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
-fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) {
+/// Says that the load begins with a warm-up which nobody asked for, and that a command may come too soon after the warm-up.
+/// In an experiment, that is said before the first run.
+fn announce_warmup(request: &RunRequest) {
     let drive = &request.plan.drive;
     let warmup = drive.warmup;
-    let is_first = part.is_none_or(|part| part.experiment.position == 1);
     // The sessions of a replay connect in it.
     let is_replay = request.plan.workload.name == REPLAY_WORKLOAD;
-    if is_first
-        && !is_replay
-        && !warmup.is_zero()
-        && request.request_json["given"]["run.warmup"].is_null()
-    {
+    if !is_replay && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
         output::notice(&format!(
             "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
             describe_warmup(drive)
         ));
+    }
+    if let Some(warning) = early_command_warning(&request.plan) {
+        output::notice(&format!("prony: {warning}"));
     }
 }
 

@@ -43,7 +43,11 @@ pub(super) fn prepare(
 pub(super) fn preparation_failure(error: &Error, url: Option<&str>) -> Failure {
     let mut failure = match error {
         Error::Workload(error) => server::workload_failure(error, url, None),
-        Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
+        // What was asked for does not fit the workload, whatever the server is.
+        Error::ExporterUrl { .. }
+        | Error::NoReads(_)
+        | Error::NoLedger(_)
+        | Error::NoLedgerOfProcedures(_) => Failure::of(Exit::Usage, error),
         other => Failure::of(Exit::Connect, other),
     };
     if signals::received().is_some() {

@@ -145,7 +145,7 @@ fn connect_with_settings(target: &Target) -> Result<Control, Failure> {
         let mut failure = Failure::of(Exit::Connect, &error);
         if error.sqlstate() == Some(REFUSED_PARAMETER) {
             let hint = "a pooler may refuse settings in the log-in: name the server itself, or vary the setting at the server \
-                        by the command of `between` in [experiment]";
+                        by the command of `between` in [experiment] of a plan file";
             failure.problems[0].hint = Some(hint.to_owned());
         }
         failure
@@ -161,8 +161,8 @@ impl ChangedServer {
                     "the server reads the setting {} only when it starts",
                     setting.name
                 );
-                let hint =
-                    "name the command that restarts it: restart = \"...\" under [experiment]";
+                let hint = "name the command that restarts it in a plan file, restart = \"...\" under [experiment], and run \
+                            that: prony run PLAN.toml; no flag names it";
                 Err(Failure::usage(message, hint))
             }
             _ => Ok(()),

@@ -45,6 +45,19 @@ fn filters_select_runs_that_match_all_filters() {
 }
 
 #[test]
+fn a_shortened_list_says_how_many_runs_there_are() {
+    let home = home_with_runs();
+    let messages = |options: &[&str]| {
+        let output = home.prony(&[&["runs"], options].concat());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let shortened = "prony: the newest 2 of 3 runs; -n 0 lists all\n";
+    assert_eq!(messages(&["-n", "2"]), shortened);
+    assert_eq!(messages(&["-n", "2", "--workload", "tpcc"]), "");
+    assert_eq!(messages(&["-n", "0"]), "");
+}
+
+#[test]
 fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     let home = home_with_runs();
     let path = home.0.join("runs/20261121-1002.json");

@@ -137,4 +137,10 @@ fn a_history_of_invalid_runs_says_where_the_reasons_are() {
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     stderr.assert_contains("prony judge 20261103-1000-tpcb --again");
+    // A figure that no run has is wrong whatever the runs are worth.
+    let output = home.prony(&["trend", "tpcb", "--figure", "p98"]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    stderr.assert_contains("20261103-1000-tpcb has no figure p98");
+    stderr.assert_contains("did you mean p9");
 }

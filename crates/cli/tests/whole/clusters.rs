@@ -181,6 +181,8 @@ fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
         "{positions:?}"
     );
     assert_ne!(positions[0]["server"], positions[1]["server"]);
+    let mut names = positions.into_iter().flat_map(|position| position.keys());
+    assert!(!names.any(|name| name.starts_with("wsrep_")), "no cluster");
     let run = fail_over_mariadb(Replacement::OfLagging);
     let lossy = account(&run);
     assert!(lossy.lost > 0 && lossy.clients_scattered == 0, "{lossy:?}");

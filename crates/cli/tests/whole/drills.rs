@@ -185,9 +185,10 @@ fn kill_a_client(bench: &TestBench) {
         (
             output.status.code(),
             String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr_text(&output),
         )
     };
-    let (code, text) = check();
+    let (code, text, _) = check();
     let acknowledged = account.acknowledged;
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("lost 0 of "), "{acknowledged} {text}");
@@ -196,13 +197,16 @@ fn kill_a_client(bench: &TestBench) {
     let table = &account.table;
     let delete = format!("delete from {table} where client = 1 and sequence in (2, 3)");
     bench.control().execute(&delete).expect("they are there");
-    let (code, text) = check();
+    let (code, text, messages) = check();
     assert_eq!(code, Some(4), "{text}");
     assert!(
         text.contains("lost 2 of ")
             && text.contains("number 2 of client 1, acknowledged between 0.0 s and"),
         "{text}"
     );
+    let drop = format!("DROP TABLE {table};");
+    messages.assert_contains(&drop);
+    bench.control().execute(&drop).expect("it is there");
 }
 
 #[test]

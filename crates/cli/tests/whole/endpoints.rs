@@ -303,9 +303,12 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     assert_eq!(samples.collect::<Vec<_>>(), [450, 150]);
 
     let refused = run("tpcb --duration 1s");
-    assert_ne!(refused.status.code(), Some(0));
+    assert_eq!(refused.status.code(), Some(2));
     let text = stderr_text(&refused);
     text.assert_contains("no transaction of tpcb is known to only read");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let hint = "use a workload that reads, such as tpcc, select-only";
+    words.join(" ").assert_contains(hint);
 
     // The user says which of their own transactions read.
     let own = "[workload]\nname = \"sql\"\n\

@@ -371,7 +371,7 @@ fn a_ledger_accounts_for_each_commit() {
         "they are dropped"
     );
     let refused = postgres.prony("run select-only --clients 1 --duration 1s --ledger");
-    assert_ne!(refused.status.code(), Some(0));
+    assert_eq!(refused.status.code(), Some(2));
     String::from_utf8_lossy(&refused.stderr).assert_contains("no ledger");
 }
 

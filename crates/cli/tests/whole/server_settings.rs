@@ -182,7 +182,7 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
             2,
             "it was decided when the server was built",
         ),
-        ("max_connections=50", 2, "restart = "),
+        ("max_connections=50", 2, "in a plan file, restart = "),
         ("work_mem=much", 3, "invalid value for parameter"),
         ("primary_conninfo=x", 2, "may hold a password"),
     ] {

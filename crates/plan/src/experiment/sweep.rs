@@ -87,6 +87,10 @@ impl SweepInput {
                 continue;
             }
             problems.extend(axis.problem(base));
+            if axis.misspelt_setting().is_some() {
+                // No workload has the option, and each point would say so again.
+                continue;
+            }
             // The check reports what exceeds the limit; more points would take long for nothing.
             points = points
                 .iter()
@@ -179,6 +183,15 @@ impl SweepAxis {
         }
     }
 
+    /// The setting that an unknown key probably means.
+    fn misspelt_setting(&self) -> Option<&'static str> {
+        let Target::Option(name) = self.target() else {
+            return None;
+        };
+        let mut keys = SETTINGS.iter().map(Setting::key);
+        keys.find(|key| strsim::osa_distance(key, name) == 1)
+    }
+
     fn problem(&self, base: &PlanInput) -> Option<Problem> {
         let problem = |message: String, hint: &str| {
             Some(Problem::new(self.key.location.clone(), message).with_hint(hint.to_owned()))
@@ -214,9 +227,7 @@ impl SweepAxis {
                 given.map(|settings| settings.location.clone())
             }
             Target::Option(name) => {
-                let keys = SETTINGS.iter().map(Setting::key);
-                let mut similar = keys.filter(|key| strsim::osa_distance(key, name) == 1);
-                if let Some(similar) = similar.next() {
+                if let Some(similar) = self.misspelt_setting() {
                     let hint = format!("did you mean {similar}?");
                     return problem(format!("{} is not a setting", shorten(name)), &hint);
                 }

@@ -1,7 +1,7 @@
 //! The result of a drill: at most [`DRILL_LINES`] lines, each a line of the terminal, also in a file or a pipe.
 //!
 //! In: a Run. Out: whether it meets what is required, what was done and what came of it, and the command that prints the
-//! rest. Must never: wrap a line.
+//! rest. Must never: wrap a line, except those that answer what is required: their reasons are at the end.
 
 use super::first_screen::{StoredRun, answer, last_line, title};
 use super::paragraph::{self, Paragraph, fit};
@@ -13,6 +13,10 @@ use prony_store::{Run, Severity};
 use std::io;
 
 pub const DRILL_LINES: usize = 15;
+/// The most lines of the answer to one requirement.
+const ANSWER_LINES: usize = 3;
+/// The rank of an answer that wraps: `limits` and `errors` go before its reason is cut.
+const REASON_RANK: u8 = 4;
 
 /// The facts that go first if there are too many lines; the others stay.
 const FIRST_TO_GO: [&str; 6] = ["limits", "errors", "permits", "seen", "server", "waited"];
@@ -25,6 +29,7 @@ pub(super) fn write(
     let width = out.style.width;
     let mut paragraphs = answer(run, width);
     paragraphs.retain(|paragraph| paragraph.lines != [""]);
+    let answer_count = paragraphs.len();
     paragraphs.push(title(run, width));
     paragraphs.extend(incomplete_notice(run).map(|notice| Paragraph::text(&notice, width, 1)));
     paragraphs.extend(drill_facts(run).into_iter().map(|fact| {
@@ -45,7 +50,14 @@ pub(super) fn write(
         Paragraph::labelled("verdict", &verdict.text, width, 1)
             .with_format(severity_format(verdict.severity))
     }));
-    for paragraph in &mut paragraphs {
+    let (answers, others) = paragraphs.split_at_mut(answer_count);
+    for answer in answers {
+        answer.max_lines = ANSWER_LINES;
+        if answer.lines.len() > 1 {
+            answer.rank = REASON_RANK;
+        }
+    }
+    for paragraph in others {
         paragraph.max_lines = 1;
     }
     fit(&mut paragraphs, DRILL_LINES - 1, width);

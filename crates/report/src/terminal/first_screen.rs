@@ -172,7 +172,8 @@ fn figure_in_bold(style: &Style, line: &str) -> String {
     format!("  {}{bars}", style.bold(figure))
 }
 
-/// Adds the verdict, and a line each for doubt and scope; nothing for a run in progress.
+/// Adds the verdict, a line each for doubt and scope, and the names of the doubts that an invalid run has besides the worst;
+/// nothing for a run in progress.
 fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let Some(verdict) = verdict_sentence(run) else {
         return;
@@ -193,6 +194,11 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     };
     let max_lines = if is_invalid { 2 } else { 1 };
     paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
+    if is_invalid && doubts.len() > 1 {
+        let others = ids().skip(1).collect::<Vec<_>>().join(", ");
+        let others = format!("{others}: --full explains them");
+        paragraphs.push(Paragraph::labelled("also", &others, width, 1));
+    }
     let limits = checks::scopes(&run.checks).join("; ");
     let scope = if limits.is_empty() {
         "not limited by a finding"

@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::text::wrap;
 use std::io;
 
-/// Width of the labels `doubt`, `scope`, `limit`, `advice` and `note` with the gap behind them, in characters.
+/// Width of the labels `doubt`, `also`, `scope`, `limit`, `advice` and `note` with the gap behind them, in characters.
 const LABEL_WIDTH: usize = 8;
 /// Marks a text that is continued in the full result.
 const CONTINUED: &str = " …";

@@ -8,8 +8,10 @@ use super::plain;
 use crate::units::{count, count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
+use prony_plan::system_error;
 use prony_store::{
-    ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run, SqlDialect,
+    CONNECTION_WAS_LOST, ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run,
+    SqlDialect,
 };
 use std::collections::BTreeMap;
 
@@ -170,11 +172,8 @@ fn waits(run: &Run) -> Option<DrillFact> {
         brief: match (lost, brief.is_empty()) {
             (Some(lost), true) => lost,
             (Some(lost), false) => {
-                let reason = lost
-                    .strip_prefix("the connection was lost: ")
-                    .unwrap_or(&lost);
-                let reason = reason.split(" (os error").next().unwrap_or(reason);
-                format!("{brief}; {reason}")
+                let reason = lost.strip_prefix(CONNECTION_WAS_LOST).unwrap_or(&lost);
+                format!("{brief}; {}", system_error(reason))
             }
             (None, _) => brief,
         },

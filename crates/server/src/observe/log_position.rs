@@ -110,5 +110,36 @@ pub fn read_log_position(control: &mut Control) -> BTreeMap<String, String> {
         // Without GTIDs or a cluster.
         (!value.is_empty()).then_some((name, value))
     });
-    values.collect()
+    without_absent_cluster(values.collect())
+}
+
+/// The values, without those of Galera if the server is in no cluster: MariaDB has some of them all the same, such as a
+/// size of 0.
+fn without_absent_cluster(mut values: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    if !values.contains_key("wsrep_local_state_comment") {
+        values.retain(|name, _| !name.starts_with("wsrep_"));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_a_cluster_has_no_size_of_one() {
+        let names = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|(a, b)| (a.to_string(), b.to_string()));
+            let values = without_absent_cluster(pairs.collect());
+            values.into_keys().collect::<Vec<_>>()
+        };
+        let alone = [
+            ("server", "db1:3306"),
+            ("wsrep_cluster_size", "0"),
+            ("wsrep_cluster_status", "Disconnected"),
+        ];
+        assert_eq!(names(&alone), ["server"]);
+        let node = [&alone[..], &[("wsrep_local_state_comment", "Initialized")]].concat();
+        assert_eq!(names(&node).len(), 4, "a node that is cut off");
+    }
 }

@@ -70,7 +70,7 @@ pub(super) fn reach(
             Err(SettingError::Fixed {
                 name: name.to_owned(),
                 reason: "this server reads it from its option file when it starts; let the command of `between` in \
-                         [experiment] write that file for $PRONY_VARIANT, and restart the server",
+                         [experiment] of a plan file write that file for $PRONY_VARIANT, and restart the server",
             })
         }
         Err(error) => Err(refused(error)),

@@ -1,9 +1,12 @@
 //! Real outputs of the tools, and corrupted versions of them.
 
 use super::*;
-use prony_assertions::TextAssertions;
+use crate::args::{Command, parse};
+use prony_assertions::{TestFolder, TextAssertions};
 use prony_judge::audit::Audit;
 use prony_store::Run;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 const RECORDED_REPORTS: [&str; 4] = [
     include_str!("../../../../dialect/tests/recorded/reports-13.txt"),
@@ -32,6 +35,18 @@ const INCONSISTENCIES: [&str; 6] = [
     "order",
     "mix",
 ];
+
+#[test]
+fn the_file_may_have_any_name() {
+    let folder = TestFolder::create();
+    let file = folder.write(OsStr::from_bytes(b"output-\xff.txt"), "tps");
+    let line = ["prony".as_ref(), "audit".as_ref(), file.as_os_str()];
+    let command = parse(&line.map(OsStr::to_owned)).expect("a file");
+    let Command::Audit(args) = command else {
+        panic!("{command:?}");
+    };
+    assert_eq!(read_text(&args.file).expect("it is there"), "tps");
+}
 
 #[test]
 fn recorded_pgbench_reports_are_consistent() {

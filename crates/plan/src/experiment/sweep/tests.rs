@@ -275,6 +275,21 @@ fn problems_name_the_place_and_the_value() {
 }
 
 #[test]
+fn a_misspelt_setting_is_no_option_of_the_points() {
+    let sweep = input("[sweep]\nclient = [1, 2]\n");
+    let points = sweep.variants();
+    assert!(
+        points.iter().all(|(_, point)| point.options.is_empty()),
+        "the workload would report it too"
+    );
+    let problems = problems("[sweep]\nclient = [1, 2]\n");
+    assert_eq!(
+        problems,
+        "p.toml:7:1 (sweep.client): client is not a setting\n  hint: did you mean clients?"
+    );
+}
+
+#[test]
 fn values_that_are_compared_are_variants_and_no_points() {
     let vary = |text: &str| {
         let flags = PlanInput {

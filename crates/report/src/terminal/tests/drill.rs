@@ -145,6 +145,22 @@ fn a_drill_is_fifteen_lines_of_eighty_columns() {
 }
 
 #[test]
+fn the_reason_of_an_answer_is_not_cut() {
+    let mut run = drill();
+    let answer = run.answer.as_mut().expect("it has one");
+    let outage = &mut answer.results[0];
+    outage.verdict = AnswerVerdict::Undecided;
+    outage.reason = Some("the run's figures must not be used (ledger, neighbours)".to_owned());
+    let text = screen(&run);
+    assert!(text.lines().count() <= DRILL_LINES, "{text}");
+    text.assert_contains(
+        "\n  undecided: outage 117 ms, required below 30.0 s; the run's figures must not be\n  \
+         used (ledger, neighbours)\n",
+    );
+    text.assert_contains("\n  account lost 8,325 of ");
+}
+
+#[test]
 fn connections_that_were_lost_for_longer_are_the_outage_that_is_compared() {
     let mut run = drill();
     run.events[1].until_s = Some(13.4);

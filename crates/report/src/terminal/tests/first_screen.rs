@@ -243,7 +243,11 @@ fn an_invalid_run_names_its_reason_and_the_unpaced_metric_its_label() {
     let text = screen(&invalid());
     text.assert_contains("Invalid (drift): this figure must not be used.");
     text.assert_contains("doubt   drift: A finding of 12.3 ms");
+    text.assert_contains("\n  also    steal: --full explains them\n");
     text.assert_contains("advice  drift: ");
+    let mut of_one = invalid();
+    of_one.checks.retain(|check| check.id != "steal");
+    screen(&of_one).assert_lacks("  also  ");
     let metric = "1,254,818 NOPM, unpaced (new orders committed per minute)";
     text.assert_contains(metric);
     screen(&sample_run::closed()).assert_lacks("Invalid");
