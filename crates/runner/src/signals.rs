@@ -220,12 +220,21 @@ fn store_first_signal(signal: i32, first_signal: Arc<AtomicUsize>) -> io::Result
 fn write_if_set(signal: i32, flag: Arc<AtomicBool>) -> io::Result<()> {
     let write = move || {
         if flag.load(Ordering::SeqCst) && EXPLAINS_SECOND_SIGNAL.load(Ordering::Relaxed) {
-            // SAFETY: `write` is safe in a signal handler, and the text is valid for its length. If stderr is closed, nobody
-            // reads it.
-            unsafe { libc::write(2, SECOND_SIGNAL.as_ptr().cast(), SECOND_SIGNAL.len()) };
+            let mut stderr = libc::pollfd {
+                fd: libc::STDERR_FILENO,
+                events: libc::POLLOUT,
+                revents: 0,
+            };
+            // SAFETY: both calls are safe in a signal handler, and what they read is valid for its length. The text is not
+            // written to a full pipe, which would keep the process from ending, nor to a closed one.
+            unsafe {
+                if libc::poll(&mut stderr, 1, 0) == 1 && stderr.revents == libc::POLLOUT {
+                    libc::write(2, SECOND_SIGNAL.as_ptr().cast(), SECOND_SIGNAL.len());
+                }
+            }
         }
     };
-    // SAFETY: the handler only loads atomics and calls `write`; it neither allocates, locks nor panics.
+    // SAFETY: the handler only loads atomics and calls `poll` and `write`; it neither allocates, locks nor panics.
     unsafe { signal_hook::low_level::register(signal, write) }.map(drop)
 }
 

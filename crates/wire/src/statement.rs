@@ -24,8 +24,7 @@ pub enum Effect {
 }
 
 /// The first word of a statement, if it matters to code that adds statements to those of a program. Unlike [`Effect`],
-/// it is that of the text's first statement. A semicolon before it hides it: other texts can be put before a statement
-/// with this word.
+/// it is that of the text's first statement: `;UPDATE` has none, because another text is put in front of these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWord {
     Insert,
@@ -44,7 +43,12 @@ pub enum FirstWord {
 }
 
 impl FirstWord {
-    fn of(word: &[u8]) -> FirstWord {
+    /// That of a text which begins with it, or with the brace of ODBC's `{call name}`.
+    fn of(sql: &[u8]) -> FirstWord {
+        if sql.starts_with(b"{") {
+            return FirstWord::Call;
+        }
+        let word = first_word(sql);
         let known: [(FirstWord, &[&str]); 9] = [
             (FirstWord::Insert, &["insert"]),
             (FirstWord::Update, &["update"]),
@@ -325,7 +329,7 @@ impl StatementIds {
         Statement {
             id: self.next_free_id(),
             effect: effect(bytes),
-            first_word: FirstWord::of(first_word(&bytes[start..])),
+            first_word: FirstWord::of(&bytes[start..]),
             begins_block: is_one_of(first_word(first_statement), &["begin", "start"]),
             sql,
             non_utf8_bytes: None,

@@ -86,7 +86,9 @@ pub(super) fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure>
     let reference = match find_reference(store, args, &listing.runs) {
         Ok(reference) => reference,
         Err(failure) => {
-            check_figure(store, figure, &listing.runs)?;
+            if args.like.is_none() {
+                check_figure(store, figure, &listing.runs)?;
+            }
             return Err(failure);
         }
     };
@@ -122,19 +124,22 @@ fn builder_of<'a>(reference: &'a Run, figure: Option<&str>) -> Result<TrendBuild
     })
 }
 
-/// Refuses a figure that the newest run does not have, where no run can be the reference: better runs would not help.
+/// Refuses a figure that no run has, where no run can be the reference: better runs would not help.
 fn check_figure(
     store: &RunStore,
     figure: Option<&str>,
     runs: &[RunSummary],
 ) -> Result<(), Failure> {
-    let Some((figure, newest)) = figure.zip(runs.first()) else {
-        return Ok(());
-    };
-    match load_judged(store, &newest.id) {
-        Ok(run) if !run.measured.is_empty() => builder_of(&run, Some(figure)).map(drop),
-        _ => Ok(()),
+    let mut unknown = Ok(());
+    let loaded = runs.iter().map(|summary| load_judged(store, &summary.id));
+    for run in loaded.flatten().filter(|run| !run.measured.is_empty()) {
+        let built = figure.map(|figure| builder_of(&run, Some(figure)).map(drop));
+        match built {
+            Some(Err(failure)) => unknown = unknown.and(Err(failure)),
+            _ => return Ok(()),
+        }
     }
+    unknown
 }
 
 fn filter(args: &TrendArgs) -> RunFilter {

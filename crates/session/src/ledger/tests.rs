@@ -298,8 +298,9 @@ fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
     assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
     let savepoint = ids.add("/* c */ SAVEPOINT s");
     assert_eq!(request(&[&savepoint, &update], QueryMode::Prepared), None);
-    let after_semicolon = ids.add("; UPDATE t");
-    assert_eq!(request(&[&after_semicolon], QueryMode::Prepared), None);
+    for text in ["; UPDATE t", "/*+ SeqScan(t) */ UPDATE t", "-- c\nUPDATE t"] {
+        assert_eq!(request(&[&ids.add(text)], QueryMode::Prepared), None);
+    }
     let insert = ids.add("INSERT INTO l VALUES ($1, $2)");
     let insert = insert.with_types([ParameterType::Int, ParameterType::BigInt]);
     let returning = texts::with_expression(&update, &insert, true);

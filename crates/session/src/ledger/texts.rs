@@ -51,12 +51,16 @@ pub(super) fn with_expression(
     }
 }
 
-/// Whether a statement of PostgreSQL can have another one as a common table expression.
+/// Whether a statement of PostgreSQL can have another one as a common table expression. Not if it begins with a comment:
+/// extensions such as pg_hint_plan read hints there, and no longer after the expression.
 pub(super) fn takes_expression(statement: &Statement) -> bool {
-    matches!(
-        statement.first_word(),
-        FirstWord::Insert | FirstWord::Update | FirstWord::Delete
-    ) && statement.is_utf8()
+    let first = statement.bytes().trim_ascii_start().first();
+    first.is_some_and(u8::is_ascii_alphabetic)
+        && matches!(
+            statement.first_word(),
+            FirstWord::Insert | FirstWord::Update | FirstWord::Delete
+        )
+        && statement.is_utf8()
 }
 
 /// Whether a statement has this word.
@@ -93,5 +97,4 @@ fn types_of_both(
 /// block, which is an error on SQL Server.
 pub(super) fn can_be_in_block(statement: &Statement) -> bool {
     statement.first_word() != FirstWord::Call
-        && !statement.bytes().trim_ascii_start().starts_with(b"{")
 }

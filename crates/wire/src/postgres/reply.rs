@@ -175,25 +175,7 @@ impl Reply {
             }
             b'I' => self.result_count += 1,
             b'Z' => {
-                self.pending_ready = match self.pending_ready.checked_sub(1) {
-                    Some(remaining) => remaining,
-                    None => return Err(Violation::Unexpected(kind)),
-                };
-                if self.pending_ready == 0 {
-                    self.end = Some(body.end);
-                }
-                self.block = match &self.bytes[body] {
-                    b"I" => BlockState::Idle,
-                    b"T" => BlockState::Open,
-                    b"E" => BlockState::Failed,
-                    _ => return Err(Violation::Malformed("the session is in an unknown state")),
-                };
-                self.copy = None;
-                if self.error.is_none() && self.result_count < self.min_results {
-                    return Err(Violation::Malformed(
-                        "a statement ends with neither a result nor an error",
-                    ));
-                }
+                self.end_request(body)?;
                 return Ok(true);
             }
             // The final error of a server that ends the session can arrive with the previous reply.
@@ -233,6 +215,31 @@ impl Reply {
             return Err(Violation::Unexpected(kind));
         }
         Ok(true)
+    }
+
+    /// Handles a ReadyForQuery message.
+    #[inline]
+    fn end_request(&mut self, body: Range<usize>) -> Result<(), Violation> {
+        self.pending_ready = match self.pending_ready.checked_sub(1) {
+            Some(remaining) => remaining,
+            None => return Err(Violation::Unexpected(b'Z')),
+        };
+        if self.pending_ready == 0 {
+            self.end = Some(body.end);
+        }
+        self.block = match &self.bytes[body] {
+            b"I" => BlockState::Idle,
+            b"T" => BlockState::Open,
+            b"E" => BlockState::Failed,
+            _ => return Err(Violation::Malformed("the session is in an unknown state")),
+        };
+        self.copy = None;
+        if self.error.is_none() && self.result_count < self.min_results {
+            return Err(Violation::Malformed(
+                "a statement ends with neither a result nor an error",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether a COPY is in progress, and if so whether the server waits for data.

@@ -144,6 +144,10 @@ fn the_first_word_is_that_of_the_first_statement() {
         let expected = (FirstWord::Rollback, true);
         assert_eq!(first_word(commented.as_bytes()), expected, "{commented}");
     }
+    for call in ["{call p}", "/* c */ { call p }", "Exec p"] {
+        let expected = (FirstWord::Call, true);
+        assert_eq!(first_word(call.as_bytes()), expected, "{call}");
+    }
     for other in ["", "select 1", "updates", "/* update", ";set a = 1"] {
         assert_eq!(
             first_word(other.as_bytes()),

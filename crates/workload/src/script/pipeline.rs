@@ -2,7 +2,7 @@
 
 use super::ast::CommandKind;
 use super::command_context::{CommandContext, Halt};
-use super::prepare::prepare;
+use super::prepare::{must_be_prepared, prepare};
 use super::program::ScriptRun;
 use super::run::ScriptClient;
 use prony_session::Db;
@@ -27,7 +27,10 @@ impl ScriptClient {
                 .skip(context.command_number() + 1)
                 .take_while(|(_, command)| command.kind != CommandKind::EndPipeline);
             for (command, _) in pipeline_commands {
-                if let Some(statement) = shared.statement(context.index.script as usize, command) {
+                let statement = shared.statement(context.index.script as usize, command);
+                if let Some(statement) = statement
+                    && must_be_prepared(context.policy, statement, db)
+                {
                     prepare(context, statement, db).await?;
                 }
             }

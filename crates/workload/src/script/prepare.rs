@@ -4,8 +4,9 @@
 //! statement twice on a connection.
 
 use super::command_context::{CommandContext, Halt};
+use super::policy::ScriptPolicy;
 use prony_session::Db;
-use prony_wire::Statement;
+use prony_wire::{QueryMode, Statement};
 
 /// What libpq adds to the server's last message when it notices that the session has ended.
 const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly
@@ -13,15 +14,18 @@ const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly
 \tbefore or while processing the request.
 ";
 
+/// Whether libpq prepares this statement before it is executed: once on a connection.
+#[inline]
+pub(super) fn must_be_prepared(policy: &ScriptPolicy, statement: &Statement, db: &Db) -> bool {
+    policy.emulate_libpq && db.protocol_mode() != QueryMode::Simple && !db.is_prepared(statement)
+}
+
 /// Prepares a statement. Only reports an error of the server, because the execution of the statement fails too.
 pub(super) async fn prepare(
     context: CommandContext<'_>,
     statement: &Statement,
     db: &mut Db,
 ) -> Result<(), Halt> {
-    if db.is_prepared(statement) {
-        return Ok(());
-    }
     let client = context.client;
     context
         .policy

@@ -2,7 +2,7 @@
 //! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`INLINE_PARAMETERS_MAX`] variables.
 
 use super::ast::{
-    AssignmentTarget, CommandKind, SampleCommand, SleepTime, SqlCommand, StoreCommand,
+    AssignmentTarget, CommandKind, SampleCommand, Script, SleepTime, SqlCommand, StoreCommand,
 };
 use super::command_context::{CommandContext, Halt};
 use super::error::EvalError;
@@ -10,7 +10,7 @@ use super::eval::{CommandIndex, Evaluator};
 use super::expr::Expr;
 use super::pipeline::sync_pipeline;
 use super::policy::ScriptPolicy;
-use super::prepare::prepare;
+use super::prepare::{must_be_prepared, prepare};
 use super::program::ScriptRun;
 use super::shell;
 use super::stats::ClientStats;
@@ -115,7 +115,7 @@ impl ScriptClient {
         script_number: usize,
         db: &mut Db,
     ) -> Result<Result<Outcome, DbError>, UserExit> {
-        let (policy, script) = (&shared.policy, &shared.scripts[script_number]);
+        let policy = &shared.policy;
         let random = self.evaluator.random.clone();
         let mut tries = 1;
         loop {
@@ -126,16 +126,7 @@ impl ScriptClient {
                 Err(Halt::Failed(error)) => error,
             };
             let command = next.saturating_sub(1);
-            let context = CommandContext {
-                policy,
-                client: self.number,
-                script,
-                index: CommandIndex {
-                    script: script_number as u32,
-                    command: command as u32,
-                },
-                command: &script.commands[command],
-            };
+            let context = self.context(shared, script_number, command);
             db.notices(|notice| policy.notice(&notice));
             if !policy.client_continues(&error, db.is_up()) {
                 return Err(UserExit::Failed(
@@ -189,27 +180,15 @@ impl ScriptClient {
     ) -> Result<(), Halt> {
         let (policy, script) = (&shared.policy, &shared.scripts[script_number]);
         let mut in_pipeline = false;
-        while let Some(command) = script.commands.get(*next) {
-            let index = CommandIndex {
-                script: script_number as u32,
-                command: *next as u32,
-            };
-            let context = CommandContext {
-                policy,
-                client: self.number,
-                script,
-                index,
-                command,
-            };
+        while *next < script.commands.len() {
+            let context = self.context(shared, script_number, *next);
             *next += 1;
             let start_ns = db.noticed_ns();
-            match &command.kind {
+            match &context.command.kind {
                 CommandKind::Sql(sql) => {
                     let statement = shared.statement(script_number, context.command_number());
                     if let Some(statement) = statement
-                        && policy.emulate_libpq
-                        && db.protocol_mode() != QueryMode::Simple
-                        && !db.is_prepared(statement)
+                        && must_be_prepared(policy, statement, db)
                     {
                         prepare(context, statement, db).await?;
                     }
@@ -230,7 +209,7 @@ impl ScriptClient {
                     let next_command = script.next_after_condition(
                         context.command_number(),
                         &mut self.evaluator,
-                        index.script,
+                        context.index.script,
                     );
                     self.forward_debug(policy);
                     *next = next_command.map_err(|error| context.abort_evaluation(&error))?;
@@ -259,11 +238,35 @@ impl ScriptClient {
                 .record_execution(script_number, context.command_number(), start_ns, db);
         }
         if in_pipeline {
-            let reason = "end of script reached with pipeline open";
-            policy.error(&format!("client {} aborted: {reason}", self.number));
-            return Err(Halt::Abort(format!("{}: {reason}", script.name)));
+            return Err(self.halt_in_pipeline(policy, script));
         }
         Ok(())
+    }
+
+    #[inline]
+    fn context<'a>(
+        &self,
+        shared: &'a ScriptRun,
+        script_number: usize,
+        command: usize,
+    ) -> CommandContext<'a> {
+        let script = &shared.scripts[script_number];
+        CommandContext {
+            policy: &shared.policy,
+            client: self.number,
+            script,
+            index: CommandIndex {
+                script: script_number as u32,
+                command: command as u32,
+            },
+            command: &script.commands[command],
+        }
+    }
+
+    fn halt_in_pipeline(&self, policy: &ScriptPolicy, script: &Script) -> Halt {
+        let reason = "end of script reached with pipeline open";
+        policy.error(&format!("client {} aborted: {reason}", self.number));
+        Halt::Abort(format!("{}: {reason}", script.name))
     }
 
     #[inline]
@@ -417,6 +420,7 @@ impl ScriptClient {
         }
         let (variables, dialect) = (&self.evaluator.variables, context.policy.dialect);
         let parameters = ids.iter().map(|id| variables.parameter(*id, dialect));
+        // Most statements have few values; an array of more would be filled for each.
         let (many, mut few);
         let values = if ids.len() > INLINE_PARAMETERS_MAX {
             many = parameters.collect::<Vec<_>>();
