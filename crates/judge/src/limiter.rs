@@ -98,10 +98,11 @@ pub(crate) fn first_known(
 }
 
 fn limiter_of(run: &Run) -> Limit {
-    let first = client_limit(run).or_else(|| connection_limit(run));
+    let first = client_limit(run).or_else(|| refusal_limit(run));
     let is_known = |limit: &Limit| limit.0 != Limiter::Unknown;
     first
         .or_else(|| server_limits(run).into_iter().find(is_known))
+        .or_else(|| pooler_limit(run))
         .unwrap_or_else(|| (Limiter::Unknown, what_was_observed(run)))
 }
 
@@ -153,23 +154,27 @@ fn client_limit(run: &Run) -> Option<Limit> {
     Some((Limiter::ClientCpus, text))
 }
 
-/// Whether connections were refused, or a pooler lets clients wait.
-fn connection_limit(run: &Run) -> Option<Limit> {
+/// Whether connections were refused.
+fn refusal_limit(run: &Run) -> Option<Limit> {
     let mut errors = run.measured.errors.iter();
     let refused = errors.find(|error| {
         // too_many_connections of PostgreSQL, and ER_CON_COUNT_ERROR of MySQL.
         error.class == ErrorClass::Resources && ["53300", "08004"].contains(&error.code.as_str())
-    });
-    if let Some(refused) = refused {
-        let text = format!("the server refused connections ({})", refused.code);
-        return Some((Limiter::Connections, text));
-    }
+    })?;
+    let text = format!("the server refused connections ({})", refused.code);
+    Some((Limiter::Connections, text))
+}
+
+/// Whether a pooler lets clients wait, where nothing else is known to limit the server: sessions that wait for its storage
+/// or its locks are not active either.
+fn pooler_limit(run: &Run) -> Option<Limit> {
+    run.server.pooler.as_ref()?;
     let active = observations::mean(run, |row| row.active.map(f64::from))?;
     let clients = f64::from(run.drive.clients);
     let is_waiting = active < clients * (1.0 - POOLED_WAITING_MIN_SHARE);
     let is_busy =
         server_machine_busy_share(run).is_some_and(|busy| busy > LIMITER_CPU_MIN_BUSY_SHARE);
-    (run.server.pooler.is_some() && is_waiting && !is_busy).then(|| {
+    (is_waiting && !is_busy).then(|| {
         let text = format!("the pooler let {active:.0} of the {clients:.0} clients work at a time");
         (Limiter::Connections, text)
     })

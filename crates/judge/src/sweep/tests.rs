@@ -127,7 +127,7 @@ fn each_limit_is_named_by_what_was_observed() {
     );
     let busiest = limit(|run| run.machine_mut().health.busiest_thread_share = Some(0.98));
     assert_eq!(busiest.0, Limiter::ClientCpus, "{busiest:?}");
-    let pooled = limit(|run| {
+    fn set_pooled(run: &mut Run) {
         run.server.pooler = Some(FoundPooler {
             product: None,
             sign: "a session served two connections".to_owned(),
@@ -136,8 +136,14 @@ fn each_limit_is_named_by_what_was_observed() {
         for second in &mut observed_mut(run).series {
             second.active = Some(10);
         }
-    });
+    }
+    let pooled = limit(set_pooled);
     assert_eq!(pooled.0, Limiter::Connections, "{pooled:?}");
+    let waiting = limit(|run| {
+        set_waits(run, "IO/WalSync");
+        set_pooled(run);
+    });
+    assert_eq!(waiting.0, Limiter::Storage, "{waiting:?}");
     let other = limit(|run| set_waits(run, "IPC/SyncRep"));
     assert_eq!(other.0, Limiter::Unknown);
     other.1.assert_contains("50 % busy");
