@@ -17,9 +17,9 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
     if !(is_spread || has_reads) || run.drive.connect_per_transaction {
         return None;
     }
-    let addresses = |wanted: fn(&EndpointFigures) -> bool| {
-        let wanted = endpoints.iter().filter(|endpoint| wanted(endpoint));
-        wanted
+    let addresses = |is_listed: fn(&EndpointFigures) -> bool| {
+        let listed = endpoints.iter().filter(|endpoint| is_listed(endpoint));
+        listed
             .map(|endpoint| endpoint.address.as_str())
             .collect::<Vec<_>>()
             .join(", ")

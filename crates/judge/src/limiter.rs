@@ -69,7 +69,8 @@ pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
         let (limiter, evidence) = limiter_of(run);
         findings.entry(limiter).or_default().push(evidence);
     }
-    // Of equally many, the first of the list, which comes before `Unknown`.
+    // The limiter of most runs. Of several with the same number, `max_by_key` returns the last, so the list is reversed:
+    // the first of `Limiter` wins, and `Unknown` only if it has more runs than every other.
     let most = findings
         .into_iter()
         .rev()
@@ -295,19 +296,25 @@ impl<'a> Waits<'a> {
 
     /// The kind of waits, or the wait, in which more sessions were than the threshold.
     fn limit(&self) -> Option<Limit> {
-        let (limiter, of_kind, kind, top) = if self.storage > self.locks {
-            (Limiter::Storage, self.storage, "storage", self.top_storage)
-        } else {
-            (Limiter::Locks, self.locks, "locks", self.top_lock)
-        };
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
-        if let Some((event, waiting)) = top.filter(|_| is_most(of_kind)) {
-            let what = if waiting == of_kind {
+        let is_storage = self.storage > self.locks;
+        let (sessions, top) = if is_storage {
+            (self.storage, self.top_storage)
+        } else {
+            (self.locks, self.top_lock)
+        };
+        if let Some((event, waiting)) = top.filter(|_| is_most(sessions)) {
+            let (limiter, kind) = if is_storage {
+                (Limiter::Storage, "storage")
+            } else {
+                (Limiter::Locks, "locks")
+            };
+            let what = if waiting == sessions {
                 event.to_owned()
             } else {
                 format!("{kind}, most often for {event}")
             };
-            return Some((limiter, self.text(of_kind, &what)));
+            return Some((limiter, self.text(sessions, &what)));
         }
         let (event, waiting) = self.top.filter(|(_, waiting)| is_most(*waiting))?;
         Some((Limiter::Unknown, self.text(waiting, event)))

@@ -37,13 +37,14 @@ pub(crate) fn check_rate(run: &Run) -> Option<Finding> {
         share if share < RATE_CAVEAT_BELOW_SHARE => Severity::Caveat,
         _ => return None,
     };
+    let never_started_count = run.measured.never_started;
     // The journal of a killed run does not contain this count, so that 0 means unknown.
-    let never_started_text = match (run.state, run.measured.never_started) {
-        (RunState::Complete, never_started_count) | (_, never_started_count @ 1..) => {
-            let never_started_count = count(never_started_count, "due transaction");
-            format!("; {never_started_count} had not started at the end")
-        }
-        _ => String::new(),
+    let is_count_known = run.state == RunState::Complete || never_started_count > 0;
+    let never_started_text = if is_count_known {
+        let never_started_count = count(never_started_count, "due transaction");
+        format!("; {never_started_count} had not started at the end")
+    } else {
+        String::new()
     };
     let finding = format!(
         "{} transactions per second ended, {} of the {} requested{never_started_text}.",

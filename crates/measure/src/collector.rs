@@ -198,7 +198,7 @@ impl Collector {
     pub fn add(&mut self, worker: usize, interval: Box<Interval>) -> Box<Interval> {
         let span = interval.span;
         if span.phase == RunPhase::Drain {
-            self.begin_drain(worker, span);
+            self.end_window(worker, span);
             return match &mut self.drain {
                 Some(drain) => {
                     drain.add(&interval);
@@ -206,11 +206,11 @@ impl Collector {
                 }
                 None => {
                     self.drain = Some(interval);
-                    self.spare_interval(span)
+                    self.take_spare_or_new(span)
                 }
             };
         }
-        let index = self.pending_index(worker, span, interval.health);
+        let index = self.record_delivery(worker, span, interval.health);
         let pending_row = &mut self.pending_rows[index];
         let threads = self.threads[worker].clone();
         add_thread_cpu(pending_row, threads, &[interval.health.cpu_ns()]);
@@ -222,7 +222,7 @@ impl Collector {
             // The interval of the first worker to deliver becomes the row, and the worker gets a spare one.
             None => {
                 pending_row.interval = Some(interval);
-                self.spare_interval(span)
+                self.take_spare_or_new(span)
             }
         }
     }
@@ -235,12 +235,12 @@ impl Collector {
     pub fn add_row(&mut self, process: usize, row: &ReceivedRow) {
         let (interval, span) = (&row.interval, row.interval.span());
         if span.phase == RunPhase::Drain {
-            self.begin_drain(process, span);
+            self.end_window(process, span);
             let layout = self.layout;
             let empty = || Box::new(Interval::new(span, layout));
             return interval.add_to(self.drain.get_or_insert_with(empty));
         }
-        let index = self.pending_index(process, span, interval.health());
+        let index = self.record_delivery(process, span, interval.health());
         let pending_row = &mut self.pending_rows[index];
         let health = pending_row.process.get_or_insert_default();
         health.add_later(&row.process);
@@ -251,7 +251,7 @@ impl Collector {
             _ => add_thread_cpu(pending_row, threads, &row.worker_cpu_ns),
         }
         let mut sum = pending_row.interval.take().unwrap_or_else(|| {
-            let mut sum = self.spare_interval(span);
+            let mut sum = self.take_spare_or_new(span);
             sum.span = span;
             sum
         });
@@ -259,16 +259,18 @@ impl Collector {
         self.pending_rows[index].interval = Some(sum);
     }
 
-    fn begin_drain(&mut self, worker: usize, span: Span) {
+    /// Ends the window of a worker that delivers its drain, which is the last that it delivers.
+    fn end_window(&mut self, worker: usize, span: Span) {
         // Every interval of the window gets a row, even if no transaction ended in the last ones.
         self.extend_pending_rows(span.index);
         self.fill_skipped_intervals(worker, span.index);
         self.end_worker(worker);
     }
 
-    /// The index of the pending row for an interval that a worker delivers, with this state at its end. If its row has been
-    /// returned, its samples go to the oldest pending row, so that none is lost.
-    fn pending_index(&mut self, worker: usize, span: Span, health: Health) -> usize {
+    /// Records that a worker delivers an interval with this state at its end: adds the rows that are missing, and empty
+    /// intervals for those that the worker skipped. Returns the index of the interval's pending row. If that row has been
+    /// returned already, it is the index of the oldest one, so that no sample is lost.
+    fn record_delivery(&mut self, worker: usize, span: Span, health: Health) -> usize {
         self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
         self.fill_skipped_intervals(worker, span.index);
         let progress = &mut self.workers[worker];
@@ -277,7 +279,8 @@ impl Collector {
         span.index.saturating_sub(self.first_pending_index) as usize
     }
 
-    fn spare_interval(&mut self, span: Span) -> Box<Interval> {
+    /// A cleared interval: a spare one, whose span is an old one, or a new one of this span.
+    fn take_spare_or_new(&mut self, span: Span) -> Box<Interval> {
         match self.spare_intervals.pop() {
             Some(spare) => spare,
             None => Box::new(Interval::new(span, self.layout)),

@@ -22,6 +22,7 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
     }
     match mysql::strip_scheme(url) {
         Some(rest) => Ok(Target {
+            // Only the scheme says how connections are spread, and `rest` does not have it.
             spread: mysql::spread(url),
             ..mysql::resolve(rest, env)?
         }),
@@ -36,7 +37,8 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
     }
 }
 
-/// Whether the text is a host, with port, user or database perhaps, but neither a URL nor a connection string.
+/// Whether the text looks like an address without a scheme, such as `db1:5432/bench`: libpq would take it for the name of a
+/// database.
 fn is_address(text: &str) -> bool {
     !text.contains("://")
         && !text.contains('=')

@@ -1,4 +1,4 @@
-//! The guess at which run was meant by a name that no run has.
+//! The error for a name that no run has, which suggests the most similar id or label.
 
 use crate::error::{StoreError, printable};
 use crate::filter::RunFilter;

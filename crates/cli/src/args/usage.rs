@@ -34,7 +34,7 @@ const MAX_VALUE_CHARS: usize = 40;
 /// Longest hint that fits into a line of 100 characters.
 const MAX_HINT_CHARS: usize = 92;
 
-/// Where the name of a run or a workload may stand in place of a file, only text is accepted.
+/// The hint for an argument that is not UTF-8: one that may name a run or a workload instead of a file must be text.
 const UTF8_HINT: &str =
     "give text in UTF-8; a file with another name can be linked: ln -s FILE NAME";
 
@@ -174,12 +174,11 @@ fn guess_option(word: &str, command: &Command) -> Option<String> {
         let mut names = names.iter().copied();
         names.find(|name| long.len() >= 2 && name.starts_with(long))
     };
-    match nearest(long, &names).or_else(beginning_alike) {
-        _ if accepts_options && is_workload_option => {
-            Some(format!("-o {}=VALUE", long.replace('-', "_")))
-        }
-        name => Some(format!("--{}", name?)),
+    if accepts_options && is_workload_option {
+        return Some(format!("-o {}=VALUE", long.replace('-', "_")));
     }
+    let name = nearest(long, &names).or_else(beginning_alike)?;
+    Some(format!("--{name}"))
 }
 
 /// The message and the hint for an unknown command.

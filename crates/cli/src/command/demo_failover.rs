@@ -33,7 +33,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     } else {
         options.clone().set("synchronous_standby_names", "*")
     };
-    let primary = embedded::start_with(args.download, &for_primary)?;
+    let primary = embedded::start_with(&for_primary, args.download)?;
     // The copied configuration is the primary's.
     let for_standby = options.set("synchronous_standby_names", "");
     let standby = embedded::start_standby(&primary, &for_standby)?;

@@ -18,7 +18,7 @@ const SPARE_CONNECTIONS: u32 = 20;
 
 /// Starts a server that accepts the connections of `clients` clients.
 pub fn start(clients: u32, may_download: bool) -> Result<EmbeddedPostgres, Failure> {
-    start_with(may_download, &options(clients))
+    start_with(&options(clients), may_download)
 }
 
 /// The options of a server that accepts the connections of `clients` clients.
@@ -31,8 +31,8 @@ pub fn options(clients: u32) -> EmbeddedOptions {
 }
 
 pub fn start_with(
-    may_download: bool,
     options: &EmbeddedOptions,
+    may_download: bool,
 ) -> Result<EmbeddedPostgres, Failure> {
     let installation = find_or_download(may_download)?;
     let server =
@@ -75,7 +75,7 @@ fn download() -> Result<Installation, Failure> {
             total: progress.total_bytes / 1000,
             at_s: started.elapsed().as_secs_f64(),
         };
-        // If stderr is closed, nobody can read the progress.
+        // An error means that stderr is closed, so that nobody reads the progress.
         let _ = view.show(&download_progress);
     });
     let _ = view.finish("");

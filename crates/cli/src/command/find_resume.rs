@@ -10,6 +10,7 @@ use prony_judge::capacity;
 use prony_plan::{Plan, to_json};
 use prony_store::Run;
 use serde_json::Value;
+use std::fmt::Display;
 
 /// What precedes the run that [`check_same`] looks at.
 pub const PROBE_NOTICE: &str =
@@ -22,16 +23,15 @@ pub fn earlier_runs(name: &str, plan: &Plan, over: &str) -> Result<Vec<Run>, Fai
     stored::judge_by_same_rules(&mut runs);
     let plan = to_json(plan, "");
     for run in &runs {
-        let [there, here] = [&run.plan, &plan].map(|plan| settings_of_search(plan, over));
-        let mut settings = there.iter().zip(&here);
-        let other = settings.find(|(there, here)| there != here);
-        if other.is_some() || !capacity::is_step(run, over) {
-            let reason = other.map_or(String::new(), |((name, there), (_, here))| {
-                format!(": its {name} was {there}, and is {here} now")
+        let [before, now] = [&run.plan, &plan].map(|plan| settings_of_search(plan, over));
+        let mut settings = before.iter().zip(&now);
+        let changed = settings.find(|(before, now)| before != now);
+        if changed.is_some() || !capacity::is_step(run, over) {
+            let reason = changed.map_or(String::new(), |((name, before), (_, now))| {
+                change_text(name, before, now)
             });
-            let message = format!("{} is no step of this search{reason}", run.id);
             let hint = "resume a search with the settings that it had";
-            return Err(Failure::usage(message, hint).at("--resume"));
+            return Err(no_step_failure(run, &reason, hint));
         }
     }
     if runs.is_empty() {
@@ -51,7 +51,7 @@ pub fn check_same(
 ) -> Result<(), Failure> {
     for step in earlier {
         let is_elsewhere = !is_embedded && step.server.address != own.server.address;
-        let (what, [there, here]) = match capacity::difference(step, own, over) {
+        let (what, [before, now]) = match capacity::difference(step, own, over) {
             Some(found) => found,
             None if is_elsewhere => {
                 let addresses = [step, own].map(|run| {
@@ -62,14 +62,21 @@ pub fn check_same(
             }
             None => continue,
         };
-        let message = format!(
-            "{} is no step of this search: its {what} was {there}, and is {here} now",
-            step.id
-        );
         let hint = "resume a search with the settings, the server and the data that it had";
-        return Err(Failure::usage(message, hint).at("--resume"));
+        let reason = change_text(&what, &before, &now);
+        return Err(no_step_failure(step, &reason, hint));
     }
     Ok(())
+}
+
+/// What changed since a step, as the end of a message.
+fn change_text(what: &str, before: &impl Display, now: &impl Display) -> String {
+    format!(": its {what} was {before}, and is {now} now")
+}
+
+fn no_step_failure(run: &Run, reason: &str, hint: &str) -> Failure {
+    let message = format!("{} is no step of this search{reason}", run.id);
+    Failure::usage(message, hint).at("--resume")
 }
 
 /// The settings of a plan that all steps of a search share. The scale is that of the data, which a run compares.

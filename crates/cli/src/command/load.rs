@@ -43,7 +43,7 @@ pub struct FinishedLoad {
 
 pub fn run_load(args: &LoadArgs) -> Result<FinishedLoad, Failure> {
     let mut plan_input = fleet::with_agents_of_environment(args.input());
-    // The rules of a plan's agents are those of a run.
+    // The plan is checked without its agents: its rules for agents apply to runs, not to loads.
     let agents = plan_input.agents.take();
     let agents = agents.map(|agents| agents.value).unwrap_or_default();
     let mut plan = super::plan::check_plan(plan_input.clone(), "the command line")?;
@@ -176,8 +176,8 @@ fn with_nothing_left_behind(mut error: Error) -> Error {
             ..
         } => {
             left_behind_text.clone_into(left_behind);
-            **remedy = match std::mem::replace(&mut **remedy, "".into()) {
-                Remedy::AdviceThen(advice, _) => advice.into(),
+            **remedy = match remedy.as_ref() {
+                Remedy::AdviceThen(advice, _) => advice.clone().into(),
                 _ => "start again".into(),
             };
         }

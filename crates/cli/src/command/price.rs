@@ -26,10 +26,16 @@ use std::time::Duration;
 /// The file name of the default sheet, in the folder of the store.
 const DEFAULT_SHEET: &str = "prices.toml";
 
-/// A loaded run, with the indexes of its sheet and its configuration in that sheet.
+/// Where a configuration stands: the index of its sheet, and its own index in that sheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ConfigurationPosition {
+    pub sheet: usize,
+    pub configuration: usize,
+}
+
+/// A loaded run, and the configuration on which it was measured.
 pub(super) struct PricedRun {
-    pub sheet_index: usize,
-    pub configuration_index: usize,
+    pub position: ConfigurationPosition,
     pub run: Run,
 }
 
@@ -46,10 +52,13 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     }
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
-        .map(|priced| MeasuredConfiguration {
-            sheet: &sheets[priced.sheet_index],
-            configuration: &sheets[priced.sheet_index].configurations[priced.configuration_index],
-            run: &priced.run,
+        .map(|priced| {
+            let sheet = &sheets[priced.position.sheet];
+            MeasuredConfiguration {
+                sheet,
+                configuration: &sheet.configurations[priced.position.configuration],
+                run: &priced.run,
+            }
         })
         .collect();
     let mut prices = prony_judge::price::price(&measured, &price_options(args)?)
@@ -138,11 +147,19 @@ pub fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }
 
-/// All configurations, each with its position: the index of the sheet and the index in the sheet.
-fn configurations(sheets: &[PriceSheet]) -> impl Iterator<Item = ((usize, usize), &Configuration)> {
+/// All configurations, each with its position.
+fn configurations(
+    sheets: &[PriceSheet],
+) -> impl Iterator<Item = (ConfigurationPosition, &Configuration)> {
     sheets.iter().enumerate().flat_map(|(sheet_index, sheet)| {
         let configurations = sheet.configurations.iter().enumerate();
-        configurations.map(move |(index, configuration)| ((sheet_index, index), configuration))
+        configurations.map(move |(index, configuration)| {
+            let position = ConfigurationPosition {
+                sheet: sheet_index,
+                configuration: index,
+            };
+            (position, configuration)
+        })
     })
 }
 
@@ -166,7 +183,7 @@ fn runs_named_by_sheets(
 fn assign_named_runs(
     assignments: &mut Vec<RunAssignment>,
     name: &str,
-    position: (usize, usize),
+    position: ConfigurationPosition,
     store: &RunStore,
 ) -> Result<(), Failure> {
     let sides = load_sides(store, name, NameScope::Variant, RunStore::load)?.into_iter();
@@ -188,56 +205,77 @@ pub(super) fn assign_runs(
         1 => NameScope::Experiment,
         _ => NameScope::Variant,
     };
-    let sheet_runs = LazyCell::new(|| sheet_runs(sheets, store));
+    let runs_in_sheets = LazyCell::new(|| sheet_runs(sheets, store));
     let (mut assignments, mut unpriced_notes) = (Vec::new(), Vec::new());
     for argument in arguments {
-        // The name of a file may contain `=`, so the text before it must be the name of a configuration.
-        let with_configuration = argument.split_once('=').and_then(|(name, run)| {
-            let (position, _) =
-                configurations(sheets).find(|(_, configuration)| configuration.name == name)?;
-            Some((position, run))
-        });
-        if let Some((position, run)) = with_configuration {
-            assign_named_runs(&mut assignments, run, position, store)?;
+        if let Some((position, name)) = parse_configuration_and_run(argument, sheets) {
+            assign_named_runs(&mut assignments, name, position, store)?;
             continue;
         }
-        let sides =
-            load_sides(store, argument, scope, RunStore::load).map_err(|failure| match argument
-                .split_once('=')
-            {
-                Some((name, _)) if !argument.contains('/') => {
-                    unknown_configuration_failure(name, sheets)
-                }
-                _ => failure,
-            })?;
-        let (mut side_assignments, mut failures) = (Vec::new(), Vec::new());
-        // Do not match ids as names: the id of an experiment is also that of its first run, and in a sheet it
-        // names only the variant of that run.
-        let runs = sides.iter().flat_map(|side| &side.runs);
-        let ids: Vec<String> = runs.map(|run| run.id.clone()).collect();
-        let mut names = split_names(argument);
-        names.retain(|name| !ids.iter().any(|id| id == name));
-        for side in sides {
-            let variant = side.variant.clone();
-            match assign_side(&names, side, sheets, &sheet_runs) {
-                Ok(assignment) => side_assignments.push(assignment),
-                Err(failure) => failures.push((variant, failure)),
+        let sides = load_sides(store, argument, scope, RunStore::load);
+        let sides = sides.map_err(|failure| match argument.split_once('=') {
+            Some((name, _)) if !argument.contains('/') => {
+                unknown_configuration_failure(name, sheets)
             }
-        }
-        // If the sheets name some variants of an experiment, the others are only reported.
-        if let Some((_, failure)) = failures.pop_if(|_| side_assignments.is_empty()) {
-            return Err(failure);
-        }
-        unpriced_notes.extend(
-            failures
-                .iter()
-                .map(|(variant, _)| unpriced_variant_note(variant, sheets)),
-        );
-        assignments.extend(side_assignments);
+            _ => failure,
+        })?;
+        let unpriced = assign_sides(&mut assignments, argument, sides, sheets, &runs_in_sheets)?;
+        unpriced_notes.extend(unpriced);
     }
     let (priced_runs, mut notes) = resolve_assignments(assignments);
     notes.extend(unpriced_notes);
     Ok((priced_runs, notes))
+}
+
+/// The configuration and the run of an argument `CONFIGURATION=RUN`. The name of a file may contain `=`, so the text
+/// before it must be the name of a configuration.
+fn parse_configuration_and_run<'a>(
+    argument: &'a str,
+    sheets: &[PriceSheet],
+) -> Option<(ConfigurationPosition, &'a str)> {
+    let (name, run) = argument.split_once('=')?;
+    let mut configurations = configurations(sheets);
+    let (position, _) = configurations.find(|(_, configuration)| configuration.name == name)?;
+    Some((position, run))
+}
+
+/// Adds the sides that an argument selects to the assignments, each at the configuration on which the sheets say that it
+/// was measured. Returns notes on the variants that no sheet names.
+///
+/// # Errors
+/// The sheets name none of the sides.
+fn assign_sides(
+    assignments: &mut Vec<RunAssignment>,
+    argument: &str,
+    sides: Vec<LoadedSide>,
+    sheets: &[PriceSheet],
+    runs_in_sheets: &[SheetRun],
+) -> Result<Vec<Check>, Failure> {
+    // Do not match ids as names: the id of an experiment is also that of its first run, and in a sheet it
+    // names only the variant of that run.
+    let runs = sides.iter().flat_map(|side| &side.runs);
+    let ids: Vec<String> = runs.map(|run| run.id.clone()).collect();
+    let mut names = split_names(argument);
+    names.retain(|name| !ids.iter().any(|id| id == name));
+    let (mut side_assignments, mut notes, mut last_failure) = (Vec::new(), Vec::new(), None);
+    for side in sides {
+        let variant = side.variant.clone();
+        match assign_side(&names, side, sheets, runs_in_sheets) {
+            Ok(assignment) => side_assignments.push(assignment),
+            Err(failure) => {
+                notes.push(unpriced_variant_note(&variant, sheets));
+                last_failure = Some(failure);
+            }
+        }
+    }
+    match last_failure {
+        Some(failure) if side_assignments.is_empty() => Err(failure),
+        // If the sheets name some variants of an experiment, the others are only reported.
+        _ => {
+            assignments.extend(side_assignments);
+            Ok(notes)
+        }
+    }
 }
 
 /// The note on a variant of an experiment none of whose runs is named in a sheet.
@@ -258,7 +296,7 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
 }
 
 struct SheetRun {
-    position: (usize, usize),
+    position: ConfigurationPosition,
     /// Id of the run; if the store does not have it, its name in the sheet, such as a file name.
     id_or_name: String,
 }
@@ -299,10 +337,10 @@ fn assign_side(
     sheets: &[PriceSheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
-    let positions: Vec<(usize, usize)> = configurations(sheets)
+    let positions: Vec<ConfigurationPosition> = configurations(sheets)
         .map(|(position, _)| position)
         .collect();
-    let positions_with_run = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
+    let positions_with_run = |is_match: &dyn Fn(&str) -> bool| -> Vec<ConfigurationPosition> {
         let matching = sheet_runs.iter().filter(|run| is_match(&run.id_or_name));
         let mut positions: Vec<_> = matching.map(|run| run.position).collect();
         // They are in the order of the sheets.
@@ -314,23 +352,15 @@ fn assign_side(
     });
     let positions_by_named_run =
         positions_with_run(&|name| side.named_run_id.as_deref() == Some(name));
-    let mut assignment = RunAssignment {
-        position: (0, 0),
-        named_run_id: side.named_run_id,
-        runs: side.runs,
-    };
-    match (
+    let (position, is_variant_assigned) = match (
         &positions_by_any_run[..],
         &positions_by_named_run[..],
         &positions[..],
     ) {
-        ([position], _, _) | ([], _, [position]) => assignment.position = *position,
-        (_, [position], _) => {
-            assignment.position = *position;
-            assignment.keep_only_named_run();
-        }
+        ([position], _, _) | ([], _, [position]) => (*position, true),
+        (_, [position], _) => (*position, false),
         _ => {
-            let id = assignment.runs.first().map_or("", |run| run.id.as_str());
+            let id = side.runs.first().map_or("", |run| run.id.as_str());
             let message = format!("no sheet says on which configuration {id} was measured");
             let hint = format!(
                 "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
@@ -338,6 +368,14 @@ fn assign_side(
             );
             return Err(Failure::usage(message, hint));
         }
+    };
+    let mut assignment = RunAssignment {
+        position,
+        named_run_id: side.named_run_id,
+        runs: side.runs,
+    };
+    if !is_variant_assigned {
+        assignment.keep_only_named_run();
     }
     Ok(assignment)
 }

@@ -93,8 +93,8 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     }
     for priced in priced_runs {
         placements.push(RunPlacement {
-            sheet: priced.sheet_index,
-            configuration: priced.configuration_index,
+            sheet: priced.position.sheet,
+            configuration: priced.position.configuration,
             run: runs.len(),
         });
         runs.push(priced.run);

@@ -29,9 +29,9 @@ struct SentProgram {
     has_time_profile: bool,
 }
 
-/// What an agent's side says.
+/// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
-enum Said {
+enum SentMessage {
     /// A failed transaction: client, index of the kind, SQLSTATE.
     Failed(u32, usize, [u8; 5]),
     Times(SentTimes),
@@ -124,8 +124,10 @@ impl ToolCoordinator for Coordinator<'_> {
 
     fn heard(&self, _: usize, text: &str) -> Result<(), String> {
         match read(text)? {
-            Said::Failed(client, kind, code) => self.sinks.record_failure(client, kind, code),
-            Said::Times(times) => {
+            SentMessage::Failed(client, kind, code) => {
+                self.sinks.record_failure(client, kind, code)
+            }
+            SentMessage::Times(times) => {
                 let times = times.into_times().map_err(|error| error.to_string())?;
                 self.sinks.add_times(times)?;
             }
@@ -152,7 +154,7 @@ impl SampleListener for Reporter {
             return;
         };
         if self.error_flags.note(client) {
-            let failed = Said::Failed(client, usize::from(sample.kind), code);
+            let failed = SentMessage::Failed(client, usize::from(sample.kind), code);
             self.output.say(write(&failed));
         }
     }
@@ -160,7 +162,7 @@ impl SampleListener for Reporter {
     fn ended(&mut self, _: u64) {
         if let Some(times) = self.times.take() {
             let times = SentTimes::of(&times.into_times());
-            self.output.say(write(&Said::Times(times)));
+            self.output.say(write(&SentMessage::Times(times)));
         }
     }
 }

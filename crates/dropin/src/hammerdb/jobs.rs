@@ -78,8 +78,8 @@ fn job_output(storage: &Storage, job: &Job, item: &str) -> Result<String, String
     }
 }
 
-/// The lines of one virtual user or of all users, each preceded by the user's number. Lines that belong to no
-/// user have the number 0.
+/// The lines of virtual user `vuser`, or all lines, as a flat list in which each line follows the number of its user.
+/// Lines that no user printed, and those on a user's status (`Vuser 1:RUNNING`), have the number 0.
 fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
     let mut numbered = Vec::new();
     for line in &job.lines {
@@ -96,9 +96,9 @@ fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
     numbered
 }
 
-/// The timings of the virtual user `vuser` (`2` or `vu=2`), or of all virtual users together.
-fn timing_output(job: &Job, vuser: Option<&str>) -> Result<String, String> {
-    let number = vuser.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
+/// The timings of the virtual user that the argument names (`2` or `vu=2`), or of all virtual users together.
+fn timing_output(job: &Job, argument: Option<&str>) -> Result<String, String> {
+    let number = argument.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
     let vuser = number.map(str::parse).transpose().map_err(|_| USAGE)?;
     let timing = job.timings.iter().find(|timing| timing.vuser == vuser);
     match (timing.filter(|timing| !timing.routines.is_empty()), vuser) {

@@ -61,9 +61,9 @@ struct SentScript {
     weight: u32,
 }
 
-/// What an agent's side says.
+/// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
-enum Said {
+enum SentMessage {
     /// Lines for standard error.
     Stderr(String),
     /// This client cannot continue.
@@ -82,7 +82,7 @@ pub struct Coordinator<'a> {
     load: ToolLoad,
     logs: &'a Logs,
     script_messages: Arc<ScriptMessages>,
-    /// What each agent has said of its commands.
+    /// The figures of commands that each agent has sent.
     commands: Mutex<Vec<Commands>>,
 }
 
@@ -192,10 +192,10 @@ impl ToolCoordinator for Coordinator<'_> {
 
     fn heard(&self, agent: usize, text: &str) -> Result<(), String> {
         match read(text)? {
-            Said::Stderr(lines) => eprint(&lines),
-            Said::Aborted(client) => self.script_messages.client_aborted(client),
-            Said::Log(thread, lines) => self.logs.add_lines(thread, &lines)?,
-            Said::Commands(said) => {
+            SentMessage::Stderr(lines) => eprint(&lines),
+            SentMessage::Aborted(client) => self.script_messages.client_aborted(client),
+            SentMessage::Log(thread, lines) => self.logs.add_lines(thread, &lines)?,
+            SentMessage::Commands(sent) => {
                 let of_command = |&(count, sum_ns, failures, retries)| CommandStats {
                     count,
                     sum_ns: u128::from(sum_ns),
@@ -209,13 +209,13 @@ impl ToolCoordinator for Coordinator<'_> {
                     .iter()
                     .map(lengths)
                     .find(|lengths| !lengths.is_empty());
-                let own: Vec<usize> = said.iter().map(Vec::len).collect();
+                let own: Vec<usize> = sent.iter().map(Vec::len).collect();
                 if others.is_some_and(|others| others != own) {
                     return Err("it sent figures of other scripts".to_owned());
                 }
                 let count = agents.len().max(agent + 1);
                 agents.resize_with(count, Vec::new);
-                let scripts = said.iter();
+                let scripts = sent.iter();
                 let scripts = scripts.map(|script| script.iter().map(of_command).collect());
                 agents[agent] = scripts.collect();
             }
@@ -231,7 +231,7 @@ struct AgentMessages {
 }
 
 impl AgentMessages {
-    fn say(&self, message: &Said) {
+    fn say(&self, message: &SentMessage) {
         self.output.say(write(message));
     }
 }
@@ -246,11 +246,11 @@ impl MessageListener for AgentMessages {
     }
 
     fn print(&self, lines: &str) {
-        self.say(&Said::Stderr(lines.to_owned()));
+        self.say(&SentMessage::Stderr(lines.to_owned()));
     }
 
     fn client_aborted(&self, client: u32) {
-        self.say(&Said::Aborted(client));
+        self.say(&SentMessage::Aborted(client));
     }
 }
 
@@ -317,7 +317,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         let scripts = stats
             .iter()
             .map(|script| script.iter().map(of_command).collect());
-        write(&Said::Commands(scripts.collect()))
+        write(&SentMessage::Commands(scripts.collect()))
     };
     Ok(ToolProgram {
         ready,
@@ -369,7 +369,7 @@ struct LogLines {
 impl Write for LogLines {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(lines).into_owned();
-        self.output.say(write(&Said::Log(self.thread, text)));
+        self.output.say(write(&SentMessage::Log(self.thread, text)));
         Ok(lines.len())
     }
 

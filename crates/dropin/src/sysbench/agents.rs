@@ -28,28 +28,28 @@ struct SentProgram {
     ignored: IgnoredErrors,
 }
 
-/// What an agent's side says.
+/// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
-enum Said {
+enum SentMessage {
     /// An error ends the run: lines of the log, and the server's number and code of it.
     Fatal {
         lines: String,
         number: u32,
         code: String,
     },
-    Events(SaidEvents),
+    Events(SentEvents),
 }
 
 /// Events and the nanoseconds spent in them, of each thread that has any.
 #[derive(Serialize, Deserialize)]
-pub struct SaidEvents(Vec<(u32, u64, u64)>);
+pub struct SentEvents(Vec<(u32, u64, u64)>);
 
-impl SaidEvents {
-    pub fn of(counts: &EventCounts) -> SaidEvents {
+impl SentEvents {
+    pub fn of(counts: &EventCounts) -> SentEvents {
         let threads = (0..).zip(counts.snapshot());
         let threads = threads.filter(|(_, (events, _))| *events > 0);
         let threads = threads.map(|(thread, (events, busy_ns))| (thread, events, busy_ns));
-        SaidEvents(threads.collect())
+        SentEvents(threads.collect())
     }
 
     pub fn set_in(&self, counts: &EventCounts) {
@@ -97,12 +97,12 @@ impl ToolCoordinator for Coordinator {
 
     fn heard(&self, _: usize, text: &str) -> Result<(), String> {
         match read(text)? {
-            Said::Fatal {
+            SentMessage::Fatal {
                 lines,
                 number,
                 code,
             } => self.errors.end_run(&lines, number, &code),
-            Said::Events(events) => events.set_in(&self.event_counts),
+            SentMessage::Events(events) => events.set_in(&self.event_counts),
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl ErrorPolicy for AgentErrors {
             return ErrorAction::Retry;
         }
         let error = fatal_error(self.driver, self.is_bulk, failure);
-        self.output.say(write(&Said::Fatal {
+        self.output.say(write(&SentMessage::Fatal {
             lines: error.lines,
             number: error.number,
             code: error.code,
@@ -154,7 +154,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     });
     let counts = Arc::new(EventCounts::new(request.drive.clients));
     let listened = Arc::clone(&counts);
-    let report = move || write(&Said::Events(SaidEvents::of(&counts)));
+    let report = move || write(&SentMessage::Events(SentEvents::of(&counts)));
     Ok(ToolProgram {
         ready: ReadyWorkload::new(Arc::new(program), scale),
         listening: ToolListening {

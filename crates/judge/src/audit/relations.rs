@@ -12,42 +12,63 @@ use crate::thresholds::{
 };
 use prony_store::{Relation, RelationKind, Severity};
 
-/// The checks: id, kinds of relation, noun for one and for several relations, and advice.
-const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
-    (
-        "sums",
-        &[RelationKind::Sum],
-        ["sum", "sums"],
-        "Lines of several runs were mixed, or the text was changed: use the output as the tool wrote it.",
-    ),
-    (
+/// A check of the relations of some kinds.
+struct RelationCheck {
+    id: &'static str,
+    kinds: &'static [RelationKind],
+    /// What one relation, and what several, are called.
+    nouns: [&'static str; 2],
+    /// The deviation, as a share, above which the finding is invalid rather than a caveat.
+    invalid_above: f64,
+    advice: &'static str,
+}
+
+const CHECKS: [RelationCheck; 4] = [
+    RelationCheck {
+        id: "sums",
+        kinds: &[RelationKind::Sum],
+        nouns: ["sum", "sums"],
+        invalid_above: AUDIT_INVALID_SHARE,
+        advice: "Lines of several runs were mixed, or the text was changed: use the output as the tool wrote it.",
+    },
+    RelationCheck {
         // A total and its rate imply a duration, which is compared.
-        "rates",
-        &[RelationKind::Time, RelationKind::RequestedTime],
-        ["duration", "durations"],
-        "Rates and totals cover different times: check whether the run stalled at its end, was stopped \
+        id: "rates",
+        kinds: &[RelationKind::Time, RelationKind::RequestedTime],
+        nouns: ["duration", "durations"],
+        invalid_above: AUDIT_TIME_INVALID_SHARE,
+        advice: "Rates and totals cover different times: check whether the run stalled at its end, was stopped \
          early, or was reported in parts.",
-    ),
-    (
-        "shares-printed",
-        &[RelationKind::Share],
-        ["share or mean", "shares and means"],
-        "A percentage or a mean that does not follow from its counts was changed, or belongs to another run.",
-    ),
-    (
+    },
+    RelationCheck {
+        id: "shares-printed",
+        kinds: &[RelationKind::Share],
+        nouns: ["share or mean", "shares and means"],
+        invalid_above: AUDIT_INVALID_SHARE,
+        advice: "A percentage or a mean that does not follow from its counts was changed, or belongs to another run.",
+    },
+    RelationCheck {
         // A figure may not exceed another, as in minimum <= mean <= maximum.
-        "order",
-        &[RelationKind::AtMost],
-        ["upper bound", "upper bounds"],
-        "A figure exceeds the maximum that another figure sets: the tool's clock or its counts are wrong.",
-    ),
+        id: "order",
+        kinds: &[RelationKind::AtMost],
+        nouns: ["upper bound", "upper bounds"],
+        invalid_above: AUDIT_INVALID_SHARE,
+        advice: "A figure exceeds the maximum that another figure sets: the tool's clock or its counts are wrong.",
+    },
 ];
 
 /// Maximum number of findings that are listed one by one.
 const MAX_LISTED: usize = 4;
 
 pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
-    for (id, kinds, nouns, advice) in CHECKS {
+    for check in CHECKS {
+        let RelationCheck {
+            id,
+            kinds,
+            nouns,
+            invalid_above,
+            advice,
+        } = check;
         let compared: Vec<&Relation> = relations
             .iter()
             .filter(|relation| kinds.contains(&relation.kind))
@@ -71,13 +92,8 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
         let all_requested_times = deviating
             .iter()
             .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
-        let invalid_share = if id == "rates" {
-            AUDIT_TIME_INVALID_SHARE
-        } else {
-            AUDIT_INVALID_SHARE
-        };
         // A run that was longer or shorter than requested still has valid figures.
-        let severity = if largest_deviation > invalid_share && !all_requested_times {
+        let severity = if largest_deviation > invalid_above && !all_requested_times {
             Severity::Invalid
         } else {
             Severity::Caveat

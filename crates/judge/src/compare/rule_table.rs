@@ -10,8 +10,8 @@ use super::rules::{
     WHY_OTHER_DURABILITY, WHY_OTHER_WORK, WHY_OWN_DURABILITY, compared_properties,
 };
 use super::server::{
-    ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, ROUND_TRIP_PROPERTY, WHY_ONE_OBSERVED,
-    WHY_OTHER_ISOLATION, WHY_TABLES_UNKNOWN,
+    ISOLATION_PROPERTY, OBSERVATIONS, Observation, RELEVANT_SETTINGS, ROUND_TRIP_PROPERTY,
+    WHY_ONE_OBSERVED, WHY_OTHER_ISOLATION, WHY_TABLES_UNKNOWN,
 };
 use super::tolerances::{
     CACHE_TOLERANCE_SHARE, CLIENTS_PROPERTY, CLIENTS_TOLERANCE_SHARE, MEMORY_TOLERANCE_SHARE,
@@ -62,8 +62,14 @@ pub fn rules() -> Vec<ComparisonRule> {
     let same_class = "durability, within one class";
     rules.push(rule(same_class, Caveat, WHY_TABLES_UNKNOWN));
     rules.push(rule(ISOLATION_PROPERTY, Invalid, WHY_OTHER_ISOLATION));
-    for (what, severity, _, why) in &OBSERVATIONS {
-        rules.push(rule(*what, *severity, why));
+    for Observation {
+        name,
+        severity,
+        why,
+        ..
+    } in &OBSERVATIONS
+    {
+        rules.push(rule(*name, *severity, why));
     }
     rules.push(rule("observation of the server", Caveat, WHY_ONE_OBSERVED));
     rules.push(rule("declared fact", Caveat, WHY_OTHER_DECLARED));

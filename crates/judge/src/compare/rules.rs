@@ -89,7 +89,6 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
     let statement_latency = either(run.statements.is_some(), ["measured", "not measured"]);
     let ledger = either(run.ledger.is_some(), ["kept", "none"]);
-    let commands = ("commands during the load", commands(run));
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -133,7 +132,12 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
             WHY_STATEMENT_LATENCY,
         ),
         property("ledger", Caveat, ledger, WHY_LEDGER),
-        property(commands.0, Invalid, commands.1, WHY_COMMANDS),
+        property(
+            "commands during the load",
+            Invalid,
+            commands(run),
+            WHY_COMMANDS,
+        ),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
         property(

@@ -10,7 +10,7 @@ use crate::machine::shared_machine_evidence;
 use prony_store::{Durability, Replication, Run, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
-/// durability are compared in `compare`; differences of other settings are notes.
+/// durability are compared by `property_differences`; differences of other settings are notes.
 pub(super) const RELEVANT_SETTINGS: [&str; 55] = [
     "autovacuum",
     "autovacuum_naptime",
@@ -171,7 +171,7 @@ pub(super) fn settings_key(run: &Run) -> String {
         })
         .collect();
     let isolation = isolation_level(run);
-    let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
+    let observed = OBSERVATIONS.map(|observation| (observation.read)(run));
     // The number of settings decides which of them are compared.
     let complete = has_all_settings(run);
     let durability = durability_before(run).map(Durability::description);
@@ -219,34 +219,42 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
 /// Why it matters that the tables of one Run were not observed.
 pub(super) const WHY_TABLES_UNKNOWN: &str = "unlogged tables are faster than logged ones, and one of the servers may have some that were not observed";
 
-pub(super) type ReadObservation = fn(&Run) -> Option<String>;
+/// A property of a server that a run observed, and that is compared if both runs have it.
+#[derive(Clone, Copy)]
+pub(super) struct Observation {
+    pub name: &'static str,
+    /// The severity of a difference.
+    pub severity: Severity,
+    /// The value in a run; `None` if it was not observed.
+    pub read: fn(&Run) -> Option<String>,
+    /// Why a difference matters.
+    pub why: &'static str,
+}
 
-/// Observations of a server: name, severity of a difference, how the value is read, and why a difference
-/// matters.
-pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 12] = [
-    (
-        "service",
-        Severity::Caveat,
-        |run| {
+pub(super) const OBSERVATIONS: [Observation; 12] = [
+    Observation {
+        name: "service",
+        severity: Severity::Caveat,
+        read: |run| {
             let service = run.server.service.map(|service| service.name().to_owned());
             service.or_else(|| has_all_settings(run).then(|| "none recognized".to_owned()))
         },
-        WHY_OTHER_SERVICE,
-    ),
-    (
-        "pooler",
-        Severity::Caveat,
-        |run| {
+        why: WHY_OTHER_SERVICE,
+    },
+    Observation {
+        name: "pooler",
+        severity: Severity::Caveat,
+        read: |run| {
             let pooler = run.server.pooler.as_ref();
             let name = pooler.map(|pooler| pooler.name().to_owned());
             name.or_else(|| has_all_settings(run).then(|| "none found".to_owned()))
         },
-        "a pooler's time is part of every response time, and it shares the server's sessions between clients",
-    ),
-    (
-        "replication",
-        Severity::Invalid,
-        |run| {
+        why: "a pooler's time is part of every response time, and it shares the server's sessions between clients",
+    },
+    Observation {
+        name: "replication",
+        severity: Severity::Invalid,
+        read: |run| {
             // Earlier documents say "none" where no replica is visible.
             let replication = match run.state_before()?.replication? {
                 Replication::None => Replication::NotVisible,
@@ -254,76 +262,76 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 12] = [
             };
             Some(replication.name().to_owned())
         },
-        "only one figure includes sending each commit to another server and waiting for it",
-    ),
-    (
-        "connected replicas",
-        Severity::Caveat,
-        |run| {
+        why: "only one figure includes sending each commit to another server and waiting for it",
+    },
+    Observation {
+        name: "connected replicas",
+        severity: Severity::Caveat,
+        read: |run| {
             let replicas = run.state_before()?.replicas.len();
             (replicas > 0).then(|| replicas.to_string())
         },
-        "each replica costs the server CPU time and network",
-    ),
-    (
-        "place of the client",
-        Severity::Caveat,
-        |run| {
-            let address = run.server.address.as_ref()?;
+        why: "each replica costs the server CPU time and network",
+    },
+    Observation {
+        name: "place of the client",
+        severity: Severity::Caveat,
+        read: |run| {
+            // Without an address, a missing sign of a shared machine says nothing.
+            run.server.address.as_ref()?;
             let evidence = shared_machine_evidence(run);
-            let is_known = evidence.is_some() || !address.to_string().is_empty();
             let place = evidence.map_or("on another machine", |_| "on the server's machine");
-            is_known.then(|| place.to_owned())
+            Some(place.to_owned())
         },
-        "a client on the server's machine has no network before it, and takes CPU time from the server",
-    ),
-    (
-        ROUND_TRIP_PROPERTY,
-        Severity::Caveat,
+        why: "a client on the server's machine has no network before it, and takes CPU time from the server",
+    },
+    Observation {
+        name: ROUND_TRIP_PROPERTY,
+        severity: Severity::Caveat,
         // Rounded, because two measurements of one network differ.
-        |run| Some(format!("{:.1} ms", round_trip_ns(run)? as f64 / 1e6)),
-        "the network is part of every response time",
-    ),
-    (
-        "server's CPUs",
-        Severity::Caveat,
-        |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
-        WHY_OTHER_MACHINE,
-    ),
-    (
-        "server's memory",
-        Severity::Caveat,
+        read: |run| Some(format!("{:.1} ms", round_trip_ns(run)? as f64 / 1e6)),
+        why: "the network is part of every response time",
+    },
+    Observation {
+        name: "server's CPUs",
+        severity: Severity::Caveat,
+        read: |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
+        why: WHY_OTHER_MACHINE,
+    },
+    Observation {
+        name: "server's memory",
+        severity: Severity::Caveat,
         // Rounded to the nearest tenth: kernels on one machine reserve different amounts of memory.
-        |run| {
+        read: |run| {
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
             Some(format!("{:.1} GB", bytes as f64 / 1e9))
         },
-        WHY_OTHER_MACHINE,
-    ),
-    (
-        "server's CPU",
-        Severity::Caveat,
-        |run| run.observed.as_ref()?.machine.cpu.clone(),
-        WHY_OTHER_MACHINE,
-    ),
-    (
-        "server's storage",
-        Severity::Caveat,
-        |run| run.observed.as_ref()?.machine.storage.clone(),
-        WHY_OTHER_MACHINE,
-    ),
-    (
-        "server's kernel",
-        Severity::Note,
-        |run| run.observed.as_ref()?.machine.kernel.clone(),
-        WHY_IT_MAY_EXPLAIN,
-    ),
-    (
-        DATA_AND_CACHE_PROPERTY,
-        Severity::Caveat,
-        |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
-        "what does not fit into the server's cache is read from the kernel's or from disk",
-    ),
+        why: WHY_OTHER_MACHINE,
+    },
+    Observation {
+        name: "server's CPU",
+        severity: Severity::Caveat,
+        read: |run| run.observed.as_ref()?.machine.cpu.clone(),
+        why: WHY_OTHER_MACHINE,
+    },
+    Observation {
+        name: "server's storage",
+        severity: Severity::Caveat,
+        read: |run| run.observed.as_ref()?.machine.storage.clone(),
+        why: WHY_OTHER_MACHINE,
+    },
+    Observation {
+        name: "server's kernel",
+        severity: Severity::Note,
+        read: |run| run.observed.as_ref()?.machine.kernel.clone(),
+        why: WHY_IT_MAY_EXPLAIN,
+    },
+    Observation {
+        name: DATA_AND_CACHE_PROPERTY,
+        severity: Severity::Caveat,
+        read: |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
+        why: "what does not fit into the server's cache is read from the kernel's or from disk",
+    },
 ];
 
 /// Name of the difference between the round trips of an empty statement before the load.
@@ -391,11 +399,15 @@ fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
 
 /// Compares durability, isolation, replication and machine, as far as both were observed.
 pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let observations = OBSERVATIONS
-        .iter()
-        .filter_map(|(what, severity, read, why)| {
-            difference(*severity, what, read(a)?, read(b)?, why)
-        });
+    let observations = OBSERVATIONS.iter().filter_map(|observation| {
+        let Observation {
+            name,
+            severity,
+            read,
+            why,
+        } = *observation;
+        difference(severity, name, read(a)?, read(b)?, why)
+    });
     let isolation = isolation_level(a)
         .zip(isolation_level(b))
         .and_then(|(a, b)| {

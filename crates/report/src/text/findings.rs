@@ -11,6 +11,7 @@ pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
     errors.map(|error| error.count).sum()
 }
 
+/// When an event happened, and what it was: `at 12 s` and `outage: ...`.
 pub(crate) fn describe_event(event: &Event) -> (String, String) {
     let at = span(event.at_s);
     let time = match event.until_s {
@@ -37,7 +38,8 @@ pub(crate) fn describe_event(event: &Event) -> (String, String) {
     }
 }
 
-/// Checks, the worst first, and doubt before scope.
+/// The checks by severity, the most severe first. Of one severity, those that doubt the figures come before those that
+/// limit what they apply to.
 pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
     let mut checks: Vec<&Check> = checks.iter().collect();
     checks.sort_by_key(|check| Reverse((check.severity, check.is_doubt())));

@@ -1,4 +1,4 @@
-//! What each of several machines did that drove a load together.
+//! The figures of each client machine, if several machines drove one load.
 //!
 //! In: a Run. Out: a table, and sentences below. Must never: average the percentiles of machines.
 

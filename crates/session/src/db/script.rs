@@ -141,8 +141,8 @@ impl Db {
         self.wait_for_reply().await
     }
 
-    /// Encodes a request of one statement at once, so that its values need not live until the reply;
-    /// [`Db::finish_request`], which must follow, sends the request.
+    /// Like [`Db::begin_exec`], but bypasses the ledger: the statement is not noted, and no entry is added to the request.
+    /// [`Db::finish_request`] must follow.
     pub fn begin_request(
         &mut self,
         statement: &Statement,

@@ -72,6 +72,13 @@ pub(crate) struct PreparedId {
     pub(super) parameters: u16,
 }
 
+/// A payload that was reassembled from several packets.
+#[derive(Clone, Copy, Debug)]
+struct JoinedPayload {
+    offset: usize,
+    length: usize,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     bytes: Vec<u8>,
@@ -81,9 +88,8 @@ pub(crate) struct Reply {
     format: ReplyFormat,
     /// Sequence number that the next packet must have.
     sequence: u8,
-    /// Payloads of 16 MiB and more, which take several packets: the offset and the length of the reassembled
-    /// payload.
-    joined: Vec<(usize, usize)>,
+    /// Payloads of 16 MiB and more, which arrived in several packets, in order of their offsets.
+    joined: Vec<JoinedPayload>,
     results: Vec<ResultPosition>,
     /// How long the values of each column of the last result are, if its rows are binary.
     value_lengths: Vec<ValueLength>,
@@ -125,7 +131,7 @@ impl Reply {
         self.set_status(status);
     }
 
-    /// Expects the replies to a new request, beginning with its first command.
+    /// Clears what the last request left, before the first command of a new one ([`Reply::expect`]).
     pub(crate) fn begin(&mut self) {
         reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.scanned = 0;

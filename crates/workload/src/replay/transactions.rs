@@ -25,36 +25,40 @@ pub(super) struct Execution {
     pub has_failed: bool,
 }
 
-/// Appends what stands before the executions of a transaction. `is_reset`: whether its session was reset before it;
-/// `continues`: whether its block is still open at its end.
-pub(super) fn put_header(kind: usize, is_reset: bool, continues: bool, out: &mut Vec<u8>) {
+/// Appends what stands before the executions of a transaction. `continues`: whether its block is still open at its end;
+/// `is_reset`: whether its session was reset before it.
+pub(super) fn put_header(kind: usize, continues: bool, is_reset: bool, out: &mut Vec<u8>) {
     let flags = number_of_flags([continues, is_reset]);
     put_number((kind as u64) << 2 | flags, out);
 }
 
-/// Appends an execution to those of a transaction. `since_us`: when the previous one of the session began.
-pub(super) fn put_execution(
-    since_us: u64,
-    duration_us: Option<u64>,
-    statement: usize,
-    text: Option<&str>,
-    values: &[Option<String>],
-    has_failed: bool,
-    out: &mut Vec<u8>,
-) {
-    put_number(since_us, out);
+/// An execution of a statement that is written; read, it is an [`Execution`].
+pub(super) struct NewExecution<'a> {
+    /// Microseconds since the previous execution of the session began.
+    pub since_us: u64,
+    pub duration_us: Option<u64>,
+    pub statement: usize,
+    pub text: Option<&'a str>,
+    pub values: &'a [Option<String>],
+    pub has_failed: bool,
+}
+
+/// Appends an execution to those of a transaction.
+pub(super) fn put_execution(execution: &NewExecution<'_>, out: &mut Vec<u8>) {
+    put_number(execution.since_us, out);
+    let duration_us = execution.duration_us;
     put_number(
         duration_us.map_or(0, |duration| duration.saturating_add(1)),
         out,
     );
-    put_number(statement as u64, out);
-    put_optional(text, out);
+    put_number(execution.statement as u64, out);
+    put_optional(execution.text, out);
     put_list(
-        values,
+        execution.values,
         |value, out| put_optional(value.as_deref(), out),
         out,
     );
-    out.push(u8::from(has_failed));
+    out.push(u8::from(execution.has_failed));
 }
 
 /// A text behind its length and one, or 0.

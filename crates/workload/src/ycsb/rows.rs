@@ -43,8 +43,8 @@ pub struct Content {
 impl Content {
     #[inline]
     fn random(&self, number: u64) -> Random {
-        let mut counter = self.seed;
-        Random::new(splitmix64(&mut counter).wrapping_add(number))
+        let mut seed = self.seed;
+        Random::new(splitmix64(&mut seed).wrapping_add(number))
     }
 
     #[inline]

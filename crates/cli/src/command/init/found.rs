@@ -65,12 +65,12 @@ impl Found {
             Failure::usage("no workload of a plan runs on this engine", hint)
         })?;
         let bytes_per_scale = workload.bytes_per_scale(dialect, &plan_of(workload));
-        let (url, has_password) = without_password(url.unwrap_or_default());
+        let stripped = without_password(url.unwrap_or_default());
         Ok(Found {
             cache_setting: control.product().cache_setting,
             fitting_clients: clients_that_fit(&facts),
-            url: url.filter(|url| !url.is_empty()),
-            has_password,
+            url: stripped.url.filter(|url| !url.is_empty()),
+            has_password: stripped.had_password,
             workload,
             scale,
             is_loaded: loaded.is_some(),
@@ -176,12 +176,25 @@ fn scale_to_load(facts: &DatabaseFacts, workload: &dyn Workload, dialect: SqlDia
     u32::try_from(scale).unwrap_or(u32::MAX).max(least)
 }
 
-/// A URL without its password, and whether it had one. No URL if the password cannot be cut out.
-pub(super) fn without_password(url: &str) -> (Option<String>, bool) {
+/// A URL from which the password was removed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct StrippedUrl {
+    /// `None` if the password cannot be removed.
+    pub url: Option<String>,
+    pub had_password: bool,
+}
+
+pub(super) fn without_password(url: &str) -> StrippedUrl {
     let redacted = redact(url);
     if redacted == url {
-        return (Some(url.to_owned()), false);
+        return StrippedUrl {
+            url: Some(url.to_owned()),
+            had_password: false,
+        };
     }
-    let cut = redacted.replacen(":***@", "@", 1);
-    (Some(cut).filter(|cut| !cut.contains("***")), true)
+    let stripped = redacted.replacen(":***@", "@", 1);
+    StrippedUrl {
+        url: Some(stripped).filter(|url| !url.contains("***")),
+        had_password: true,
+    }
 }

@@ -93,23 +93,28 @@ pub fn commands(goal: Goal, found: &Found, path: &Path) -> Vec<String> {
     let mut commands = Vec::new();
     commands.extend((goal != Goal::Own && !found.is_loaded).then_some(load));
     let run = format!("prony run {plan}");
-    let sheet = word(&path.with_file_name(SHEET));
     commands.extend(match goal {
         Goal::Compare => vec![run, "prony compare last".to_owned()],
         Goal::Capacity => vec![format!("prony find {plan}")],
         Goal::Gate | Goal::Own => vec![run],
-        Goal::Price => vec![run, format!("prony price this=last --sheet {sheet}")],
+        Goal::Price => vec![run, price_command(path)],
         Goal::Failover => vec![format!("prony drill {plan}")],
     });
     commands
 }
 
+/// The command that prices the last run by the sheet beside the plan.
+fn price_command(plan: &Path) -> String {
+    let sheet = word(&plan.with_file_name(SHEET));
+    format!("prony price this=last --sheet {sheet}")
+}
+
 fn run_section(goal: Goal, found: &Found) -> String {
-    let clients = found.usual_clients();
     let fitting = found.fitting_clients.map_or(String::new(), |fitting| {
         format!("  # {} fit into the server's limits", units::count(fitting))
     });
-    let clients = format!("\n[run]\nclients = {clients}{fitting}\n");
+    let usual_clients = found.usual_clients();
+    let head = format!("\n[run]\nclients = {usual_clients}{fitting}\n");
     let time =
         "duration = \"60s\"  # of the measured window, after a warm-up until the load is steady\n";
     match goal {
@@ -122,13 +127,13 @@ fn run_section(goal: Goal, found: &Found) -> String {
             )
         }
         Goal::Gate => format!(
-            "{clients}{time}\
+            "{head}{time}\
              # The limits of the build; write your own. To compare with a build that is known to be good, store its run\n\
              # with --label main, and add \"not slower than main by 3%\".\n\
              require = [\"p99<100ms\", \"errors<0.1%\"]\n"
         ),
         Goal::Failover => format!(
-            "{clients}warmup = \"10s\"\n\
+            "{head}warmup = \"10s\"\n\
              duration = \"2m\"  # long enough for the outage, and for the throughput to come back\n\
              # Each transaction writes its number: afterwards it is known which commits were lost.\n\
              ledger = true\n\
@@ -139,7 +144,7 @@ fn run_section(goal: Goal, found: &Found) -> String {
              # Add \"recovery<60s\" to require the throughput to be back.\n\
              require = [\"outage<30s\", \"lost=0\"]\n"
         ),
-        Goal::Compare | Goal::Price | Goal::Own => format!("{clients}{time}"),
+        Goal::Compare | Goal::Price | Goal::Own => format!("{head}{time}"),
     }
 }
 
@@ -177,7 +182,7 @@ pub fn price_sheet(found: &Found, plan: &Path) -> String {
     format!(
         "# What the server of {plan} costs. The prices are not yours yet: write them, and remove the line \"example\".\n\
          #\n\
-             #   prony price this=last --sheet prices.toml\n\
+             #   {command}\n\
          \n\
          [sheet]\n\
          example = true\n\
@@ -203,6 +208,7 @@ pub fn price_sheet(found: &Found, plan: &Path) -> String {
          unit_price = 0.10\n\
          per = \"month\"\n",
         plan = plan.display(),
+        command = price_command(plan),
         today = jiff::Zoned::now().date(),
         product = found.product(),
         machine = toml_text(&machine),

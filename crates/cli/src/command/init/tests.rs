@@ -16,8 +16,9 @@ fn a_password_is_cut_out_of_a_url_or_the_url_is_left_out() {
         ("host=db1 password=secret dbname=b", (None, true)),
         ("", (Some(""), false)),
     ] {
-        let (cut, had_one) = without_password(url);
-        assert_eq!((cut.as_deref(), had_one), expected, "{url}");
+        let stripped = without_password(url);
+        let found = (stripped.url.as_deref(), stripped.had_password);
+        assert_eq!(found, expected, "{url}");
     }
 }
 

@@ -3,15 +3,14 @@
 //! Resolves the names of runs to the runs of each configuration, with notes on the selection. A run that is named
 //! for one configuration is never assigned to a different one because of its variant.
 
-use super::PricedRun;
+use super::{ConfigurationPosition, PricedRun};
 use prony_judge::price::repeat_selection_notes;
 use prony_store::{Check, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs that a name selects for a configuration.
 pub(super) struct RunAssignment {
-    /// Indexes of the sheet and of the configuration in it.
-    pub position: (usize, usize),
+    pub position: ConfigurationPosition,
     /// The id of the named run, if it also selects the repeats of its variant.
     pub named_run_id: Option<String>,
     pub runs: Vec<Run>,
@@ -71,7 +70,7 @@ fn is_variant_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
     if assignment.named_run_id.is_none() {
         return false;
     }
-    let mut ids_by_position: BTreeMap<(usize, usize), BTreeSet<&str>> = BTreeMap::new();
+    let mut ids_by_position: BTreeMap<ConfigurationPosition, BTreeSet<&str>> = BTreeMap::new();
     for other in all {
         let ids = ids_by_position.entry(other.position).or_default();
         ids.extend(other.ids_of_named_runs_in(assignment));
@@ -86,14 +85,10 @@ fn distinct_runs(assignments: Vec<RunAssignment>) -> Vec<PricedRun> {
     let mut added = BTreeSet::new();
     let mut priced_runs = Vec::new();
     for assignment in assignments {
-        let (sheet_index, configuration_index) = assignment.position;
+        let position = assignment.position;
         for run in assignment.runs {
-            if run.id.is_empty() || added.insert((assignment.position, run.id.clone())) {
-                priced_runs.push(PricedRun {
-                    sheet_index,
-                    configuration_index,
-                    run,
-                });
+            if run.id.is_empty() || added.insert((position, run.id.clone())) {
+                priced_runs.push(PricedRun { position, run });
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::logger::ScriptLogger;
 use crate::agents::{read, write};
-use crate::sysbench::agents::SaidEvents;
+use crate::sysbench::agents::SentEvents;
 use crate::sysbench::bench::EventCounts;
 use prony_fleet::{
     ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 pub const TOOL: &str = "sysbench script";
 
-/// What an agent's side says: what its threads say to their [`Listener`], and their events.
+/// What an agent sends to the coordinator: the calls of its threads' [`Listener`], and their events.
 #[derive(Serialize, Deserialize)]
-enum Said {
+enum SentMessage {
     /// `true`: a thread has connected.
-    Events(SaidEvents, bool),
+    Events(SentEvents, bool),
     Output(Vec<u8>),
     Fatal(String),
     Alert(String),
@@ -84,19 +84,19 @@ impl ToolCoordinator for ScriptCoordinator<'_> {
 
     fn heard(&self, _: usize, text: &str) -> Result<(), String> {
         match read(text)? {
-            Said::Events(events, has_connected) => {
+            SentMessage::Events(events, has_connected) => {
                 events.set_in(&self.event_counts);
                 if has_connected {
                     self.script.mark_connected();
                 }
             }
-            Said::Output(bytes) => self.logger.output(&bytes),
-            Said::Fatal(text) => self.logger.fatal(&text),
-            Said::Alert(text) => self.logger.alert(&text),
-            Said::Warning(text) => self.logger.warning(&text),
-            Said::Unavailable(lines) => self.logger.server_unavailable(&lines),
-            Said::Blocked => self.logger.thread_blocked(),
-            Said::SqlFailed {
+            SentMessage::Output(bytes) => self.logger.output(&bytes),
+            SentMessage::Fatal(text) => self.logger.fatal(&text),
+            SentMessage::Alert(text) => self.logger.alert(&text),
+            SentMessage::Warning(text) => self.logger.warning(&text),
+            SentMessage::Unavailable(lines) => self.logger.server_unavailable(&lines),
+            SentMessage::Blocked => self.logger.thread_blocked(),
+            SentMessage::SqlFailed {
                 operation,
                 code,
                 number,
@@ -109,45 +109,45 @@ impl ToolCoordinator for ScriptCoordinator<'_> {
                 message: &message,
                 sql: &sql,
             }),
-            Said::FunctionFailed(function, reason) => {
+            SentMessage::FunctionFailed(function, reason) => {
                 self.logger.function_failed(&function, &reason);
             }
-            Said::ThreadDoneFailed(reason) => self.logger.thread_done_failed(&reason),
+            SentMessage::ThreadDoneFailed(reason) => self.logger.thread_done_failed(&reason),
             // Its process has ended.
-            Said::Stuck(reason) => return Err(reason),
+            SentMessage::Stuck(reason) => return Err(reason),
         }
         Ok(())
     }
 }
 
-/// Says to the coordinator what the threads of an agent say.
+/// Sends to the coordinator what the threads of an agent report.
 struct RemoteListener(ToolOutput);
 
 impl RemoteListener {
-    fn say(&self, said: &Said) {
-        self.0.say(write(said));
+    fn say(&self, message: &SentMessage) {
+        self.0.say(write(message));
     }
 }
 
 impl Listener for RemoteListener {
     fn output(&self, text: &[u8]) {
-        self.say(&Said::Output(text.to_vec()));
+        self.say(&SentMessage::Output(text.to_vec()));
     }
 
     fn fatal(&self, text: &str) {
-        self.say(&Said::Fatal(text.to_owned()));
+        self.say(&SentMessage::Fatal(text.to_owned()));
     }
 
     fn alert(&self, text: &str) {
-        self.say(&Said::Alert(text.to_owned()));
+        self.say(&SentMessage::Alert(text.to_owned()));
     }
 
     fn warning(&self, text: &str) {
-        self.say(&Said::Warning(text.to_owned()));
+        self.say(&SentMessage::Warning(text.to_owned()));
     }
 
     fn server_unavailable(&self, lines: &str) {
-        self.say(&Said::Unavailable(lines.to_owned()));
+        self.say(&SentMessage::Unavailable(lines.to_owned()));
     }
 
     fn connection_refused(&self, error: &Error) {
@@ -155,11 +155,11 @@ impl Listener for RemoteListener {
     }
 
     fn thread_blocked(&self) {
-        self.say(&Said::Blocked);
+        self.say(&SentMessage::Blocked);
     }
 
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.say(&Said::SqlFailed {
+        self.say(&SentMessage::SqlFailed {
             operation: failure.operation,
             code: failure.error.code,
             number: failure.error_number,
@@ -169,18 +169,18 @@ impl Listener for RemoteListener {
     }
 
     fn function_failed(&self, function: &str, reason: &str) {
-        self.say(&Said::FunctionFailed(
+        self.say(&SentMessage::FunctionFailed(
             function.to_owned(),
             reason.to_owned(),
         ));
     }
 
     fn thread_done_failed(&self, reason: &str) {
-        self.say(&Said::ThreadDoneFailed(reason.to_owned()));
+        self.say(&SentMessage::ThreadDoneFailed(reason.to_owned()));
     }
 
     fn script_stuck(&self, reason: &str) {
-        self.say(&Said::Stuck(reason.to_owned()));
+        self.say(&SentMessage::Stuck(reason.to_owned()));
         // The worker of the script never returns.
         std::process::exit(1);
     }
@@ -209,8 +209,8 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let counts = Arc::new(EventCounts::new(request.drive.clients));
     let (listened, running) = (Arc::clone(&counts), Arc::clone(&program));
     let report = move || {
-        write(&Said::Events(
-            SaidEvents::of(&counts),
+        write(&SentMessage::Events(
+            SentEvents::of(&counts),
             running.has_connected(),
         ))
     };

@@ -50,7 +50,7 @@ pub struct SheetText {
     pub text: String,
 }
 
-/// A run with its configuration, as zero-based indexes.
+/// The position of a run in the page, and of the configuration on which it was measured; indexes begin at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlacement {
@@ -134,7 +134,7 @@ impl PriceInputs {
                 run: runs.get(placement.run)?,
             })
         };
-        let measured_runs = self
+        let measured_configurations = self
             .placements
             .iter()
             .map(measured_configuration)
@@ -152,7 +152,7 @@ impl PriceInputs {
             demand: None,
         };
         Ok(price(
-            &measured_runs.ok_or(PriceInputsError::NoSuchIndex)?,
+            &measured_configurations.ok_or(PriceInputsError::NoSuchIndex)?,
             &options,
         )?)
     }

@@ -32,6 +32,11 @@ fn rate(row: &ServerSecond, amount: Option<f64>) -> Option<f64> {
         .map(|amount| amount / row.length_s)
 }
 
+/// The sum of values. `Iterator::sum` returns -0 for no values; this returns 0.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.sum::<f64>() + 0.0
+}
+
 impl Readings<'_> {
     fn line(&self, name: &str, value: impl Fn(&[ServerSecond]) -> Option<f64>) -> ChartLine {
         ChartLine::new(name, self.0.iter().map(|rows| value(rows)))
@@ -105,7 +110,7 @@ impl Readings<'_> {
         let events: Vec<&str> = sums.iter().map(|(event, _)| *event).collect();
         self.lines_of_largest(&events, |row, is_counted| {
             let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
-            let sessions = sessions.map(|(_, count)| f64::from(*count)).sum();
+            let sessions = sum(sessions.map(|(_, count)| f64::from(*count)));
             has_sessions(row).then_some(sessions)
         })
     }
@@ -118,9 +123,7 @@ impl Readings<'_> {
         self.lines_of_largest(&types, |row, is_counted| {
             let waits = row.wait_s.as_ref()?.iter();
             let waits = waits.filter(|(name, _)| is_counted(name));
-            // An empty sum of floating-point numbers is -0.
-            let time_s = waits.map(|(_, time_s)| *time_s).sum::<f64>() + 0.0;
-            rate(row, Some(time_s))
+            rate(row, Some(sum(waits.map(|(_, time_s)| *time_s))))
         })
     }
 

@@ -83,14 +83,17 @@ impl Reply {
             return Ok((body.end <= self.bytes.len()).then_some((body, sequence)));
         }
         // The length that was joined before the last bytes arrived.
-        let joined = self.joined.last().filter(|(offset, _)| *offset == at);
-        let mut payload = joined.map_or(0, |(_, payload)| *payload);
+        let joined = self.joined.last().filter(|joined| joined.offset == at);
+        let mut payload = joined.map_or(0, |joined| joined.length);
         if joined.is_none() {
             if self.bytes.len() < start + length {
                 return Ok(None);
             }
             payload = length;
-            self.joined.push((at, payload));
+            self.joined.push(JoinedPayload {
+                offset: at,
+                length: payload,
+            });
         }
         loop {
             let next = start + payload;
@@ -109,7 +112,7 @@ impl Reply {
             payload += length;
             sequence = number;
             if let Some(last) = self.joined.last_mut() {
-                last.1 = payload;
+                last.length = payload;
             }
             if length < MAX_PAYLOAD {
                 // The sequence numbers in between are not checked; the last one must fit.
@@ -123,7 +126,10 @@ impl Reply {
     pub(super) fn packet(&self, at: usize) -> Option<&[u8]> {
         let (length, _) = header(&self.bytes, at)?;
         let length = match length {
-            MAX_PAYLOAD => self.joined.iter().find(|(offset, _)| *offset == at)?.1,
+            MAX_PAYLOAD => {
+                let mut joined = self.joined.iter();
+                joined.find(|joined| joined.offset == at)?.length
+            }
             length => length,
         };
         self.bytes.get(at + HEADER..at + HEADER + length)

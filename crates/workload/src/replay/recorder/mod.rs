@@ -17,7 +17,7 @@ use super::encoding::put_number;
 use super::file::{Index, SessionWriter};
 use super::raw_bytes::{has_raw_bytes, with_hex_literals};
 use super::statements::{placeholders, with_values};
-use super::transactions::{put_execution, put_header};
+use super::transactions::{NewExecution, put_execution, put_header};
 use known::{Known, KnownStatements};
 use parts::session_key;
 use prony_document::SqlDialect;
@@ -347,15 +347,15 @@ impl<W: Write> SessionRecorder<W> {
         let needs_values = statement.has_placeholders && self.known.keeps_literals;
         let values = executed.values.filter(|_| needs_values);
         let before = state.transaction.len();
-        put_execution(
-            at_us - state.previous_us,
+        let execution = NewExecution {
+            since_us: at_us - state.previous_us,
             duration_us,
-            known.index,
-            kept.as_deref(),
-            values.unwrap_or_default(),
+            statement: known.index,
+            text: kept.as_deref(),
+            values: values.unwrap_or_default(),
             has_failed,
-            &mut state.transaction,
-        );
+        };
+        put_execution(&execution, &mut state.transaction);
         self.buffered += state.transaction.len() - before;
         state.executions += 1;
         state.shape.push(known.index);
@@ -397,7 +397,7 @@ impl<W: Write> SessionRecorder<W> {
         if state.chunk.is_empty() {
             put_number(state.before_us, &mut state.chunk);
         }
-        put_header(kind, state.is_reset, state.is_in_block, &mut state.chunk);
+        put_header(kind, state.is_in_block, state.is_reset, &mut state.chunk);
         put_number(state.executions, &mut state.chunk);
         self.buffered += state.chunk.len() - before;
         state.chunk.extend(std::mem::take(&mut state.transaction));

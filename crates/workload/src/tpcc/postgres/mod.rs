@@ -37,7 +37,7 @@ pub static SQL: EngineSql = EngineSql {
         "commit",
     ],
     create,
-    fingerprint,
+    fingerprint: source,
     conditions: include_str!("conditions.sql"),
 };
 
@@ -49,13 +49,13 @@ fn create(routine: &Routine) -> String {
         attributes,
         ..
     } = routine;
-    let source = fingerprint(routine);
+    let source = source(routine);
     format!("create {kind} {name}({parameters}) {attributes} $prony${source}$prony$")
 }
 
 /// The routine's source. It repeats the parameters and the volatility, so equal sources mean equal routines.
-fn fingerprint(routine: &Routine) -> String {
-    let kind = if routine.attributes.contains("stable") {
+fn source(routine: &Routine) -> String {
+    let volatility = if routine.attributes.contains("stable") {
         "stable"
     } else {
         "volatile"
@@ -63,5 +63,5 @@ fn fingerprint(routine: &Routine) -> String {
     let Routine {
         parameters, body, ..
     } = routine;
-    format!("\n-- Installed by Prony. ({parameters}) {kind}\n\n{body}\n")
+    format!("\n-- Installed by Prony. ({parameters}) {volatility}\n\n{body}\n")
 }
