@@ -262,6 +262,7 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// Runs a user until it waits for something, and begins to carry out what it requests.
+    #[inline]
     fn resume(&mut self, user_slot: Slot) {
         loop {
             match self.users.run(user_slot) {

@@ -7,16 +7,12 @@ use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     DATA_GROWN_MAX_SHARE, DATA_SCALE_INNODB_MAX_DEVIATION, DATA_SCALE_MAX_DEVIATION,
-    DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
+    DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, ROWS_PER_SCALE_MIN, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
 use prony_store::{
     DurabilityClass, Replication, Run, ScaledTable, Severity, SqlDialect, TableState,
 };
-
-/// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
-/// small tables are coarse.
-const MIN_ROWS_PER_SCALE: u64 = 10_000;
 
 /// The tables of the database before the run, not only those of the workload.
 fn tables_before(run: &Run) -> Option<&[TableState]> {
@@ -42,7 +38,7 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Finding> {
         Some(SqlDialect::MySql) | None => DATA_SCALE_INNODB_MAX_DEVIATION,
     };
     let has_fixed_size = |table: &&ScaledTable| {
-        table.grows_per_scale.is_none() && table.rows_per_scale >= MIN_ROWS_PER_SCALE
+        table.grows_per_scale.is_none() && table.rows_per_scale >= ROWS_PER_SCALE_MIN
     };
     let mismatch = scaled_tables(run)
         .iter()

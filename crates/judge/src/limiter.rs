@@ -10,14 +10,11 @@ use crate::machine::{server_machine_busy_share, shared_machine_evidence};
 use crate::observations::{self, observed, rows, server_machine_mean};
 use crate::thresholds::{
     LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE,
-    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE,
+    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, POOLED_WAITING_MIN_SHARE,
 };
 use prony_store::{ErrorClass, LimitUse, Run, ServerSecond, Severity};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Share of the clients that a pooler keeps waiting above which its connections are the limit.
-const POOLED_WAITING_MIN_SHARE: f64 = 0.2;
 
 /// What limits a throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

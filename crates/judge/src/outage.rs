@@ -4,21 +4,11 @@
 //! ten seconds.
 
 use crate::steady::mean;
+use crate::thresholds::{
+    OUTAGE_MIN_MEAN_TIMES, OUTAGE_MIN_S, OUTAGE_RECOVERED_SECONDS, OUTAGE_RECOVERED_SHARE,
+    OUTAGE_SECONDS_BEFORE, OUTAGE_SECONDS_BEFORE_MIN,
+};
 use prony_store::{CommitGap, Event, EventKind, Run, Second, SecondPhase};
-
-/// The throughput is back at this share of what it was before.
-const RECOVERED_SHARE: f64 = 0.95;
-/// It must be back for this many seconds.
-const RECOVERED_SECONDS: usize = 10;
-/// The seconds before an outage with which those after it are compared.
-const SECONDS_BEFORE: usize = 30;
-/// The fewest of them.
-pub const MIN_SECONDS_BEFORE: usize = 5;
-/// A shorter time without a commit is no outage.
-const MIN_OUTAGE_S: f64 = 0.1;
-/// Nor is one that is shorter than this many mean times between two commits: of independent starts, one in 500 million
-/// pauses is as long.
-const MEAN_TIMES: f64 = 20.0;
 
 /// Why the time without a commit is not known.
 const NOT_MEASURED: &str = "it is measured with --expect-outage, --at, --ledger or a requirement, if this machine drives all clients";
@@ -52,7 +42,7 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
     for loss in losses {
         let is_near = |last: &&mut Event| {
             let until_s = last.until_s.unwrap_or(f64::INFINITY);
-            loss.at_s < until_s + MIN_OUTAGE_S
+            loss.at_s < until_s + OUTAGE_MIN_S
         };
         match joined.last_mut().filter(is_near) {
             Some(last) => {
@@ -102,7 +92,7 @@ pub(crate) fn outages(run: &Run) -> Vec<(f64, Option<f64>)> {
 pub fn shortest_outage_s(run: &Run) -> f64 {
     let committed = run.measured.all_kinds().map_or(0, |all| all.committed);
     let mean_s = run.measured.length_s / committed.max(1) as f64;
-    MIN_OUTAGE_S.max(MEAN_TIMES * mean_s)
+    OUTAGE_MIN_S.max(OUTAGE_MIN_MEAN_TIMES * mean_s)
 }
 
 /// How long nobody committed, seconds.
@@ -145,18 +135,18 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
     };
     let before = run.series.iter().filter(is_before);
     let before: Vec<f64> = before.map(Second::committed_per_second).collect();
-    if before.len() < MIN_SECONDS_BEFORE {
+    if before.len() < OUTAGE_SECONDS_BEFORE_MIN {
         return Err("fewer than five seconds were measured before the outage");
     }
-    let before = mean(&before[before.len().saturating_sub(SECONDS_BEFORE)..]);
+    let before = mean(&before[before.len().saturating_sub(OUTAGE_SECONDS_BEFORE)..]);
     let is_after = |second: &&Second| second.is_whole() && second.at_s >= until_s.floor();
     let after: Vec<&Second> = run.series.iter().filter(is_after).collect();
     let rates: Vec<f64> = after
         .iter()
         .map(|second| second.committed_per_second())
         .collect();
-    let mut parts = rates.windows(RECOVERED_SECONDS).zip(&after);
-    let back = parts.find(|(part, _)| mean(part) >= RECOVERED_SHARE * before);
+    let mut parts = rates.windows(OUTAGE_RECOVERED_SECONDS).zip(&after);
+    let back = parts.find(|(part, _)| mean(part) >= OUTAGE_RECOVERED_SHARE * before);
     let back_s = back.map(|(_, first)| first.at_s.max(until_s) - gap.from_s);
     Ok(back_s.map_or(not_back, Recovery::After))
 }

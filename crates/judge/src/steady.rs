@@ -21,16 +21,13 @@ use crate::foreign_load::describe_rival;
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
-    STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
+    END_IDLE_SHARE, STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
     WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
 pub(crate) use change::mean;
 use change::{Change, difference_in_std_errors, find_change};
 use prony_store::{Run, Second, SecondPhase, Severity};
 pub use settled::WarmingUp;
-
-/// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
-const IDLE_SHARE: f64 = 0.8;
 
 /// The advice if others loaded the server when it was slower.
 const END_RIVAL: &str =
@@ -185,7 +182,7 @@ fn row_of_each_second<'a>(
         let median = *sorted.get(sorted.len() / 2)?;
         while rows
             .last()
-            .is_some_and(|last| row_rate(last, counted) < IDLE_SHARE * median)
+            .is_some_and(|last| row_rate(last, counted) < END_IDLE_SHARE * median)
         {
             rows.pop();
         }

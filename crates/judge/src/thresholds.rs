@@ -312,6 +312,26 @@ thresholds! {
     /// A table counts as emptied if it takes less than this share of its size before the run: a run that deletes
     /// nothing never shrinks a table that far.
     pub const TABLE_SHRUNK_MAX_SHARE: f64 = 0.5;
+    /// The throughput is back at this share of what it was before.
+    pub const OUTAGE_RECOVERED_SHARE: f64 = 0.95;
+    /// It must be back for this many seconds.
+    pub const OUTAGE_RECOVERED_SECONDS: usize = 10;
+    /// The seconds before an outage with which those after it are compared.
+    pub const OUTAGE_SECONDS_BEFORE: usize = 30;
+    /// The fewest of them that are compared.
+    pub const OUTAGE_SECONDS_BEFORE_MIN: usize = 5;
+    /// A shorter time without a commit is no outage.
+    pub const OUTAGE_MIN_S: f64 = 0.1;
+    /// No time without a commit is an outage that is shorter than this many mean times between two commits: of independent
+    /// starts, one in 500 million pauses is as long.
+    pub const OUTAGE_MIN_MEAN_TIMES: f64 = 20.0;
+    /// Share of the clients that a pooler keeps waiting above which its connections are the limit.
+    pub const POOLED_WAITING_MIN_SHARE: f64 = 0.2;
+    /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
+    pub const END_IDLE_SHARE: f64 = 0.8;
+    /// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
+    /// small tables are coarse.
+    pub const ROWS_PER_SCALE_MIN: u64 = 10_000;
 }
 
 /// The severity of a known effect on the figure, as a share of it in either direction; `None` if it does not

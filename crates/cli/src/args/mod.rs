@@ -34,7 +34,7 @@ pub use replay::ReplayArgs;
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
-pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs};
+pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs, is_plan};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use serve::ServeArgs;
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};

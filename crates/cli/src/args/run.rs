@@ -167,7 +167,7 @@ impl RunArgs {
 }
 
 /// Whether an argument is a plan file, not the name of a workload.
-pub(super) fn is_plan(workload_or_plan: &str) -> bool {
+pub fn is_plan(workload_or_plan: &str) -> bool {
     workload_or_plan.ends_with(".toml") || workload_or_plan.contains('/')
 }
 

@@ -357,7 +357,9 @@ fn assign_side(
         &positions_by_named_run[..],
         &positions[..],
     ) {
-        ([position], _, _) | ([], _, [position]) => (*position, true),
+        ([position], _, _) => (*position, true),
+        // The only configuration, unless it names its runs and these are others.
+        ([], _, [position]) if sheet_runs.is_empty() => (*position, true),
         (_, [position], _) => (*position, false),
         _ => {
             let id = side.runs.first().map_or("", |run| run.id.as_str());

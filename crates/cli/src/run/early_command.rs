@@ -4,7 +4,7 @@
 //! same.
 
 use super::describe_warmup;
-use prony_judge::outage::MIN_SECONDS_BEFORE;
+use prony_judge::thresholds::OUTAGE_SECONDS_BEFORE_MIN;
 use prony_plan::{Plan, format_duration};
 use prony_store::RequiredFigure;
 use std::time::Duration;
@@ -16,11 +16,11 @@ pub(super) fn early_command_warning(plan: &Plan) -> Option<String> {
         plan.expect_outage || required.any(|figure| matches!(figure, RequiredFigure::Recovery));
     let at = plan.at.iter().map(|mark| mark.at).min()?;
     let warmup = plan.drive.warmup_max.unwrap_or(plan.drive.warmup);
-    let earliest = warmup + Duration::from_secs(MIN_SECONDS_BEFORE as u64);
+    let earliest = warmup + Duration::from_secs(OUTAGE_SECONDS_BEFORE_MIN as u64);
     (is_judged && at < earliest).then(|| {
         format!(
             "the command at {} (--at) may come too early to say when the throughput is back: that needs \
-             {MIN_SECONDS_BEFORE} s measured before it, after {} of warm-up; start it at {} or later, or give a shorter --warmup",
+             {OUTAGE_SECONDS_BEFORE_MIN} s measured before it, after {} of warm-up; start it at {} or later, or give a shorter --warmup",
             format_duration(at),
             describe_warmup(&plan.drive),
             format_duration(earliest),

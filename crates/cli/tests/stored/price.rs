@@ -417,6 +417,13 @@ fn variants_without_a_configuration_are_listed_and_the_others_priced() {
     finding.assert_contains("the variant new was measured");
     // If the sheet names no run of the experiment, there is nothing to price.
     home.run(&["price", "--sheet", &prices, experiment], 2);
+    // The only configuration of a sheet that names its runs is not that of others.
+    let both = sheet([experiment, "y"], "2026-11");
+    let (one, _) = both.split_at(both.rfind("[[configuration]]").expect("two"));
+    let one = home.write_file("one.toml", one);
+    let (points, remarks) = price_runs(&home, &[&one, experiment]);
+    assert_eq!(points, [("small".to_owned(), 11_000.0, 3)]);
+    assert!(remarks.iter().any(|(id, _)| id == "variant-unpriced"));
 }
 
 #[test]

@@ -123,9 +123,16 @@ impl Users<'_> {
 
     /// Whether more due starts wait for a user than the queue holds. Reports the full queue, which ends the
     /// run.
+    #[inline]
     pub fn queue_overflowed(&mut self) -> bool {
-        let (Some(schedule), Some(queue_max)) = (&mut self.timing.schedule, self.timing.queue_max)
-        else {
+        self.timing
+            .queue_max
+            .is_some_and(|queue_max| self.exceeds_queue(queue_max))
+    }
+
+    #[inline(never)]
+    fn exceeds_queue(&mut self, queue_max: u64) -> bool {
+        let Some(schedule) = &mut self.timing.schedule else {
             return false;
         };
         let now_ns = self.clock.now_ns();

@@ -83,6 +83,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let is_without = run.plan["run"]["describe"] == false;
     let row_descriptions = either(is_without, ["not requested", "requested"]);
     let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
+    let names = hosts(run, |host| host.name.clone());
+    let kernels = hosts(run, |host| host.kernel.clone());
     let network = text_or_empty(drive.network);
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
@@ -140,18 +142,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
         ),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
-        property(
-            "client host",
-            Note,
-            hosts(run, |host| host.name.clone()),
-            WHY_IT_MAY_EXPLAIN,
-        ),
-        property(
-            "client kernel",
-            Note,
-            hosts(run, |host| host.kernel.clone()),
-            WHY_IT_MAY_EXPLAIN,
-        ),
+        property("client host", Note, names, WHY_IT_MAY_EXPLAIN),
+        property("client kernel", Note, kernels, WHY_IT_MAY_EXPLAIN),
         property("Prony", Note, &run.build.version, WHY_IT_MAY_EXPLAIN),
         property("server", Note, address, WHY_IT_MAY_EXPLAIN),
     ]

@@ -12,6 +12,7 @@ use crate::text::plain;
 use crate::units;
 use prony_store::{EndpointFigures, EndpointSecond, ServerSecond};
 use std::fmt;
+use std::ops::Range;
 
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let run = time.run;
@@ -38,7 +39,7 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         endpoints.map(line).collect::<Vec<_>>()
     };
     let committed = lines(&|_, endpoint, start| {
-        let rows = seconds_of(endpoint, start, points.per_point);
+        let rows = seconds_of(endpoint, points.seconds(start));
         let committed: u64 = rows.iter().map(|row| row.committed).sum();
         span(start).rate(committed as f64)
     });
@@ -49,7 +50,7 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         cpus_used(series, &span(start))
     });
     let connections = lines(&|_, endpoint, start| {
-        let rows = seconds_of(endpoint, start, points.per_point);
+        let rows = seconds_of(endpoint, points.seconds(start));
         rows.iter().map(|row| row.connections).min().map(f64::from)
     });
     let mut columns = Vec::new();
@@ -98,10 +99,10 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
     write_fold(out, chart_fold(false), "The servers over time", charts)
 }
 
-/// The seconds of a server from `start` on, at most `count`; those that it lacks had neither transactions nor connections.
-fn seconds_of(endpoint: &EndpointFigures, start: usize, count: usize) -> Vec<EndpointSecond> {
+/// These seconds of a server; those that it lacks had neither transactions nor connections.
+fn seconds_of(endpoint: &EndpointFigures, seconds: Range<usize>) -> Vec<EndpointSecond> {
     let second = |index| endpoint.seconds.get(index).copied().unwrap_or_default();
-    (start..start + count).map(second).collect()
+    seconds.map(second).collect()
 }
 
 /// The CPUs that the server used in this span; `None` if that was not read.
@@ -181,5 +182,10 @@ mod tests {
         ] {
             out.assert_contains(part);
         }
+        // The last point of a run of three seconds has one.
+        run.endpoints[0].seconds.pop();
+        let mut out = Html::default();
+        write(&mut out, &RunOverTime::new(&run, 1, 2)).unwrap();
+        out.assert_contains("<td>400</td><td>0</td><td>–</td><td>–</td><td>8</td><td>0</td>");
     }
 }

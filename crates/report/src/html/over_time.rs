@@ -6,6 +6,7 @@
 use super::marks::{self, EventMark};
 use super::timeline::Timeline;
 use prony_store::{CoarseHistogram, Run, Second, ServerSecond, TransactionTime};
+use std::ops::Range;
 
 /// Maximum number of points in a line of the only run of a page; a screen shows fewer.
 const MAX_POINTS: usize = 600;
@@ -108,11 +109,16 @@ impl PointsOfSeconds {
         (0..self.seconds).step_by(self.per_point)
     }
 
+    /// The seconds of the point that begins with this one.
+    pub fn seconds(self, start: usize) -> Range<usize> {
+        start..self.seconds.min(start + self.per_point)
+    }
+
     /// The span of the point that begins with this second.
     pub fn span(self, start: usize) -> Span {
         Span {
             start_s: start as f64,
-            length_s: self.per_point.min(self.seconds - start) as f64,
+            length_s: self.seconds(start).len() as f64,
         }
     }
 }

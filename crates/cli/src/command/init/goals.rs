@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use super::{SHEET, word};
-use crate::args::Goal;
+use crate::args::{Goal, is_plan};
 use crate::exit::{Exit, Failure};
 use prony_report::units;
 use prony_server::Control;
@@ -83,7 +83,7 @@ fn header(goal: Goal, found: &Found, path: &Path) -> String {
 
 /// The commands that load what is missing, and answer.
 pub fn commands(goal: Goal, found: &Found, path: &Path) -> Vec<String> {
-    let plan = word(path);
+    let plan = plan_argument(path);
     let load = format!(
         "prony load {} --scale {}{}",
         found.workload.name(),
@@ -101,6 +101,15 @@ pub fn commands(goal: Goal, found: &Found, path: &Path) -> Vec<String> {
         Goal::Failover => vec![format!("prony drill {plan}")],
     });
     commands
+}
+
+/// The file of a plan as an argument: without a folder and `.toml` it would be the name of a workload.
+pub(super) fn plan_argument(path: &Path) -> String {
+    if is_plan(&path.display().to_string()) {
+        word(path)
+    } else {
+        word(&Path::new(".").join(path))
+    }
 }
 
 /// The command that prices the last run by the sheet beside the plan.

@@ -31,3 +31,15 @@ fn words_of_a_command_line_are_quoted_if_they_need_it() {
     );
     assert_eq!(shell_word("it's"), "'it'\\''s'");
 }
+
+#[test]
+fn a_plan_is_named_so_that_it_is_no_workload() {
+    for (path, argument) in [
+        ("plan.toml", "plan.toml"),
+        ("a/plan", "a/plan"),
+        ("plan", "./plan"),
+        ("my plan", "'./my plan'"),
+    ] {
+        assert_eq!(goals::plan_argument(path.as_ref()), argument);
+    }
+}

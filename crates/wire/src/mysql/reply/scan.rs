@@ -9,16 +9,15 @@ impl Reply {
     /// Parses as many packets as have arrived. Returns true if the reply is now complete, or waits for data.
     pub(super) fn scan(&mut self) -> Result<bool, Violation> {
         let was_waiting = self.expected != ExpectedPacket::Nothing;
+        let mut has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
         while !(was_waiting
             && matches!(
                 self.expected,
                 ExpectedPacket::Nothing | ExpectedPacket::Data
             ))
         {
-            if self.rows_kept.is_exceeded(self.bytes.len())
-                && self.expected == ExpectedPacket::Rows
-                && self.drop_rows()?
-            {
+            if has_too_much && self.expected == ExpectedPacket::Rows && self.drop_rows()? {
+                has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
                 continue;
             }
             let Some((body, sequence)) = self.next_packet()? else {
