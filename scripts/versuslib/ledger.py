@@ -12,14 +12,8 @@ from .session import print_progress
 from .tools import INVALID, Program
 
 DATABASE = "ledger"
-
-
-def clean(server, name):
-    """Between two runs of tpcb: the history and dead rows have grown."""
-    if name == "postgres":
-        server.sql("truncate pgbench_history; vacuum pgbench_branches, pgbench_tellers, pgbench_accounts", DATABASE)
-    else:
-        server.sql("truncate pgbench_history")
+# Between two runs: the history and dead rows have grown.
+CLEANING = "truncate pgbench_history; vacuum pgbench_branches, pgbench_tellers, pgbench_accounts"
 
 
 def log_bytes(server, name):
@@ -29,14 +23,13 @@ def log_bytes(server, name):
     return int(server.sql("show global status like 'Innodb_os_log_written'").split()[-1])
 
 
-def load(server, name, program, scale, workloads):
-    """Creates the tables of these workloads on a server."""
+def load(server, name, program, scale):
+    """Creates the tables of the cases of a server."""
     if name == "postgres":
         server.database = DATABASE
         server.recreate_database(DATABASE)
-    if "tpcb" in workloads:
-        program.load(cases.Case("", "", "prony", "tpcb", clients=2), server, scale, server.database)
-    if workloads - {"tpcb"}:
+        program.load(cases.Case("", "", "prony", "tpcb", clients=2), server, scale, DATABASE)
+    else:
         case = cases.Case("", "", "prony", "oltp_write_only", ("-o", f"table_size={cases.ROWS}"), 2)
         program.load(case, server, cases.TABLES, server.database)
 
@@ -44,15 +37,15 @@ def load(server, name, program, scale, workloads):
 def sides_of(case, session, programs, server):
     """With and without the ledger, or with that of two builds, by name."""
     def options(has_ledger):
-        size = () if case.workload == "tpcb" else ("-o", f"table_size={cases.ROWS}")
+        size = ("-o", f"table_size={cases.ROWS}") if case.other == "maria" else ()
         return (*case.options, *size, *["--ledger"] * has_ledger)
 
     def measure(program, has_ledger):
         chosen = dataclasses.replace(case, options=options(has_ledger))
         if case.is_counted:
             return counts.measure(program, chosen, server)
-        if case.workload == "tpcb":
-            clean(server, case.other)
+        if case.other == "postgres":
+            server.sql(CLEANING, DATABASE)
         before = log_bytes(server, case.other)
         result = server.with_cpu(lambda: program.drive(chosen, server, session.args.seconds, accepted=(0, INVALID)))
         result.log_bytes = log_bytes(server, case.other) - before
@@ -86,9 +79,8 @@ def measure(session, home):
         try:
             with new_server(name, session) as server:
                 print_progress(f"loading {name}")
-                of_server = [case for case in chosen if case.other == name]
-                load(server, name, programs[0], args.scale, {case.workload for case in of_server})
-                for case in of_server:
+                load(server, name, programs[0], args.scale)
+                for case in (case for case in chosen if case.other == name):
                     columns = count_columns(sides) if case.is_counted else run_columns(sides)
                     reason = counts.missing() if case.is_counted else None
                     row = session.skip(case, reason) if reason else session.row(
