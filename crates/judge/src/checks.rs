@@ -451,6 +451,32 @@ pub(crate) fn new_finding(
     })
 }
 
+pub(crate) fn invalid(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Invalid, finding, advice)
+}
+
+pub(crate) fn caveat(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Caveat, finding, advice)
+}
+
+pub(crate) fn note(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Note, finding, advice)
+}
+
+pub(crate) fn invalid_or_caveat(is_invalid: bool) -> Severity {
+    match is_invalid {
+        true => Severity::Invalid,
+        false => Severity::Caveat,
+    }
+}
+
+pub(crate) fn caveat_or_note(is_caveat: bool) -> Severity {
+    match is_caveat {
+        true => Severity::Caveat,
+        false => Severity::Note,
+    }
+}
+
 /// A finding as a document has it. Its id is in one of the tables.
 pub(crate) fn new_check(
     id: &str,

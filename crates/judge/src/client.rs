@@ -9,7 +9,7 @@
 //! other statements, other replies and other batches, and would take time and CPU from each run. The estimate
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, new_finding, note};
 use crate::formatting::{percent, time};
 use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
@@ -103,8 +103,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     if used_share <= BUSY_THREAD_NOTE_SHARE || cpu_limit(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
              about {:.1} times this load.",
@@ -121,8 +120,7 @@ pub(crate) fn check_client_machine(run: &Run) -> Option<Finding> {
     if busy <= CLIENT_MACHINE_BUSY_MAX_SHARE {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "The CPUs of the client's machine were {} busy: replies may have waited for one.",
             percent(busy)
@@ -172,8 +170,7 @@ pub(crate) fn check_loop_delay(run: &Run) -> Option<Finding> {
     if iteration_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "In half of the seconds a reply could wait in this client for {} or more, and the 99th \
              percentile is {}: the upper percentiles are partly due to the client.",
@@ -221,8 +218,7 @@ pub(crate) fn check_run_queue(run: &Run) -> Option<Finding> {
     if waited <= RUN_QUEUE_MAX_SHARE || shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "The client's threads were ready to run but had no CPU for {} of the time: something \
              else used the CPUs, and replies waited.",
@@ -256,8 +252,7 @@ pub(crate) fn check_client_wait(run: &Run) -> Option<Finding> {
     if shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
              moment the client noticed it; the server's part was {}.",
@@ -282,8 +277,7 @@ pub(crate) fn check_debug_build(run: &Run) -> Option<Finding> {
     if run.build.profile != BuildProfile::Debug {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         "This Prony was built without optimisation: its client uses several times as much CPU.",
         "Build it with `cargo build --release`.",
     )

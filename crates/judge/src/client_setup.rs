@@ -2,11 +2,11 @@
 //!
 //! In: a Run. Out: `cpu-frequency`, `network`. Must never: take an unknown speed for a fast one.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, note};
 use crate::formatting::percent;
 use crate::observations;
 use crate::thresholds::{CPU_FREQUENCY_MIN_LIMIT_SHARE, NETWORK_MAX_SHARE};
-use prony_store::{CpuFrequency, Run, Severity};
+use prony_store::{CpuFrequency, Run};
 
 /// Drivers whose `powersave` raises the frequency with the load, as `schedutil` does elsewhere
 /// (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). With other drivers it is the lowest frequency.
@@ -17,8 +17,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     let advice =
         "Set the governor `performance` and no limit (cpupower frequency-set -g performance).";
     if let Some(slow) = slow_cpus(frequency) {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!(
                 "The client's CPUs {slow}: its waits, and with them the latency, are overstated."
             ),
@@ -28,8 +27,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     if frequency.governor == "performance" {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The frequency of the client's CPUs follows the load (governor {}, driver {}): a client that is \
              not busy reacts more slowly.",
@@ -62,8 +60,7 @@ pub(crate) fn check_network(run: &Run) -> Option<Finding> {
     if share <= NETWORK_MAX_SHARE {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "The busiest network link of the client's machine was used for {} of its speed: requests or replies \
              may have waited for it.",
@@ -78,6 +75,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn check_of(governor: &str, driver: &str, limit_mhz: u64) -> Option<Severity> {
         let mut run = healthy();

@@ -4,7 +4,7 @@
 //! intended rollback as an error.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid, invalid_or_caveat, new_finding};
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::outage::joined_losses;
 use crate::pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
@@ -17,15 +17,13 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Finding> {
         return None;
     }
     if run.measured.is_empty() {
-        return new_finding(
-            Severity::Invalid,
+        return invalid(
             "Nothing was measured: the run ended before the first second of its measured window.",
             "Run again to the end.",
         );
     }
     let failed = figures.map_or(0, |figures| figures.failed);
-    new_finding(
-        Severity::Invalid,
+    invalid(
         format!(
             "No transaction committed in the measured {:.1} s ({} failed{}).",
             run.measured.length_s,
@@ -51,11 +49,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     } else {
         figures.failed
     };
-    let severity = if share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE);
     let finding = format!(
         "{} failed, {} of those that ended{}.",
         count(figures.failed, "transaction"),
@@ -150,6 +144,11 @@ pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> 
     }
 }
 
+/// Invalid or a caveat, but a note if the plan expects an outage.
+pub(crate) fn invalid_unless_outage_expected(run: &Run, is_invalid: bool) -> Severity {
+    severity_unless_outage_expected(run, invalid_or_caveat(is_invalid))
+}
+
 fn is_lost_connection(error: &ErrorCount) -> bool {
     match error.class {
         ErrorClass::LostConnection | ErrorClass::AmbiguousCommit => true,
@@ -220,32 +219,25 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
              figures without an interruption. If you want to measure an outage, say so with \
              --expect-outage."
     };
-    let (severity, finding) = match not_restored_s {
+    match not_restored_s {
         // Invalid even if the outage was expected: without an end, its length is unknown.
-        Some(since_s) => (
-            Severity::Invalid,
+        Some(since_s) => invalid(
             format!(
                 "{summary} From {since_s:.1} s on, not all of them were restored before the end of the \
                  run, so the load was not the requested one."
             ),
+            advice,
         ),
-        None => (
-            severity_unless_outage_expected(
-                run,
-                if disconnected_share > OUTAGE_INVALID_SHARE {
-                    Severity::Invalid
-                } else {
-                    Severity::Caveat
-                },
-            ),
+        None => new_finding(
+            invalid_unless_outage_expected(run, disconnected_share > OUTAGE_INVALID_SHARE),
             format!(
                 "{summary} The clients were without a connection for {} of the window, which the \
                  throughput includes.",
                 percent(disconnected_share)
             ),
+            advice,
         ),
-    };
-    new_finding(severity, finding, advice)
+    }
 }
 
 pub(crate) fn check_users_ended(run: &Run) -> Option<Finding> {
@@ -259,8 +251,7 @@ pub(crate) fn check_users_ended(run: &Run) -> Option<Finding> {
         .map(|event| event.detail.as_str())
         .find(|detail| !detail.is_empty());
     let because = detail.map_or(String::new(), |detail| format!(" The first: {detail}"));
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "{} of {} ended before the run did, so the load was smaller than requested.{because}",
             count(ended_users, "user"),

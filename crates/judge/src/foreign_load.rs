@@ -3,15 +3,15 @@
 //! In: a Run. Out: `foreign-load`, and what others did in the slower seconds of a run. Must never: count a session that is
 //! idle, sleeps or waits for its client as load, nor the server's own work (vacuums, replication, backups).
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{percent, thousands};
+use crate::checks::{Finding, caveat, invalid_or_caveat, new_finding};
+use crate::formatting::{joined, percent, thousands};
 use crate::machine;
 use crate::observations::{observed, rows, sum};
 use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
-use prony_store::{OtherClients, Run, ServerSecond, SessionGroup, Severity};
+use prony_store::{OtherClients, Run, ServerSecond, SessionGroup};
 use std::collections::BTreeMap;
 
 /// The load of one group of sessions, summed over the readings.
@@ -63,21 +63,16 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
         return None;
     }
     let is_certain = commit_share == share || samples >= Some(FOREIGN_INVALID_SAMPLES);
-    let severity = if share > FOREIGN_INVALID_SHARE && is_certain {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(share > FOREIGN_INVALID_SHARE && is_certain);
     let mut sentences = Vec::new();
     if !groups.is_empty() {
-        let names: Vec<String> = groups
+        let names = groups
             .iter()
-            .map(|(name, load)| format!("{name}: {:.1}", load.busy / readings))
-            .collect();
+            .map(|(name, load)| format!("{name}: {:.1}", load.busy / readings));
         sentences.push(format!(
             "Of the sessions that were busy in the server, {} were not this run's ({}).",
             percent(session_share),
-            names.join("; ")
+            joined(names, "; ")
         ));
     }
     if commit_share > FOREIGN_MAX_SHARE {
@@ -113,10 +108,9 @@ fn check_around_load(run: &Run) -> Option<Finding> {
     busy_in_both.retain(|name, _| names_after.contains_key(name));
     let mut sentences = Vec::new();
     if !busy_in_both.is_empty() {
-        let names: Vec<&str> = busy_in_both.keys().map(String::as_str).collect();
         sentences.push(format!(
             "Sessions that are not this run's were busy in the server before and after it ({}).",
-            names.join("; ")
+            joined(busy_in_both.keys().map(String::as_str), "; ")
         ));
     }
     let difference = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
@@ -133,11 +127,7 @@ fn check_around_load(run: &Run) -> Option<Finding> {
     if sentences.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
-        format!("{} {CONSEQUENCE}", sentences.join(" ")),
-        ADVICE,
-    )
+    caveat(format!("{} {CONSEQUENCE}", sentences.join(" ")), ADVICE)
 }
 
 /// The database, user and program of a group.
@@ -254,6 +244,7 @@ mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn group(database: &str, application: &str, recent: u32, busy: u32) -> SessionGroup {
         SessionGroup {

@@ -77,6 +77,12 @@ pub fn first_and_more(texts: &[impl Borrow<str>], max: usize, separator: &str) -
     }
 }
 
+/// These texts with a separator between them.
+pub fn joined(texts: impl IntoIterator<Item = impl ToString>, separator: &str) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    texts.join(separator)
+}
+
 /// A number with its noun: `1 client`, `2,000 clients`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

@@ -2,11 +2,11 @@
 //!
 //! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, caveat_or_note, new_finding};
 use crate::formatting::{bytes, count, percent};
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
 use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
-use prony_store::{Event, EventKind, ObservedTopic, Run, Severity, TableState};
+use prony_store::{Event, EventKind, ObservedTopic, Run, TableState};
 
 /// Events that load disks and caches, and are a caveat however short they are.
 const HEAVY_EVENTS: [EventKind; 3] = [
@@ -50,8 +50,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
         Some(_) => format!(" of {:.0} s", run.measured.length_s),
         None => String::new(),
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "No complete checkpoint fell into the measured window{too_short}{incomplete}, while {} of log were \
              written: the figure does not include the cost of one.",
@@ -72,11 +71,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
     }
     let busy_s: f64 = routine.iter().map(|event| overlap_s(run, event)).sum();
     let share = busy_s / run.measured.length_s.max(f64::MIN_POSITIVE);
-    let severity = if !heavy.is_empty() || share > MAINTENANCE_MAX_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Note
-    };
+    let severity = caveat_or_note(!heavy.is_empty() || share > MAINTENANCE_MAX_SHARE);
     let mut texts: Vec<String> = heavy
         .iter()
         .chain(&routine)
@@ -154,6 +149,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Event {
         Event {

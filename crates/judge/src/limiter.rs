@@ -3,7 +3,7 @@
 //! In: a run, or those of a point of a sweep. Out: `limiter`; the limit that most of the runs show, with its figures.
 //! Must never: name a limit that was not observed.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, note};
 use crate::client;
 use crate::formatting::{percent, share, thousands};
 use crate::machine::{server_machine_busy_share, shared_machine_evidence};
@@ -12,7 +12,7 @@ use crate::thresholds::{
     LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE,
     LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, POOLED_WAITING_MIN_SHARE,
 };
-use prony_store::{ErrorClass, LimitUse, Run, ServerSecond, Severity};
+use prony_store::{ErrorClass, LimitUse, Run, ServerSecond};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -132,8 +132,7 @@ pub(crate) fn check_limits(run: &Run) -> Option<Finding> {
     if limits.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!("Likely limit: {}.", limits.join("; ")),
         "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
     )

@@ -2,9 +2,9 @@
 //!
 //! In: a Run. Out: `response-limits`. Must never: report a percentile with too few samples.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat};
 use crate::formatting::time;
-use prony_store::{ResponseTimeLimit, Run, Severity};
+use prony_store::{ResponseTimeLimit, Run};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
     let exceeded_limits: Vec<String> = run
@@ -16,8 +16,7 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     if exceeded_limits.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "90th percentiles above their limits: {}.",
             exceeded_limits.join("; ")

@@ -3,7 +3,7 @@
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
 //! name or query the system: the Run contains all observations.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid_or_caveat, new_finding, note};
 use crate::client::{excessive_client_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
@@ -221,11 +221,7 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
     if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }
-    let severity = if other_share > NEIGHBOURS_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(other_share > NEIGHBOURS_INVALID_SHARE);
     new_finding(
         limited_by_counted_time(severity, observations::observed_s(run)),
         format!(
@@ -254,8 +250,7 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
     );
     let share = round_trip.p50_ns as f64 / mean_ns;
     if share > ROUND_TRIP_MAX_SHARE {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!(
                 "{measurement}, {} of the mean service time: the figures show the network more than \
                  the server.",
@@ -267,8 +262,7 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
     }
     let p99_ns = round_trip.p99_ns;
     let uneven_p99_ns = p99_ns.filter(|p99_ns| is_uneven(round_trip.p50_ns, *p99_ns))?;
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{measurement}, and {} at the 99th percentile: the network latency is uneven, and the upper \
              percentiles include that.",

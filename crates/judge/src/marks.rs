@@ -2,8 +2,9 @@
 //!
 //! In: a Run with the events of its commands. Out: `marks`. Must never: judge what a command printed.
 
-use crate::checks::{Finding, new_finding};
-use prony_store::{Event, Run, Severity};
+use crate::checks::{Finding, invalid};
+use crate::formatting::joined;
+use prony_store::{Event, Run};
 
 pub(crate) fn check_marks(run: &Run) -> Option<Finding> {
     let failed: Vec<&Event> = run
@@ -11,11 +12,9 @@ pub(crate) fn check_marks(run: &Run) -> Option<Finding> {
         .iter()
         .filter(|event| has_failed(event))
         .collect();
-    let sentences: Vec<String> = failed.iter().map(|event| describe(event)).collect();
     let finding = || {
-        new_finding(
-            Severity::Invalid,
-            sentences.join(" "),
+        invalid(
+            joined(failed.iter().map(|event| describe(event)), " "),
             "The run shows the server without what the command was to do, or with a part of it. Try the command by hand, \
              with the variables that the help of --at names, and run again.",
         )
@@ -44,7 +43,7 @@ fn describe(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{CommandResult, EventKind};
+    use prony_store::{CommandResult, EventKind, Severity};
 
     #[test]
     fn only_a_command_that_ended_with_0_leaves_the_run_valid() {

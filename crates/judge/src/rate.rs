@@ -4,7 +4,7 @@
 //! of Poisson arrivals in a window scatters by its square root.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat_or_note, new_finding};
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
@@ -65,11 +65,7 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
         return None;
     }
     let share = never_started_count as f64 / due;
-    let severity = if share > NEVER_STARTED_CAVEAT_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Note
-    };
+    let severity = caveat_or_note(share > NEVER_STARTED_CAVEAT_SHARE);
     let verb = if never_started_count == 1 {
         "was"
     } else {

@@ -4,9 +4,9 @@
 //! it.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{percent, share};
-use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Service, Severity};
+use crate::checks::{Finding, note};
+use crate::formatting::{joined, percent, share};
+use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Service};
 
 /// The checks that need a topic, of those that a service may lack.
 const CHECKS_THAT_NEED: [(ObservedTopic, &[&str]); 10] = [
@@ -52,10 +52,9 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
     let groups = absent_by_reason(missing);
     let service = run.server.service.filter(|_| !groups.is_empty())?;
     let texts = groups.iter().map(|(topics, why)| {
-        let topics: Vec<&str> = topics.iter().map(|topic| topic.text()).collect();
-        format!("{} ({why})", topics.join(", "))
+        let topics = topics.iter().map(|topic| topic.text());
+        format!("{} ({why})", joined(topics, ", "))
     });
-    let texts: Vec<String> = texts.collect();
     let is_absent = |topic: &ObservedTopic| missing.iter().any(|m| m.absent && m.what == *topic);
     let needed = CHECKS_THAT_NEED
         .iter()
@@ -69,12 +68,11 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
         [] => String::new(),
         checks => format!(" Not checked for want of these: {}.", checks.join(", ")),
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{} does not have: {}.{skipped}",
             service.name(),
-            texts.join("; ")
+            joined(texts, "; ")
         ),
         "They are not zero but do not exist there; what the service does instead is in its own documentation.",
     )
@@ -99,8 +97,7 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
             percent(share(conflicts, all.committed + all.failed))
         ),
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{} does badly on {} because of its hot rows. {}{failed}",
             run.workload.name,
@@ -117,7 +114,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
-    use prony_store::Observed;
+    use prony_store::{Observed, Severity};
 
     #[test]
     fn what_a_service_lacks_is_named_once_with_the_checks_that_need_it() {

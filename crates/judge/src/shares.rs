@@ -4,8 +4,8 @@
 //! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
 //! follows from the number of draws.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::thousands;
+use crate::checks::{Finding, caveat_or_note, new_finding, note};
+use crate::formatting::{joined, thousands};
 use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
 use prony_store::{ObservedShare, Run, Severity};
 
@@ -38,14 +38,11 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         } else {
             RANDOM_SHARE_TEXTS
         };
-        let severity = if deviating
-            .iter()
-            .any(|share| !share.exact || deviates_beyond_conflicts(share))
-        {
-            Severity::Caveat
-        } else {
-            Severity::Note
-        };
+        let severity = caveat_or_note(
+            deviating
+                .iter()
+                .any(|share| !share.exact || deviates_beyond_conflicts(share)),
+        );
         return new_finding(
             severity,
             format!("Shares are off{chance_note}: {}.", descriptions.join("; ")),
@@ -65,12 +62,10 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
             &format!("at least {}", percent_with_decimal(minimum)),
         )
     };
-    let descriptions: Vec<String> = below_minimum.iter().map(minimum).collect();
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
-            descriptions.join("; ")
+            joined(below_minimum.iter().map(minimum), "; ")
         ),
         "Run longer, so that the start and end of the run weigh less.",
     )

@@ -9,9 +9,10 @@
 //! differences are what a change is explained by ([`differences_at_change`]).
 
 use crate::compare::{Difference, P99_FIGURE, TPS_FIGURE, Unit, differences, figure_values};
-use crate::statistics::{ALPHA, ChangePoint, change_points, median};
+use crate::statistics::{ALPHA, ChangePoint, change_points, levels_between, median};
 use prony_store::{MetricName, Run, Severity};
 use serde::Serialize;
+use std::ops::Range;
 
 /// The history of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -218,16 +219,11 @@ impl<'a> TrendBuilder<'a> {
 
 /// The median of the runs from each change to the next.
 fn levels(values: &[f64], changes: &[ChangePoint]) -> Vec<Level> {
-    let starts = std::iter::once(0).chain(changes.iter().map(|change| change.index));
-    let ends = changes
-        .iter()
-        .map(|change| change.index)
-        .chain([values.len()]);
-    let parts = starts.zip(ends).filter(|(start, end)| start < end);
-    let level = |(first, end): (usize, usize)| Level {
-        first,
-        runs: end - first,
-        median: median(&values[first..end]),
+    let parts = levels_between(changes, 0..values.len()).filter(|part| !part.is_empty());
+    let level = |part: Range<usize>| Level {
+        first: part.start,
+        runs: part.len(),
+        median: median(&values[part]),
     };
     parts.map(level).collect()
 }

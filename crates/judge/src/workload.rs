@@ -3,7 +3,7 @@
 //! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
 //! distinguish workloads by name.
 
-use crate::checks::{Finding, new_finding, new_remark};
+use crate::checks::{Finding, caveat, new_remark};
 use crate::formatting::count;
 use prony_store::{Check, Description, Run, Severity};
 
@@ -28,8 +28,7 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     } else {
         &unit.plural
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "{} shared {scale} {units}: {}.",
             count(u64::from(clients), "client"),

@@ -11,10 +11,10 @@ use crate::table::Table;
 use crate::terminal::write_section;
 use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
-use crate::text::plain;
 use crate::text::replay::replayed_over_repeats;
 use crate::text::sweep::{curves_legend, knee_sentences, law_sentences, sweep_table};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
+use crate::text::{joined, plain};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
@@ -198,7 +198,7 @@ fn mean_text(times_s: &[f64]) -> String {
         }
         None => {
             let values = times_s.iter().map(|time_s| units::seconds(*time_s));
-            values.collect::<Vec<_>>().join(" and ")
+            joined(values, " and ")
         }
     }
 }

@@ -4,13 +4,13 @@
 //! `shares-printed` and `order`. Must never: call a difference an error if rounding explains it.
 
 use super::Audit;
+use crate::checks::{invalid_or_caveat, new_check};
 use crate::formatting::{first_and_more, percent};
-use crate::new_check;
 use crate::thresholds::{
     AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
     AUDIT_TIME_INVALID_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TIME_TOLERANCE_SHARE,
 };
-use prony_store::{Relation, RelationKind, Severity};
+use prony_store::{Relation, RelationKind};
 
 /// A check of the relations of some kinds.
 struct RelationCheck {
@@ -93,11 +93,7 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             .iter()
             .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
         // A run that was longer or shorter than requested still has valid figures.
-        let severity = if largest_deviation > invalid_above && !all_requested_times {
-            Severity::Invalid
-        } else {
-            Severity::Caveat
-        };
+        let severity = invalid_or_caveat(largest_deviation > invalid_above && !all_requested_times);
         let deviations = deviating.iter();
         let texts: Vec<String> = deviations
             .map(|(relation, deviation)| describe(relation, *deviation))

@@ -2,6 +2,7 @@
 //!
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
+use crate::formatting::joined;
 use prony_plan::Choice;
 use prony_store::{Host, Run, Service, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -171,8 +172,7 @@ pub(super) fn has_no_binlog(run: &Run) -> bool {
 
 /// A property of each client machine.
 fn hosts(run: &Run, read: fn(&Host) -> String) -> String {
-    let values = run.machines.iter().map(|machine| read(&machine.host));
-    values.collect::<Vec<_>>().join(", ")
+    joined(run.machines.iter().map(|machine| read(&machine.host)), ", ")
 }
 
 /// The number of statements, and a hash of their text.

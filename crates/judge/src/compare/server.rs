@@ -6,6 +6,7 @@ use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,
 };
 use super::{Difference, difference, merge_by_name};
+use crate::checks::caveat_or_note;
 use crate::machine::shared_machine_evidence;
 use prony_store::{Durability, Replication, Run, Severity};
 
@@ -201,13 +202,7 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
         texts.collect::<Vec<_>>()
     });
     let settings = merge_by_name(settings_a.into_iter(), settings_b.into_iter());
-    let severity = |name: &str| {
-        if RELEVANT_SETTINGS.contains(&name) {
-            Severity::Caveat
-        } else {
-            Severity::Note
-        }
-    };
+    let severity = |name: &str| caveat_or_note(RELEVANT_SETTINGS.contains(&name));
     settings
         .into_iter()
         .filter_map(|(name, value_a, value_b)| {

@@ -6,7 +6,7 @@
 use super::{
     IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, unknown,
 };
-use crate::formatting::{bytes, count};
+use crate::formatting::{bytes, count, joined};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
@@ -136,12 +136,7 @@ pub(super) fn cpu_mask(cpus: &[u32]) -> String {
     for cpu in cpus {
         words[(cpu / 32) as usize] |= 1 << (cpu % 32);
     }
-    let texts: Vec<String> = words
-        .iter()
-        .rev()
-        .map(|word| format!("{word:08x}"))
-        .collect();
-    let mask = texts.join(",");
+    let mask = joined(words.iter().rev().map(|word| format!("{word:08x}")), ",");
     match mask.trim_start_matches(['0', ',']) {
         "" => "0".to_owned(),
         mask => mask.to_owned(),

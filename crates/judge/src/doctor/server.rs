@@ -5,7 +5,7 @@
 use super::{
     DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, named, ok, unknown,
 };
-use crate::formatting::{bytes, percent, time};
+use crate::formatting::{bytes, joined, percent, time};
 use crate::machine::is_uneven;
 use crate::thresholds::{UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
 use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect, nearest_rank};
@@ -200,13 +200,9 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
             "This user may read everything that Prony observes.",
         );
     };
-    let topics: Vec<&str> = server
-        .not_observed
-        .iter()
-        .map(|(topic, _)| &**topic)
-        .collect();
+    let topics = server.not_observed.iter().map(|(topic, _)| &**topic);
     let finding = caution(
-        format!("without {}", topics.join(", ")),
+        format!("without {}", joined(topics, ", ")),
         format!("Prony cannot say what limited the run where it cannot look: {first_reason}."),
     );
     match grant_command(server) {

@@ -3,6 +3,7 @@
 //! In: positions in units of the drawing. Out: SVG. Must never: distinguish lines only by colour.
 
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
+use crate::text::joined;
 use std::fmt::{self, Write};
 
 /// Number of line colours; the style sheet defines the dashes of this many lines.
@@ -127,11 +128,10 @@ fn stroke_attributes(number: usize) -> Html {
     let dashes = digits
         .chars()
         .map(|digit| if digit == '1' { "9 3" } else { "2 3" });
-    let dashes: Vec<&str> = dashes.collect();
     markup!(
         "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
         number % COLOR_COUNT,
-        dashes.join(" ")
+        joined(dashes, " ")
     )
 }
 

@@ -11,6 +11,7 @@ use super::over_time::Span;
 use super::scale::Scale;
 use super::{table, write_fold};
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::joined;
 use crate::units::{self, or_dash};
 use std::fmt;
 
@@ -380,10 +381,9 @@ fn description(chart: &Chart<'_>) -> String {
         let [min, max] = [min, max].map(chart.axis.format_value());
         format!("{}: {min} to {max}", line.name)
     });
-    let ranges: Vec<String> = ranges.collect();
     format!(
         "{}. All figures are in the table of seconds.",
-        ranges.join("; ")
+        joined(ranges, "; ")
     )
 }
 

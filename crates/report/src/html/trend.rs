@@ -11,8 +11,8 @@ use super::scale::Scale;
 use super::{PageParts, start_section, table, write_fold};
 use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
-use crate::text::plain;
 use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
+use crate::text::{joined, plain};
 use crate::units::{count_with_noun, format_of};
 use prony_judge::formatting::first_and_more;
 use prony_judge::trend::Trend;
@@ -139,8 +139,7 @@ fn levels_text(trend: &Trend) -> String {
         let runs = count_with_noun(level.runs as u64, "run", "runs");
         format!("{runs} at {}", format_figure(trend.unit, level.median))
     });
-    let levels: Vec<String> = levels.collect();
-    levels.join(", then ")
+    joined(levels, ", then ")
 }
 
 fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {

@@ -19,7 +19,7 @@ use crate::text::outage::outage_text;
 use crate::text::replay::replay_sentence;
 use crate::text::setup::{load_size, options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
-use crate::text::{plain, sparkline};
+use crate::text::{joined, plain, sparkline};
 use crate::units::{self, count, time_or_dash};
 use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
@@ -190,12 +190,12 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let doubt = match doubts.as_slice() {
         [] => "none".to_owned(),
         [worst, ..] if is_invalid || doubts.len() == 1 => id_and_text(worst, &worst.finding),
-        _ => ids().collect::<Vec<_>>().join(", "),
+        _ => joined(ids(), ", "),
     };
     let max_lines = if is_invalid { 2 } else { 1 };
     paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
     if is_invalid && doubts.len() > 1 {
-        let others = ids().skip(1).collect::<Vec<_>>().join(", ");
+        let others = joined(ids().skip(1), ", ");
         let others = format!("{others}: --full explains them");
         paragraphs.push(Paragraph::labelled("also", &others, width, 1));
     }

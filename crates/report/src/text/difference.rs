@@ -7,7 +7,7 @@ use super::comparison::{
     describe_basis, format_figure, format_interval, format_level, format_share, labels,
     ratio_as_change, slower_or_faster, untested_reason,
 };
-use super::{cut, plain};
+use super::{cut, joined, plain};
 use prony_judge::compare::sides::{
     FigureComparison, SideComparison, SidesComparison, Significance,
 };
@@ -62,7 +62,7 @@ fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) ->
         Some(significance) => {
             let further = further.map(|figure| further_text(figure));
             let texts = std::iter::once(tested_text(side, primary, &significance)).chain(further);
-            texts.collect::<Vec<_>>().join(", ")
+            joined(texts, ", ")
         }
         None => untested_text(side, primary, further.copied()),
     };
@@ -195,10 +195,9 @@ fn untested_text<'a>(
         let change = ratio_as_change(figure.ratio);
         format!("{} {a} and {b} ({change})", plain(&figure.name))
     });
-    let figures: Vec<String> = figures.collect();
     format!(
         "Not known whether {second} differs from {first}, because {}: {}",
         untested_reason([&first, &second], primary),
-        figures.join(", ")
+        joined(figures, ", ")
     )
 }

@@ -4,7 +4,7 @@
 
 use super::findings::describe_event;
 use super::outage::outage_clauses;
-use super::plain;
+use super::{joined, plain};
 use crate::units::{count, count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
@@ -36,10 +36,8 @@ fn same(label: &'static str, text: String) -> DrillFact {
 
 /// A fact of several parts, each in its brief and its full form.
 fn of_parts(label: &'static str, parts: &[[String; 2]]) -> DrillFact {
-    let [brief, full] = [0, 1].map(|form| {
-        let texts = parts.iter().map(|part| part[form].as_str());
-        texts.collect::<Vec<_>>().join("; ")
-    });
+    let [brief, full] =
+        [0, 1].map(|form| joined(parts.iter().map(|part| part[form].as_str()), "; "));
     DrillFact { label, brief, full }
 }
 
@@ -125,7 +123,7 @@ fn server_events(run: &Run) -> String {
         let (time, text) = describe_event(event);
         format!("{time}: {text}")
     });
-    changes.collect::<Vec<_>>().join("; ")
+    joined(changes, "; ")
 }
 
 /// What kept clients waiting: why connections were lost, and why attempts to connect failed, by cause.

@@ -1,5 +1,6 @@
 //! How long nobody could commit.
 
+use crate::text::joined;
 use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
     NOT_BACK, Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, shortest_outage_s,
@@ -97,6 +98,5 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
 pub(crate) fn outage_text(run: &Run) -> Option<String> {
     let text = outage_clauses(run)?;
     let clauses = [Some(text.outage), text.clients, text.recovery];
-    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-    Some(clauses.join("; ") + ".")
+    Some(joined(clauses.into_iter().flatten(), "; ") + ".")
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
-use crate::text::plain;
+use crate::text::{joined, plain};
 use crate::units::{self, count_with_noun, or_unknown};
 use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
@@ -49,15 +49,16 @@ fn describe_batch(batch: BatchScheduling) -> String {
         (batch.refused, "were refused by the kernel"),
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
-    let outcomes: Vec<String> = outcomes
-        .map(|(count, outcome)| format!("{count} {outcome}"))
-        .collect();
+    let outcomes = outcomes.map(|(count, outcome)| format!("{count} {outcome}"));
     let all = count_with_noun(
         (batch.active + batch.reverted + batch.refused).into(),
         "worker",
         "workers",
     );
-    format!("SCHED_BATCH, requested by {all}: {}", outcomes.join(", "))
+    format!(
+        "SCHED_BATCH, requested by {all}: {}",
+        joined(outcomes, ", ")
+    )
 }
 
 /// The set-up as labels and values.
@@ -144,7 +145,7 @@ fn describe_doctor(run: &Run) -> String {
     });
     let findings = findings.into_iter().filter(|(_, ids)| !ids.is_empty());
     let parts = findings.map(|(state, ids)| format!("{state}: {}", ids.join(", ")));
-    match parts.collect::<Vec<_>>().join("; ") {
+    match joined(parts, "; ") {
         parts if parts.is_empty() => "everything ok".to_owned(),
         parts => plain(&parts),
     }
@@ -152,7 +153,7 @@ fn describe_doctor(run: &Run) -> String {
 
 fn describe_options(run: &Run) -> String {
     let options = run.workload.settings.iter().map(Setting::to_string);
-    plain(&options.collect::<Vec<_>>().join(", "))
+    plain(&joined(options, ", "))
 }
 
 fn describe_server(server: &Server) -> String {
@@ -251,8 +252,7 @@ fn describe_client_machine(host: &Host) -> String {
         },
         kernel.map_or(String::new(), |kernel| format!("kernel {kernel}")),
     ];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(", ")
+    joined(parts.into_iter().filter(|part| !part.is_empty()), ", ")
 }
 
 /// The settings that determine the cost of a commit and of reading, as `name value`; the others are in the document.
@@ -280,7 +280,7 @@ fn commit_settings(run: &Run) -> String {
         let text = value.as_str().map_or_else(|| value.to_string(), plain);
         Some(format!("{name} {text}"))
     });
-    settings.collect::<Vec<_>>().join(", ")
+    joined(settings, ", ")
 }
 
 /// The name and the version of the server: `PostgreSQL 17.2`.

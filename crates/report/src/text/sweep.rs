@@ -3,6 +3,7 @@
 //! In: `judge`'s curves. Out: a sentence for the knee and its limit, sentences for the rest, one table. Must never:
 //! claim a knee that `judge` did not find.
 
+use super::joined;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_dash, percent, rate, time};
@@ -36,7 +37,7 @@ pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
     let of_invalid = has_invalid.then_some(INVALID_LEGEND);
     let of_machines = (sweep.axis == CPUS_AXIS).then_some(EFFICIENCY_LEGEND);
     let parts = [Some(SWEEP_LEGEND), of_invalid, of_machines];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    joined(parts.into_iter().flatten(), " ")
 }
 
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
@@ -45,7 +46,7 @@ pub(crate) fn curve_name(curve: &Curve) -> String {
         .settings
         .iter()
         .map(|setting| plain(&setting.to_string()));
-    settings.collect::<Vec<_>>().join(", ")
+    joined(settings, ", ")
 }
 
 /// The knee of each curve and what limits it there; empty if the axis has no numbers.

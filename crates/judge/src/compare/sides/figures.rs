@@ -200,11 +200,7 @@ pub(super) fn figure_comparisons(
             }
             _ => 0.0,
         };
-        let evidence = if are_pairs {
-            Evidence::of_pairs(&a, &b, step)
-        } else {
-            Evidence::new(&a, &b, step)
-        };
+        let evidence = Evidence::new(&a, &b, step, are_pairs);
         let ratio_of_pairs = evidence.as_ref().and_then(Evidence::ratio_of_pairs);
         Some(FigureComparison {
             name: name.clone(),

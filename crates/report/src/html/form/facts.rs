@@ -5,8 +5,8 @@
 
 use super::super::table::{end_table, start_table_of_section, write_text_row};
 use crate::html::markup::Html;
-use crate::text::plain;
 use crate::text::setup::describe_load;
+use crate::text::{joined, plain};
 use crate::units;
 use prony_judge::memory::data_fit;
 use prony_store::scenario::OriginalSetup;
@@ -275,9 +275,9 @@ pub(super) const DATA: [Fact; 8] = [
     ),
     fact("options", |run| {
         let options = run.workload.settings.iter();
-        let options: Vec<String> = options.map(|option| option.to_string()).collect();
+        let options = options.map(|option| option.to_string());
         let workload = text(&run.workload.name);
-        text(&options.join(", ")).or_else(|| workload.map(|_| "none".to_owned()))
+        text(&joined(options, ", ")).or_else(|| workload.map(|_| "none".to_owned()))
     }),
     Fact {
         label: "size of the database before the run",
@@ -336,8 +336,7 @@ pub(super) const METHOD: [Fact; 5] = [
                 .setup
                 .protocol
                 .map(|mode| format!("{} protocol", mode.name()));
-            let parts: Vec<String> = clients.into_iter().chain(protocol).collect();
-            text(&parts.join(", "))
+            text(&joined(clients.into_iter().chain(protocol), ", "))
         },
     ),
     published(
@@ -414,9 +413,8 @@ pub(super) fn runs_text(numbers: &[usize]) -> String {
         1 => format!("{first}, {last}"),
         _ => format!("{first} to {last}"),
     });
-    let ranges: Vec<String> = ranges.collect();
     let noun = if numbers.len() == 1 { "run" } else { "runs" };
-    format!("{noun} {}", ranges.join(", "))
+    format!("{noun} {}", joined(ranges, ", "))
 }
 
 /// The value of all runs; if they differ, each value with its runs.
@@ -432,7 +430,7 @@ pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<Stri
     let values = values
         .into_iter()
         .map(|(value, numbers)| format!("{} ({})", or_not_observed(value), runs_text(&numbers)));
-    values.collect::<Vec<_>>().join("; ")
+    joined(values, "; ")
 }
 
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {

@@ -7,8 +7,8 @@ use crate::html::drawing::Drawing;
 use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};
 use crate::html::markup::{Html, markup};
 use crate::html::scale::Scale;
-use crate::text::plain;
 use crate::text::prices::{basis_phrase, format_money, short_name};
+use crate::text::{joined, plain};
 use crate::units;
 use prony_judge::price::{PricePoint, Prices};
 use std::fmt;
@@ -232,9 +232,8 @@ fn description(prices: &Prices) -> String {
             basis_phrase(point),
         )
     });
-    let sentences: Vec<String> = sentences.collect();
     format!(
         "{}. All figures are in the table below.",
-        sentences.join("; ")
+        joined(sentences, "; ")
     )
 }
