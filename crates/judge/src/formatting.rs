@@ -83,8 +83,8 @@ pub fn joined(texts: impl IntoIterator<Item = impl ToString>, separator: &str) -
     texts.join(separator)
 }
 
-/// A number with its noun: `1 client`, `2,000 clients`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
+/// A number with its noun and a regular plural: `1 client`, `2,000 clients`.
+pub fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", thousands(number))
 }

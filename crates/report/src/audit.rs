@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::terminal::findings::write_check_list;
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun};
+use crate::units::{self, count, count_of};
 use prony_judge::audit::Audit;
 use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
@@ -81,8 +81,7 @@ fn figures_text(run: &Run) -> String {
         (response.samples > 0).then(|| time("mean", response.mean_ns)),
         percentile("p95", response.p95_ns),
         percentile("p99", response.p99_ns),
-        (run.drive.clients > 0)
-            .then(|| count_with_noun(run.drive.clients.into(), "client", "clients")),
+        (run.drive.clients > 0).then(|| count_of(run.drive.clients.into(), "client")),
         (scale > 0).then(|| format!("scale {}", count(scale.into()))),
         (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
     ];

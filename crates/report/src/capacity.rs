@@ -11,7 +11,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
 use crate::text::plain;
-use crate::units::{self, count_with_noun, or_dash, percent, rate, time_or_dash};
+use crate::units::{self, count_of, or_dash, percent, rate, time_or_dash};
 use prony_judge::capacity::{
     CapacityResult, CapacityState, CapacityStep, ClientsResult, ClientsStep,
 };
@@ -140,7 +140,7 @@ pub(crate) fn steps_table(found: &CapacityResult) -> Table {
 pub fn clients_line(step: &ClientsStep) -> String {
     format!(
         "{}: {}; {}",
-        count_with_noun(step.clients.into(), "client", "clients"),
+        count_of(step.clients.into(), "client"),
         units::per_second(step.tps),
         step.verdict.name().to_lowercase()
     )
@@ -171,7 +171,7 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
     let mut text = format!(
         "{}{limits}, with {}",
         units::per_second(best.tps),
-        count_with_noun(best.clients.into(), "client", "clients")
+        count_of(best.clients.into(), "client")
     );
     let sweep = found.sweep.as_ref();
     let limiter = sweep.and_then(|sweep| sweep.curves.first()?.limiter.as_ref());
@@ -190,7 +190,7 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
 
 /// How to go on with a search over clients that has not ended.
 pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
-    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    let steps = count_of(found.steps.len() as u64, "step");
     let id = plain(&found.experiment);
     found.is_unfinished.then(|| {
         format!(
@@ -262,7 +262,7 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         }
         texts.push(text);
     }
-    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    let steps = count_of(found.steps.len() as u64, "step");
     texts.extend(match found.capacity.state {
         _ if found.is_unfinished => {
             let id = plain(&found.experiment);

@@ -5,7 +5,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::plain;
-use crate::units::count_with_noun;
+use crate::units::count_of;
 use prony_judge::doctor::is_risky;
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
 use std::io::{self, Write};
@@ -16,8 +16,8 @@ const STATE_WIDTH: usize = 9;
 /// Writes the findings, and a summary at the end.
 pub fn write(out: &mut dyn Write, style: &Style, report: &DoctorReport) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    let clients = count_with_noun(report.clients.into(), "client", "clients");
-    let threads = count_with_noun(report.threads.into(), "thread", "threads");
+    let clients = count_of(report.clients.into(), "client");
+    let threads = count_of(report.threads.into(), "thread");
     out.wrapped(Style::bold, &format!("Fit for {clients} on {threads}?"))?;
     for (subject, title) in [
         (DoctorSubject::Machine, "This machine"),

@@ -15,7 +15,7 @@ use crate::text::replay::replayed_over_repeats;
 use crate::text::sweep::{curves_legend, knee_sentences, law_sentences, sweep_table};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::text::{joined, plain};
-use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use crate::units::{self, count, count_of, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::drill::{DrillTimes, mean_and_interval};
@@ -81,7 +81,7 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => count_with_noun(number as u64, "doubt", "doubts"),
+        (_, _, number) => count_of(number as u64, "doubt"),
     };
     let verdict = if invalid.is_empty() && is_too_short_for_steadiness(run) {
         format!("{verdict}, {TOO_SHORT}")
@@ -113,7 +113,7 @@ pub fn write_summary(
     let out = &mut Printer::new(out, style);
     write_answer(out, comparison)?;
     let run_count = match runs.len() as u64 {
-        all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
+        all if all == u64::from(experiment.runs) => count_of(all, "run"),
         some => format!("{} of {} runs", count(some), experiment.runs),
     };
     let seed = experiment
@@ -284,7 +284,7 @@ fn write_pooler(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
         out.paragraph(&format!(
             "The server had at most {} of clients through {name}, and {} when they connected to it themselves, which \
              includes those that {name} keeps open.",
-            count_with_noun(pooled, "session", "sessions"),
+            count_of(pooled, "session"),
             count(direct)
         ))?;
     }
@@ -297,7 +297,7 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
     out.heading(&format!(
         "Sweep of {} over {}",
         plain(&sweep.axis),
-        count_with_noun(sweep.points().count() as u64, "point", "points")
+        count_of(sweep.points().count() as u64, "point")
     ))?;
     out.paragraphs(knee_sentences(sweep))?;
     out.table(&sweep_table(sweep))?;

@@ -12,7 +12,7 @@ use crate::text::prices::{
     ratio_cells, run_count_cell, short_name,
 };
 use crate::text::{cut, plain, wrap};
-use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use crate::units::{self, count, count_of, or_dash, time_or_dash};
 use prony_judge::price::{Candidate, LoadAnswer, PricePoint, Prices, RankingObstacle};
 use std::io::{self, Write};
 
@@ -97,7 +97,7 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
 /// Writes the sources of a configuration's figures and prices.
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
-    let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
+    let replicas = count_of(point.replicas_paid.into(), "replica");
     let observed = match point.replicas_measured {
         Some(number) => format!("{} in the runs", count(number.into())),
         None => "number in the runs unknown".to_owned(),

@@ -84,7 +84,7 @@ pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate)
     };
     out.paragraph(&format!(
         "{}: {at_least} {}, of which {} measure; restarts, checks and pauses come on top.{done}",
-        units::count_with_noun(runs, "run", "runs"),
+        units::count_of(runs, "run"),
         units::span(known_load_s + run_s),
         units::span(run_s),
     ))?;

@@ -25,7 +25,7 @@ use crate::text::difference::{answers, label_below};
 use crate::text::setup::options_suffix;
 use crate::text::verdict::TOO_SHORT;
 use crate::text::{cut, plain, wrap};
-use crate::units::{self, count_with_noun};
+use crate::units::{self, count_of};
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
 use prony_judge::compare::{Difference, Verdict};
 use prony_judge::noise::is_cpu_figure;
@@ -94,14 +94,14 @@ fn describe_workload(run: &Run) -> String {
         "{}, scale {}, {}{}",
         workload.display_name(),
         units::count(workload.scale.into()),
-        count_with_noun(run.drive.clients.into(), "client", "clients"),
+        count_of(run.drive.clients.into(), "client"),
         options_suffix(workload),
     ))
 }
 
 /// The runs of a side: the id of its only one, or their number, with the variant unless that is what the side is called.
 fn side_name(runs: &[&Run], side: &SideSummary) -> String {
-    let run_count = count_with_noun(side.runs.len() as u64, "run", "runs");
+    let run_count = count_of(side.runs.len() as u64, "run");
     match runs {
         _ if side.label == side.name => run_count,
         [only] if side.name.is_empty() => plain(&only.id),

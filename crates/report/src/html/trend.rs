@@ -13,7 +13,7 @@ use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
 use crate::text::{joined, plain};
-use crate::units::{count_with_noun, format_of};
+use crate::units::{count_of, format_of};
 use prony_judge::formatting::first_and_more;
 use prony_judge::trend::Trend;
 use prony_store::Build;
@@ -136,7 +136,7 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
 /// The levels in words: `12 runs at 1,002, then 8 runs at 902`.
 fn levels_text(trend: &Trend) -> String {
     let levels = trend.levels.iter().map(|level| {
-        let runs = count_with_noun(level.runs as u64, "run", "runs");
+        let runs = count_of(level.runs as u64, "run");
         format!("{runs} at {}", format_figure(trend.unit, level.median))
     });
     joined(levels, ", then ")

@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::counts::{KINDS, kind_table};
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun, or_dash};
+use crate::units::{self, count, count_of, count_with_noun, or_dash};
 use prony_store::{ObservedShare, ROWS_OF_CALLS, Run, TIME_OF_CALLS};
 use std::io;
 
@@ -125,7 +125,7 @@ fn describe_retried_queries(run: &Run) -> Option<String> {
         "Tries that failed and were retried ({}) are not counted here. With their queries, which sysbench \
          counts, the measured window has {} and {}{ratio}.",
         count_with_noun(retries, "retry", "retries"),
-        count_with_noun(queries.reads, "read", "reads"),
-        count_with_noun(queries.writes, "write", "writes"),
+        count_of(queries.reads, "read"),
+        count_of(queries.writes, "write"),
     ))
 }

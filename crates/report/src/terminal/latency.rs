@@ -9,7 +9,7 @@ use crate::text::latency::{
     names_and_latencies, unavailable_reason, with_no_break_spaces,
 };
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun};
+use crate::units::{self, count, count_of, count_with_noun};
 use prony_store::{KindFigures, Latency, PartLatencies, Run};
 use std::io;
 
@@ -70,11 +70,7 @@ pub fn write_service_time_parts(out: &mut Printer<'_>, run: &Run) -> io::Result<
     out.paragraph(&parts_summary(parts, all.connect.is_some()))?;
     let covered = parts.server.samples;
     if covered < all.service.samples {
-        let all = count_with_noun(
-            all.service.samples,
-            "committed transaction",
-            "committed transactions",
-        );
+        let all = count_of(all.service.samples, "committed transaction");
         out.paragraph(&format!(
             "This split covers {} of the {}.",
             with_no_break_spaces(&count(covered)),

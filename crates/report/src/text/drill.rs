@@ -5,7 +5,7 @@
 use super::findings::describe_event;
 use super::outage::outage_clauses;
 use super::{joined, plain};
-use crate::units::{count, count_with_noun, seconds, span};
+use crate::units::{count, count_of, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_plan::system_error;
@@ -152,7 +152,7 @@ fn waits(run: &Run) -> Option<DrillFact> {
     by_cause.sort_by(|(_, a), (_, b)| a.at_s.total_cmp(&b.at_s));
     let mut full: Vec<String> = lost.iter().cloned().collect();
     full.extend(by_cause.iter().map(|(cause, sum)| {
-        let attempts = count_with_noun(sum.count, "attempt", "attempts");
+        let attempts = count_of(sum.count, "attempt");
         let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
         format!("{}: {attempts} from {from} to {until}", plain(cause))
     }));
@@ -287,7 +287,7 @@ fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount)
 
 /// What became of the commits, in a line: what is missing or wrong comes first.
 fn acknowledged(account: &LedgerAccount) -> String {
-    count_with_noun(account.acknowledged, "commit", "commits") + " acknowledged"
+    count_of(account.acknowledged, "commit") + " acknowledged"
 }
 
 fn brief_account(account: &LedgerAccount) -> String {
@@ -297,10 +297,7 @@ fn brief_account(account: &LedgerAccount) -> String {
     let kind = match (account.lost, account.clients_scattered) {
         (0, _) => String::new(),
         (_, 0) => ", in one series".to_owned(),
-        (_, clients) => format!(
-            ", scattered at {}",
-            count_with_noun(clients.into(), "client", "clients")
-        ),
+        (_, clients) => format!(", scattered at {}", count_of(clients.into(), "client")),
     };
     let mut text = format!(
         "lost {} of {} acknowledged{kind}",
@@ -327,7 +324,7 @@ fn brief_account(account: &LedgerAccount) -> String {
 
 /// The lost commits, and how long before the outage the oldest of them was acknowledged.
 fn recovery_point(run: &Run, account: &LedgerAccount) -> DrillFact {
-    let mut lost = count_with_noun(account.lost, "commit", "commits");
+    let mut lost = count_of(account.lost, "commit");
     if account.unrecorded > 0 {
         lost.insert_str(0, "at least ");
     }
@@ -354,7 +351,7 @@ fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
         return same("replica", format!("not read: {reason}"));
     }
     let behind = |commits: u64, age_s: f64| {
-        let commits = count_with_noun(commits, "commit", "commits");
+        let commits = count_of(commits, "commit");
         format!("{commits} and {}", seconds(age_s))
     };
     let median = behind(staleness.commits_p50, staleness.age_p50_s);
@@ -389,7 +386,7 @@ fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
         label: "replica",
         brief: format!(
             "median {}, {}; at most {}, {}; {back} went back in time",
-            count_with_noun(staleness.commits_p50, "commit", "commits"),
+            count_of(staleness.commits_p50, "commit"),
             seconds(staleness.age_p50_s),
             count(staleness.commits_max),
             seconds(staleness.age_max_s),

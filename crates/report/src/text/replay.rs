@@ -4,7 +4,7 @@
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};
-use crate::units::{count, count_with_noun, or_dash, percent_with_tenths, time};
+use crate::units::{count, count_of, or_dash, percent_with_tenths, time};
 use prony_judge::experiment::variant_names;
 use prony_judge::observations;
 use prony_judge::replay::{ReplayedStatement, TimeBesideLog, replayed_statements};
@@ -132,7 +132,7 @@ fn repeats_text(
         "Of {}, {longer} took longer than in the log and {shorter} less; the intervals of the others include 1. Replayed: the median \
          of the runs' means, with the way to the client and back, which the log does not have. 95 %: the interval of the ratio of the median\
          {method}; one in twenty misses. The log is a single run, whose own chance is not in the interval.",
-        count_with_noun(statements.len() as u64, "statement", "statements"),
+        count_of(statements.len() as u64, "statement"),
     );
     let hidden = statements.len().saturating_sub(rows_max);
     if hidden > 0 {

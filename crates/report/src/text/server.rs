@@ -3,7 +3,7 @@
 //! In: a Run. Out: sentences. Must never: show an unobserved value as zero.
 
 use crate::text::{joined, plain};
-use crate::units::{self, bytes, count, count_with_noun, or_unknown};
+use crate::units::{self, bytes, count, count_of, count_with_noun, or_unknown};
 use prony_judge::absent_by_reason;
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
@@ -55,7 +55,7 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
         or_unknown(sum, |sum| units::bytes_per_second(sum as f64 / seconds))
     };
     let cpus = observed.machine.cpus.map_or(String::new(), |cpus| {
-        format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
+        format!(" of {}", count_of(cpus.into(), "CPU"))
     });
     format!(
         "{}{cpus} busy{server_cpus}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
@@ -109,7 +109,7 @@ fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>)
 
 /// The maximum number of active sessions and of sessions waiting for a lock, if known.
 fn describe_sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
-    let count_sessions = |count: u32| count_with_noun(count.into(), "session", "sessions");
+    let count_sessions = |count: u32| count_of(count.into(), "session");
     Some(match (active, locks) {
         (Some(active), Some(locks)) => format!(
             "at most {} active, {} waiting for a lock",

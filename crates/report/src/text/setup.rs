@@ -3,7 +3,7 @@
 //! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
 use crate::text::{joined, plain};
-use crate::units::{self, count_with_noun, or_unknown};
+use crate::units::{self, count_of, count_with_noun, or_unknown};
 use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
 };
@@ -31,7 +31,7 @@ pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
     ];
     lines.extend(client.batch.map(describe_batch));
     lines.extend(client.coalescing_workers.map(|count| {
-        let workers = count_with_noun(count.into(), "worker", "workers");
+        let workers = count_of(count.into(), "worker");
         format!("{workers} waited for several replies at once, which raised throughput in a trial at the start")
     }));
     lines.extend(client.pinned_workers.map(|count| {
@@ -50,10 +50,9 @@ fn describe_batch(batch: BatchScheduling) -> String {
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
     let outcomes = outcomes.map(|(count, outcome)| format!("{count} {outcome}"));
-    let all = count_with_noun(
+    let all = count_of(
         (batch.active + batch.reverted + batch.refused).into(),
         "worker",
-        "workers",
     );
     format!(
         "SCHED_BATCH, requested by {all}: {}",
@@ -194,7 +193,7 @@ fn describe_experiment(experiment: &Experiment) -> String {
 
 /// The size of the load: clients, and the scheduled rate if there is one.
 pub(crate) fn load_size(drive: &Drive) -> String {
-    let clients = count_with_noun(drive.clients.into(), "client", "clients");
+    let clients = count_of(drive.clients.into(), "client");
     match drive.rate_tps {
         Some(rate) => format!(
             "{clients}, {} scheduled",
@@ -222,8 +221,8 @@ pub(crate) fn describe_load(drive: &Drive) -> String {
     };
     format!(
         "{} on {}, {pace}, {} protocol{connect}",
-        count_with_noun(drive.clients.into(), "client", "clients"),
-        count_with_noun(drive.threads.into(), "thread", "threads"),
+        count_of(drive.clients.into(), "client"),
+        count_of(drive.threads.into(), "thread"),
         drive.protocol.map_or("unknown", Choice::name),
     )
 }
@@ -245,7 +244,7 @@ fn describe_client_machine(host: &Host) -> String {
     let parts = [
         plain(&host.name),
         plain(&host.cpu),
-        count_with_noun(host.cpus.into(), "CPU", "CPUs"),
+        count_of(host.cpus.into(), "CPU"),
         match host.memory_bytes {
             0 => String::new(),
             memory => units::bytes(memory),

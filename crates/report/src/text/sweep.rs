@@ -6,7 +6,7 @@
 use super::joined;
 use crate::table::Table;
 use crate::text::plain;
-use crate::units::{self, count_with_noun, or_dash, percent, rate, time};
+use crate::units::{self, count_of, or_dash, percent, rate, time};
 use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ const KNEE_LEGEND: &str = "The knee is the last point before more load brings li
 /// The value of a point with its axis: `16 clients`, `scale 10`.
 fn at(axis: &str, value: &str) -> String {
     match (axis, value.parse()) {
-        ("clients", Ok(count)) => count_with_noun(count, "client", "clients"),
+        ("clients", Ok(count)) => count_of(count, "client"),
         (CPUS_AXIS, _) => format!("machine {}", plain(value)),
         _ => format!("{} {}", plain(axis), plain(value)),
     }

@@ -73,7 +73,7 @@ impl Fact {
         match runs.len() - values.len() {
             0 => range,
             missing => {
-                let missing = units::count_with_noun(missing as u64, "run", "runs");
+                let missing = units::count_of(missing as u64, "run");
                 format!("{range}; {NOT_OBSERVED} in {missing}")
             }
         }
@@ -200,7 +200,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
             Some(match state.replicas.len() as u64 {
                 0 => replication.to_owned(),
                 count => {
-                    let replicas = units::count_with_noun(count, "replica", "replicas");
+                    let replicas = units::count_of(count, "replica");
                     format!("{replication}, {replicas} connected")
                 }
             })
@@ -316,7 +316,7 @@ pub(super) const DATA: [Fact; 8] = [
     }),
     fact("load of the data", |run| {
         let load = run.scenario.as_ref()?.load.as_ref()?;
-        let rows = units::count_with_noun(load.rows, "row", "rows");
+        let rows = units::count_of(load.rows, "row");
         Some(format!("{rows} in {}", units::span(load.seconds)))
     }),
 ];
@@ -331,7 +331,7 @@ pub(super) const METHOD: [Fact; 5] = [
         |original| {
             let clients = original
                 .clients
-                .map(|clients| units::count_with_noun(clients.into(), "client", "clients"));
+                .map(|clients| units::count_of(clients.into(), "client"));
             let protocol = original
                 .setup
                 .protocol
@@ -351,7 +351,7 @@ pub(super) const METHOD: [Fact; 5] = [
     ),
     fact("repeats", |run| {
         let experiment = run.experiment.as_ref()?;
-        let runs = units::count_with_noun(experiment.runs.into(), "run", "runs");
+        let runs = units::count_of(experiment.runs.into(), "run");
         Some(format!("{runs} in {} order", experiment.order.name()))
     }),
     fact("figures", |_| {

@@ -124,7 +124,7 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     writeln_markup!(
         out,
         "<p>{} measured the throughput and the response time of a server under a known load. Workload: {}. Server: {}.</p>",
-        units::count_with_noun(runs.len() as u64, "run", "runs"),
+        units::count_of(runs.len() as u64, "run"),
         named(titles),
         named(servers)
     )?;

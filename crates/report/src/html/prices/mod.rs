@@ -287,7 +287,7 @@ fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
             "{}, {}; {} paid for",
             point.regions.join(" and "),
             point.terms.join(" and "),
-            units::count_with_noun(point.replicas_paid.into(), "replica", "replicas"),
+            units::count_of(point.replicas_paid.into(), "replica"),
         );
         let workload = format!(
             "{}; durability {}",

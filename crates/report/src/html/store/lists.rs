@@ -8,7 +8,7 @@ use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use crate::html::table::{end_table, start_table, write_row};
 use crate::text::plain;
 use crate::text::trend::minute;
-use crate::units::{self, count_with_noun, time_or_dash};
+use crate::units::{self, count_of, time_or_dash};
 use prony_store::{AnswerVerdict, Build, RunFilter, RunSummary, RunVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ pub struct RunList<'a> {
 pub fn write_runs(out: &mut dyn Write, list: &RunList<'_>, build: &Build) -> io::Result<()> {
     write_page(out, "Runs", Some(ListPage::Runs), "", build, |out| {
         write_filters(out, list)?;
-        let found = count_with_noun(list.matching as u64, "run", "runs");
+        let found = count_of(list.matching as u64, "run");
         if list.runs.is_empty() {
             return writeln_markup!(
                 out,
