@@ -160,10 +160,8 @@ pub(crate) fn check_loop_delay(run: &Run) -> Option<Finding> {
     if figures.parts.is_some() {
         return None;
     }
-    let measured = run
-        .series
-        .iter()
-        .filter(|second| second.phase == SecondPhase::Measured);
+    let series = run.series.iter();
+    let measured = series.filter(|second| second.phase == SecondPhase::Measured);
     let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
     iterations_ns.sort_unstable();
     let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;

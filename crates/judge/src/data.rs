@@ -125,10 +125,8 @@ pub(crate) fn check_standby(run: &Run) -> Option<Finding> {
     let level = run.server.settings.get("synchronous_commit")?.as_str()?;
     let waits = matches!(level, "remote_write" | "remote_apply");
     // A role that may not see the standbys sees them without their modes.
-    let may_wait = before
-        .replicas
-        .iter()
-        .any(|replica| replica.mode.is_empty())
+    let mut replicas = before.replicas.iter();
+    let may_wait = replicas.any(|replica| replica.mode.is_empty())
         || before
             .replication
             .is_none_or(|mode| mode == Replication::Synchronous);

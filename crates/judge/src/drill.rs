@@ -20,10 +20,9 @@ pub fn errors_in_outage(run: &Run) -> BTreeMap<ErrorClass, u64> {
         Err(_) => gap_length_s(run, gap),
     };
     let until_s = gap.from_s + length_s;
-    let in_outage = run
-        .series
-        .iter()
-        .filter(|second| second.at_s + second.length_s > gap.from_s && second.at_s < until_s);
+    let series = run.series.iter();
+    let in_outage =
+        series.filter(|second| second.at_s + second.length_s > gap.from_s && second.at_s < until_s);
     for (class, count) in in_outage.flat_map(|second| &second.errors) {
         *sum.entry(*class).or_default() += count;
     }

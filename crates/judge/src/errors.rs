@@ -162,11 +162,8 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
 }
 
 fn failed_by_lost_connection_count(run: &Run) -> u64 {
-    let errors = run
-        .measured
-        .errors
-        .iter()
-        .filter(|error| is_lost_connection(error));
+    let errors = run.measured.errors.iter();
+    let errors = errors.filter(|error| is_lost_connection(error));
     errors.map(|error| error.count).sum()
 }
 

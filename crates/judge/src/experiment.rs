@@ -106,10 +106,9 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     };
     // Runs that others disturb are compared in spite of that.
     let is_looked_beyond = |id: &str| variant_count > 1 && !is_sweep && is_of_others(id);
-    let lasting = last
-        .checks
-        .iter()
-        .filter(|check| LASTING_CHECKS.contains(&&*check.id) && !is_looked_beyond(&check.id));
+    let checks = last.checks.iter();
+    let lasting =
+        checks.filter(|check| LASTING_CHECKS.contains(&&*check.id) && !is_looked_beyond(&check.id));
     let mut problems = lasting.filter_map(|check| {
         let are_all = runs.len() > 1 && runs.iter().all(|run| is_invalid_by(run, &check.id));
         let are_own = own.len() > 1 && own.iter().all(|run| is_invalid_by(run, &check.id));

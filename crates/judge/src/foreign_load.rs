@@ -66,9 +66,8 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
     let severity = invalid_or_caveat(share > FOREIGN_INVALID_SHARE && is_certain);
     let mut sentences = Vec::new();
     if !groups.is_empty() {
-        let names = groups
-            .iter()
-            .map(|(name, load)| format!("{name}: {:.1}", load.busy / readings));
+        let groups = groups.iter();
+        let names = groups.map(|(name, load)| format!("{name}: {:.1}", load.busy / readings));
         sentences.push(format!(
             "Of the sessions that were busy in the server, {} were not this run's ({}).",
             percent(session_share),

@@ -47,10 +47,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
 /// The number of lost commits; if the account is not complete, at least that many. `None` if it is not known whether any
 /// is lost, such as when nothing was acknowledged.
 pub fn lost_by_ledger(run: &Run) -> Option<u64> {
-    let account = run
-        .ledger
-        .as_ref()
-        .filter(|account| account.not_read.is_none())?;
+    let ledger = run.ledger.as_ref();
+    let account = ledger.filter(|account| account.not_read.is_none())?;
     let is_complete = account.unrecorded == 0 && account.has_entries();
     (account.lost > 0 || is_complete).then_some(account.lost)
 }

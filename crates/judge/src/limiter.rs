@@ -68,10 +68,8 @@ pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
     }
     // The limiter of most runs. Of several with the same number, `max_by_key` returns the last, so the list is reversed:
     // the first of `Limiter` wins, and `Unknown` only if it has more runs than every other.
-    let most = findings
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, evidence)| evidence.len());
+    let findings = findings.into_iter().rev();
+    let most = findings.max_by_key(|(_, evidence)| evidence.len());
     let (limiter, mut evidence) =
         most.unwrap_or((Limiter::Unknown, vec!["no run counts".to_owned()]));
     LimiterFinding {

@@ -7,10 +7,8 @@ use crate::formatting::time;
 use prony_store::{ResponseTimeLimit, Run};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
-    let exceeded_limits: Vec<String> = run
-        .workload
-        .limits
-        .iter()
+    let limits = run.workload.limits.iter();
+    let exceeded_limits: Vec<String> = limits
         .filter_map(|limit| describe_if_exceeded(run, limit))
         .collect();
     if exceeded_limits.is_empty() {

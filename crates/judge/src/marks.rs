@@ -7,11 +7,8 @@ use crate::formatting::joined;
 use prony_store::{Event, Run};
 
 pub(crate) fn check_marks(run: &Run) -> Option<Finding> {
-    let failed: Vec<&Event> = run
-        .events
-        .iter()
-        .filter(|event| has_failed(event))
-        .collect();
+    let events = run.events.iter();
+    let failed: Vec<&Event> = events.filter(|event| has_failed(event)).collect();
     let finding = || {
         invalid(
             joined(failed.iter().map(|event| describe(event)), " "),
@@ -29,10 +26,8 @@ fn has_failed(event: &Event) -> bool {
 }
 
 fn describe(event: &Event) -> String {
-    let output = event
-        .command
-        .as_ref()
-        .and_then(|result| result.output.lines().last());
+    let command = event.command.as_ref();
+    let output = command.and_then(|result| result.output.lines().last());
     let output = output.map_or(String::new(), |line| {
         format!(": {}", line.trim_end_matches('.'))
     });

@@ -75,22 +75,21 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
     let response = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
     let distribution = Distribution::new(response)?;
-    let intervals = PERCENTILES
-        .iter()
-        .filter_map(|(percentile, value, of_second)| {
-            let share = percentile / 100.0;
-            let value_ns = value(response)?;
-            let effect = design_effect(&distribution, &seconds, share, *of_second)?;
-            let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
-            Some(PercentileInterval {
-                percentile: *percentile,
-                value_ns,
-                // The value is of the same histogram; rounding must not put it outside.
-                low_ns: low_ns.min(value_ns),
-                high_ns: high_ns.max(value_ns),
-                design_effect: effect.factor,
-            })
-        });
+    let percentiles = PERCENTILES.iter();
+    let intervals = percentiles.filter_map(|(percentile, value, of_second)| {
+        let share = percentile / 100.0;
+        let value_ns = value(response)?;
+        let effect = design_effect(&distribution, &seconds, share, *of_second)?;
+        let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
+        Some(PercentileInterval {
+            percentile: *percentile,
+            value_ns,
+            // The value is of the same histogram; rounding must not put it outside.
+            low_ns: low_ns.min(value_ns),
+            high_ns: high_ns.max(value_ns),
+            design_effect: effect.factor,
+        })
+    });
     Some(intervals.collect())
 }
 

@@ -187,10 +187,8 @@ fn was_restarted(run: &Run) -> bool {
     let starts = before.started_unix_s.zip(after.started_unix_s);
     let starts = starts.filter(|_| has_start);
     let commits = before.commits.zip(after.commits);
-    let lost_connections = run
-        .events
-        .iter()
-        .any(|event| event.kind == EventKind::Outage)
+    let mut events = run.events.iter();
+    let lost_connections = events.any(|event| event.kind == EventKind::Outage)
         || observed(run).is_some_and(|observed| {
             let topics = [ObservedTopic::WhileDisconnected, ObservedTopic::DuringLoad];
             let mut missing = observed.missing.iter();
@@ -202,9 +200,8 @@ fn was_restarted(run: &Run) -> bool {
 
 pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
-    let mut texts: Vec<String> = observed
-        .events
-        .iter()
+    let events = observed.events.iter();
+    let mut texts: Vec<String> = events
         .filter(|event| event.kind == EventKind::Restart || event.kind == EventKind::Failover)
         .map(|event| format!("at {:.0} s {}", event.at_s, event.detail))
         .collect();

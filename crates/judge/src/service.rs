@@ -56,9 +56,8 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
         format!("{} ({why})", joined(topics, ", "))
     });
     let is_absent = |topic: &ObservedTopic| missing.iter().any(|m| m.absent && m.what == *topic);
-    let needed = CHECKS_THAT_NEED
-        .iter()
-        .filter(|(topic, _)| is_absent(topic));
+    let checks_that_need = CHECKS_THAT_NEED.iter();
+    let needed = checks_that_need.filter(|(topic, _)| is_absent(topic));
     let mut checks: Vec<&str> = needed
         .flat_map(|(_, checks)| checks.iter().copied())
         .collect();
@@ -83,10 +82,8 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
     let mut unsuited = service.quirks().unsuited.iter();
     let unsuited = unsuited.find(|unsuited| unsuited.workload == run.workload.name)?;
     let all = all_kinds(run)?;
-    let conflicts: u64 = run
-        .measured
-        .errors
-        .iter()
+    let errors = run.measured.errors.iter();
+    let conflicts: u64 = errors
         .filter(|error| [ErrorClass::Serialization, ErrorClass::Deadlock].contains(&error.class))
         .map(|error| error.count)
         .sum();

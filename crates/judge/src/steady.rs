@@ -217,10 +217,8 @@ fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
         return None;
     }
     let relative = |rates: &[f64]| {
-        rates
-            .iter()
-            .map(|rate| rate / steady_rate)
-            .collect::<Vec<_>>()
+        let rates = rates.iter();
+        rates.map(|rate| rate / steady_rate).collect::<Vec<_>>()
     };
     if -difference_in_std_errors(&relative(head), &relative(remainder)) <= WARM_UP_MIN_STD_ERRORS {
         return None;

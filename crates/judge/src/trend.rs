@@ -346,11 +346,8 @@ mod tests {
         let trend = trend_of(&runs);
         let kept: Vec<&str> = trend.runs.iter().map(|run| run.run.as_str()).collect();
         assert_eq!(kept, ["run-03", "run-04", "run-05"]);
-        let reasons: Vec<&str> = trend
-            .left_out
-            .iter()
-            .map(|run| run.reason.as_str())
-            .collect();
+        let left_out = trend.left_out.iter();
+        let reasons: Vec<&str> = left_out.map(|run| run.reason.as_str()).collect();
         reasons[0].assert_starts_with("clients ");
         reasons[1].assert_starts_with("in progress");
         reasons[2].assert_starts_with("nothing was committed");

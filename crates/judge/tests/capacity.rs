@@ -192,9 +192,8 @@ struct Tally {
 }
 
 fn search_often(server: Server, requirements: &[&str], truth: f64, searches: u64) -> Tally {
-    let requirements = requirements
-        .iter()
-        .map(|text| Requirement::parse(text).unwrap());
+    let requirements = requirements.iter();
+    let requirements = requirements.map(|text| Requirement::parse(text).unwrap());
     let requirements: Vec<Requirement> = requirements.collect();
     let (mut near, mut covered, mut most_steps, mut all_steps) = (0, 0, 0, 0);
     let mut uncertain = 0;

@@ -28,9 +28,8 @@ pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -
 
 /// Writes a suite for each answer, with a case for each requirement; one that is undecided fails.
 pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
-    let suites = answers
-        .iter()
-        .map(|(name, answer)| (name.clone(), test_cases(answer, false)));
+    let answers = answers.iter();
+    let suites = answers.map(|(name, answer)| (name.clone(), test_cases(answer, false)));
     write_document(out, "prony", &suites.collect::<Vec<_>>())
 }
 

@@ -187,9 +187,8 @@ The server
     fn the_script_has_commands_and_comments() {
         let script = written(|out| write_fix_script(out, &report()));
         let lines: Vec<&str> = script.lines().collect();
-        let commands = lines
-            .iter()
-            .filter(|line| !line.starts_with('#') && !line.is_empty());
+        let lines = lines.iter();
+        let commands = lines.filter(|line| !line.starts_with('#') && !line.is_empty());
         let commands: Vec<&str> = commands.copied().collect();
         // A line break in a text does not make a command of its rest.
         assert_eq!(commands, ["sysctl -w a=1", "sysctl -w b=2"]);

@@ -362,9 +362,8 @@ fn write_excluded(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
 
 /// The number of variants with a run that counts, or that only others made invalid; a comparison requires two.
 fn variants_that_count(runs: &[Run]) -> usize {
-    let counted = runs
-        .iter()
-        .filter(|run| is_counted(run) || is_invalid_by_others_only(run));
+    let runs = runs.iter();
+    let counted = runs.filter(|run| is_counted(run) || is_invalid_by_others_only(run));
     let experiments = counted.filter_map(|run| run.experiment.as_ref());
     let names: BTreeSet<&str> = experiments
         .map(|experiment| experiment.variant.as_str())

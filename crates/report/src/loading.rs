@@ -304,9 +304,8 @@ mod tests {
         }
         drop(view);
         let text = String::from_utf8(out).unwrap();
-        let lines = text
-            .lines()
-            .map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default());
+        let text = text.lines();
+        let lines = text.map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default());
         lines.map(str::to_owned).collect()
     }
 

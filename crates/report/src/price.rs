@@ -25,10 +25,8 @@ pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<
         out.line(style.bold("No price can be given"))?;
     } else {
         write_points(out, prices)?;
-        prices
-            .points
-            .iter()
-            .try_for_each(|point| write_details(out, point))?;
+        let mut points = prices.points.iter();
+        points.try_for_each(|point| write_details(out, point))?;
     }
     write_ranking(out, prices)?;
     if let Some(answer) = &prices.answer {

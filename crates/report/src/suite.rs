@@ -216,11 +216,8 @@ pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
         plain(&summary.request),
         plain(&summary.servers.join("; ")),
     )];
-    let mut reasons: Vec<&str> = summary
-        .rows
-        .iter()
-        .flat_map(|row| row.not_comparable_by.clone())
-        .collect();
+    let rows = summary.rows.iter();
+    let mut reasons: Vec<&str> = rows.flat_map(|row| row.not_comparable_by.clone()).collect();
     reasons.sort_unstable();
     reasons.dedup();
     sentences.extend(not_comparable_sentence("such a row", &reasons));

@@ -161,9 +161,8 @@ pub fn max_clients(run: &Run) -> Option<u32> {
 
 /// The step with the highest throughput among those that meet what is required.
 fn best_clients(steps: &[ClientsStep]) -> Option<&ClientsStep> {
-    let passed = steps
-        .iter()
-        .filter(|step| step.verdict == AnswerVerdict::Pass);
+    let steps = steps.iter();
+    let passed = steps.filter(|step| step.verdict == AnswerVerdict::Pass);
     passed.max_by(|a, b| a.tps.total_cmp(&b.tps))
 }
 

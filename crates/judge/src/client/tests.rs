@@ -167,9 +167,8 @@ fn a_busy_client_machine_and_throttling_are_reported() {
 fn long_loop_iterations_are_reported() {
     let with_iterations = |iteration_ns, p99_ns| {
         let mut run = with_series(&[1000; 20]);
-        run.series
-            .iter_mut()
-            .for_each(|second| second.loop_delay_max_ns = iteration_ns);
+        let series = run.series.iter_mut();
+        series.for_each(|second| second.loop_delay_max_ns = iteration_ns);
         run.measured.kinds[0].parts = None;
         run.measured.kinds[0].response.p99_ns = p99_ns;
         run

@@ -131,10 +131,8 @@ mod tests {
         };
         let names = |a: Product, b: Product| {
             let figures = common_figures(&with_tpm(a), &with_tpm(b));
-            figures
-                .into_iter()
-                .map(|pair| pair.name)
-                .collect::<Vec<_>>()
+            let figures = figures.into_iter();
+            figures.map(|pair| pair.name).collect::<Vec<_>>()
         };
         let (postgres, server) = (Product::POSTGRESQL, Product::SQL_SERVER);
         for (a, b, expected) in [
@@ -162,10 +160,8 @@ mod tests {
         ] {
             let comparison = compare(a, b, across);
             assert_eq!(comparison.verdict, expected);
-            let engine = comparison
-                .differences
-                .iter()
-                .find(|difference| difference.what == "engine");
+            let mut differences = comparison.differences.iter();
+            let engine = differences.find(|difference| difference.what == "engine");
             let engine = engine.expect("the engines are named");
             assert_eq!(
                 engine.severity == Severity::Caveat,

@@ -23,18 +23,17 @@ pub(super) const VARIED_ON_PURPOSE: &str =
 /// The settings that explain differences, each with its key in a plan, as documents have it, and the differences.
 pub(super) fn explaining_settings() -> impl Iterator<Item = (&'static str, &'static [&'static str])>
 {
-    SETTINGS
-        .iter()
-        .filter_map(|setting| match setting.compared {
-            // The server is one value in a document: its URL, or that it was a throw-away one.
-            Compared::Varies(properties)
-                if ["server.url", "server.embedded"].contains(&setting.path) =>
-            {
-                Some(("server", properties))
-            }
-            Compared::Varies(properties) => Some((setting.path, properties)),
-            Compared::Free(_) => None,
-        })
+    let settings = SETTINGS.iter();
+    settings.filter_map(|setting| match setting.compared {
+        // The server is one value in a document: its URL, or that it was a throw-away one.
+        Compared::Varies(properties)
+            if ["server.url", "server.embedded"].contains(&setting.path) =>
+        {
+            Some(("server", properties))
+        }
+        Compared::Varies(properties) => Some((setting.path, properties)),
+        Compared::Free(_) => None,
+    })
 }
 
 /// Settings of a workload that are read from the loaded data unless a plan names them.
@@ -155,13 +154,9 @@ impl PlanDifferences {
         let sets = |name: &str| {
             let name = name.to_ascii_lowercase();
             let [plain, percent_encoded] = [format!("{name}="), format!("{name}%3d")];
-            let servers = self
-                .servers
-                .iter()
-                .map(|server| server.to_ascii_lowercase());
-            servers
-                .into_iter()
-                .any(|server| server.contains(&plain) || server.contains(&percent_encoded))
+            let servers = self.servers.iter();
+            let mut servers = servers.map(|server| server.to_ascii_lowercase());
+            servers.any(|server| server.contains(&plain) || server.contains(&percent_encoded))
         };
         self.keys.contains("server")
             && match property {

@@ -46,9 +46,8 @@ pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
         .into_iter()
         .filter(|(name, ..)| is_compared(name, &[a, b]))
         .filter_map(|(name, unit, value)| {
-            let match_b = values_b
-                .iter()
-                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+            let mut values_b = values_b.iter();
+            let match_b = values_b.find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
             match_b.map(|value_b| FigurePair {
                 name,
                 unit,

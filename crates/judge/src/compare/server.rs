@@ -193,11 +193,8 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
             && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
     };
     let [settings_a, settings_b] = runs.map(|run| {
-        let settings = run
-            .server
-            .settings
-            .iter()
-            .filter(|(name, _)| is_compared(name));
+        let settings = run.server.settings.iter();
+        let settings = settings.filter(|(name, _)| is_compared(name));
         let texts = settings.map(|(name, value)| (name.clone(), plain_text(value)));
         texts.collect::<Vec<_>>()
     });
@@ -357,9 +354,8 @@ fn isolation_level(run: &Run) -> Option<String> {
         };
         return Some(format!("read committed with {reads}"));
     }
-    let mut settings = ISOLATION_SETTINGS
-        .iter()
-        .filter_map(|name| run.server.settings.get(*name));
+    let isolation_settings = ISOLATION_SETTINGS.iter();
+    let mut settings = isolation_settings.filter_map(|name| run.server.settings.get(*name));
     let level = plain_text(settings.next()?);
     Some(level.to_ascii_lowercase().replace('-', " "))
 }
@@ -419,11 +415,8 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
         isolation,
         observation_difference(a, b),
     ];
-    other_differences
-        .into_iter()
-        .flatten()
-        .chain(observations)
-        .collect()
+    let other_differences = other_differences.into_iter();
+    other_differences.flatten().chain(observations).collect()
 }
 
 /// Compares the durability classes. Servers of the same class may still differ: if the tables of one server

@@ -376,9 +376,8 @@ fn summarize(
 
 /// Number of caveats; a caveat on several sides counts once.
 fn count_caveats(side_comparisons: &[SideComparison]) -> usize {
-    let differences = side_comparisons
-        .iter()
-        .flat_map(|comparison| &comparison.differences);
+    let side_comparisons = side_comparisons.iter();
+    let differences = side_comparisons.flat_map(|comparison| &comparison.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     let names = caveats.map(|difference| difference.what.as_str());
     let names: std::collections::BTreeSet<&str> = names.collect();
@@ -412,20 +411,19 @@ pub(crate) struct RepeatDifference {
 pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
     let mut merged = pairwise_differences(runs).entries;
     merged.sort_by_key(|(difference, ..)| std::cmp::Reverse(difference.severity));
-    let repeats = merged
-        .into_iter()
-        .map(|(difference, mut values, values_b)| {
-            for value in values_b {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+    let merged = merged.into_iter();
+    let repeats = merged.map(|(difference, mut values, values_b)| {
+        for value in values_b {
+            if !values.contains(&value) {
+                values.push(value);
             }
-            RepeatDifference {
-                severity: difference.severity,
-                what: difference.what,
-                values,
-            }
-        });
+        }
+        RepeatDifference {
+            severity: difference.severity,
+            what: difference.what,
+            values,
+        }
+    });
     repeats.collect()
 }
 

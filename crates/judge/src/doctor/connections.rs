@@ -14,10 +14,8 @@ pub const SPARE_CONNECTIONS: u64 = 3;
 pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding {
     let needed = u64::from(load.clients) + SPARE_CONNECTIONS;
     let clients = count(u64::from(load.clients), "client");
-    let narrowest = server
-        .narrower_limits
-        .iter()
-        .min_by_key(|limit| free(limit));
+    let narrower_limits = server.narrower_limits.iter();
+    let narrowest = narrower_limits.min_by_key(|limit| free(limit));
     let server_finding = of_server(server, &clients, needed);
     let free_of_server = server
         .max_connections

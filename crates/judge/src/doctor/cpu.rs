@@ -146,9 +146,8 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
         return ok(value, "All CPUs that this process may use are on one node.");
     }
     let route = super::network::judged_interfaces(machine);
-    let devices = route
-        .into_iter()
-        .flat_map(|interface| super::network::devices(machine, interface));
+    let route = route.into_iter();
+    let devices = route.flat_map(|interface| super::network::devices(machine, interface));
     let near_network = devices
         .filter_map(|device| device.numa_node)
         .find(|node| usable.contains(node));
@@ -230,9 +229,8 @@ fn clock_source(machine: &MachineFacts) -> DoctorFinding {
         "Each reading of the clock is a system call, and Prony reads it for each reply.",
     );
     let available = &machine.available_clock_sources;
-    let fast = FAST_CLOCK_SOURCES
-        .iter()
-        .find(|fast| available.iter().any(|source| source == *fast));
+    let mut fast_clock_sources = FAST_CLOCK_SOURCES.iter();
+    let fast = fast_clock_sources.find(|fast| available.iter().any(|source| source == *fast));
     match fast {
         Some(fast) => finding.mended_by(format!(
             "echo {fast} > /sys/devices/system/clocksource/clocksource0/current_clocksource"

@@ -50,9 +50,8 @@ const RISKY_COMMANDS: [&str; 4] = [
 /// Whether a command of a finding can do harm on a machine in use, or takes effect only after a restart of the server:
 /// a script must not run it unless someone decides so.
 pub fn is_risky(command: &str) -> bool {
-    RISKY_COMMANDS
-        .iter()
-        .any(|start| command.starts_with(start))
+    let mut risky_commands = RISKY_COMMANDS.iter();
+    risky_commands.any(|start| command.starts_with(start))
 }
 
 pub fn examine(

@@ -41,9 +41,8 @@ pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
 /// The sum of the workload's own tables; `None` unless all of them are listed with a size.
 fn workload_bytes(run: &Run, state: &ServerState) -> Option<u64> {
     let table_names = table_names(run)?;
-    let sizes = table_names
-        .iter()
-        .map(|name| table_bytes(name, &state.tables));
+    let table_names = table_names.iter();
+    let sizes = table_names.map(|name| table_bytes(name, &state.tables));
     sizes.sum()
 }
 

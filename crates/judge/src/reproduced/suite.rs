@@ -153,9 +153,8 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<Compared
     if scenario.published.iter().any(has_throughput) {
         return published;
     }
-    let tps = counted
-        .iter()
-        .filter_map(|run| Some(run.measured.all_kinds()?.tps));
+    let counted = counted.iter();
+    let tps = counted.filter_map(|run| Some(run.measured.all_kinds()?.tps));
     let spread = Spread::from_values(tps.collect());
     let throughput = ComparedFigure {
         name: PublishedMetric::Tps.name().to_owned(),

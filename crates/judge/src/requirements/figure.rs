@@ -129,10 +129,8 @@ fn time_figure(
         Statistic::Mean if is_part => Ok((times.mean_ns, mean_interval_of(run, times))),
         Statistic::Mean => {
             let rows = judged_rows(run).unwrap_or_default();
-            let means: Vec<f64> = rows
-                .into_iter()
-                .map(|second: &Second| second.mean_ns)
-                .collect();
+            let rows = rows.into_iter();
+            let means: Vec<f64> = rows.map(|second: &Second| second.mean_ns).collect();
             Ok((times.mean_ns, scaled_mean_interval(&means, times.mean_ns)))
         }
         Statistic::Max => Ok((times.max_ns as f64, None)),

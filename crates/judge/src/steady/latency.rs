@@ -37,9 +37,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         return None;
     }
     let find_first_known = |candidates: [LatencyStatistic; 2]| {
-        candidates
-            .into_iter()
-            .find_map(|statistic| change_of(&seconds, statistic))
+        let mut candidates = candidates.into_iter();
+        candidates.find_map(|statistic| change_of(&seconds, statistic))
     };
     let middle = find_first_known([MEDIAN, MEAN]);
     let upper = find_first_known(UPPER_PERCENTILES);

@@ -134,9 +134,8 @@ impl Sweep {
         }
         let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
             && runs.iter().all(|run| run.drive.rate_tps.is_none());
-        let curves = curves
-            .into_iter()
-            .map(|(settings, points)| Curve::new(settings, points, is_concurrency));
+        let curves = curves.into_iter();
+        let curves = curves.map(|(settings, points)| Curve::new(settings, points, is_concurrency));
         Some(Sweep {
             by_nopm,
             axis,

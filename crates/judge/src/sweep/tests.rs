@@ -15,9 +15,8 @@ fn sweep_runs(points: &[(Vec<Setting>, f64)], change: impl Fn(&mut Run, f64)) ->
         parts.collect::<Vec<_>>().join(".")
     };
     let names: Vec<String> = points.iter().map(|(point, _)| name(point)).collect();
-    let repeats = points
-        .iter()
-        .flat_map(|point| [(point, 0.99), (point, 1.0), (point, 1.01)]);
+    let points = points.iter();
+    let repeats = points.flat_map(|point| [(point, 0.99), (point, 1.0), (point, 1.01)]);
     let runs = repeats.map(|((point, tps), share)| {
         let mut run = observed_run();
         run.experiment = Some(Experiment {

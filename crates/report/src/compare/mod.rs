@@ -77,10 +77,8 @@ fn remarks(comparison: &SidesComparison) -> Vec<String> {
 fn sides_of_mixed_runs(
     comparison: &SidesComparison,
 ) -> impl Iterator<Item = (String, Vec<&Difference>)> {
-    let mixed = comparison
-        .sides
-        .iter()
-        .filter(|side| !side.repeat_differences.is_empty());
+    let sides = comparison.sides.iter();
+    let mixed = sides.filter(|side| !side.repeat_differences.is_empty());
     mixed.map(|side| {
         let label = plain(&side.label);
         let heading = format!("The runs of {label} are not repeats of each other");
@@ -172,11 +170,8 @@ fn write_sides(
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
 ) -> io::Result<()> {
-    let labels: Vec<String> = comparison
-        .sides
-        .iter()
-        .map(|side| plain(&side.label))
-        .collect();
+    let sides = comparison.sides.iter();
+    let labels: Vec<String> = sides.map(|side| plain(&side.label)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max();
     let width = width.unwrap_or(0);
     for ((side, runs), label) in comparison.sides.iter().zip(runs).zip(&labels) {

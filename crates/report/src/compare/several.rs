@@ -62,9 +62,8 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
 
 /// Whether all sides differ from the first in the same way.
 fn is_of_all(sides: &[SideComparison], difference: &Difference) -> bool {
-    sides
-        .iter()
-        .all(|side| side.differences.contains(difference))
+    let mut sides = sides.iter();
+    sides.all(|side| side.differences.contains(difference))
 }
 
 fn describe(differences: &[&Difference]) -> String {

@@ -72,10 +72,8 @@ fn lines<'a>(
 ) -> impl Iterator<Item = (&'a CapacityStep, f64)> {
     let of_line =
         |(_, value): &'a Line| steps.iter().filter_map(|step| Some((*step, value(step)?)));
-    lines
-        .iter()
-        .flat_map(of_line)
-        .filter(|(_, value)| *value > 0.0)
+    let lines = lines.iter();
+    lines.flat_map(of_line).filter(|(_, value)| *value > 0.0)
 }
 
 fn draw(

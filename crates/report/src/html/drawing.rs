@@ -125,9 +125,8 @@ fn stroke_attributes(number: usize) -> Html {
         return markup!("class=\"line l{}\"", number);
     }
     let digits = format!("{number:b}");
-    let dashes = digits
-        .chars()
-        .map(|digit| if digit == '1' { "9 3" } else { "2 3" });
+    let digits = digits.chars();
+    let dashes = digits.map(|digit| if digit == '1' { "9 3" } else { "2 3" });
     markup!(
         "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
         number % COLOR_COUNT,

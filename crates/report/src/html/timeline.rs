@@ -40,10 +40,8 @@ impl ChartLine {
 
     /// The same figures in a column of the table.
     pub fn column(&self, title: impl Into<String>, format_value: impl Fn(f64) -> String) -> Column {
-        let cells = self
-            .values
-            .iter()
-            .map(|value| or_dash(*value, &format_value));
+        let values = self.values.iter();
+        let cells = values.map(|value| or_dash(*value, &format_value));
         Column::new(title, cells)
     }
 
@@ -210,9 +208,8 @@ impl Timeline<'_> {
         let titles: Vec<&str> = std::iter::once("from").chain(titles).collect();
         table::start_table_with_id(&mut content, &self.table_id, caption, &titles)?;
         for (index, span) in self.spans.iter().enumerate() {
-            let cells = columns
-                .iter()
-                .map(|column| column.cells.get(index).cloned());
+            let columns = columns.iter();
+            let cells = columns.map(|column| column.cells.get(index).cloned());
             let cells: Vec<String> = cells.map(|cell| or_dash(cell, |cell| cell)).collect();
             let from = self.time_label(span.start_s);
             table::write_row_at_time(&mut content, span.middle_s(), &from, &cells)?;
@@ -392,9 +389,8 @@ fn description(chart: &Chart<'_>) -> String {
 fn free_baseline(occupied: &[[f64; 2]], plot: &Plot) -> f64 {
     let is_free = |baseline: &f64| {
         let (from, to) = (baseline - 12.0, baseline + 4.0);
-        occupied
-            .iter()
-            .all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
+        let mut occupied = occupied.iter();
+        occupied.all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
     };
     let first = plot.top + 14.0;
     let steps = ((plot.bottom - 5.0 - first) / 2.0).max(0.0) as u32;

@@ -66,10 +66,8 @@ impl LastMinute {
     fn merge(&self, from: i64, to: i64, mode: MergeMode) -> Option<f64> {
         let inside = |entry: &&(i64, f64)| (from..to).contains(&entry.0);
         let figures = || {
-            self.seconds
-                .iter()
-                .filter(inside)
-                .map(|(_, figure)| *figure)
+            let seconds = self.seconds.iter();
+            seconds.filter(inside).map(|(_, figure)| *figure)
         };
         match (figures().count(), mode) {
             (0, _) => None,

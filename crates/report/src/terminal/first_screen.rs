@@ -117,10 +117,8 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     if run.measured.is_empty() {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
     } else {
-        let rates = run
-            .rates
-            .iter()
-            .map(|rate| metric_text(run, rate, width - 2));
+        let rates = run.rates.iter();
+        let rates = rates.map(|rate| metric_text(run, rate, width - 2));
         paragraphs.extend(rates.map(|text| indented(&text, 1).with_format(Style::bold)));
         paragraphs.push(Paragraph {
             format: figure_in_bold,

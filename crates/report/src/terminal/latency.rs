@@ -133,9 +133,8 @@ fn write_latency_table(
     kinds: &[&KindFigures],
     latency_of: LatencyOf,
 ) -> io::Result<bool> {
-    let latencies = kinds
-        .iter()
-        .filter_map(|kind| Some((plain(kind.name()), latency_of(kind)?)));
+    let kinds = kinds.iter();
+    let latencies = kinds.filter_map(|kind| Some((plain(kind.name()), latency_of(kind)?)));
     let latencies: Vec<(String, &Latency)> = latencies.collect();
     let is_absent = latencies
         .iter()

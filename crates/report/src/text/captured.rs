@@ -86,9 +86,8 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     );
     // One row more or less, as of a random key that misses, is no other query.
     let factor = |[captured, here]: [f64; 2]| ((here + 1.0) / (captured + 1.0)).ln().abs();
-    let rows = shares
-        .iter()
-        .filter_map(|share| Some((&*share.name, share.rows?)));
+    let shares = shares.iter();
+    let rows = shares.filter_map(|share| Some((&*share.name, share.rows?)));
     let other_rows = rows.max_by(|a, b| factor(a.1).total_cmp(&factor(b.1)));
     if let Some((name, rows)) = other_rows.filter(|(_, rows)| factor(*rows) > ROWS_FACTOR.ln()) {
         let [captured, here] = rows.map(rows_text);

@@ -54,9 +54,8 @@ fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) ->
         return format!("{subject}NOT COMPARABLE: {reason}.");
     };
     // At a rate, the throughput is that of the load.
-    let further = further
-        .iter()
-        .filter(|figure| figure.unit != Unit::Rate || !comparison.is_rate_given());
+    let further = further.iter();
+    let further = further.filter(|figure| figure.unit != Unit::Rate || !comparison.is_rate_given());
     let further = further.take(others);
     let text = match primary.significance {
         Some(significance) => {
@@ -81,9 +80,8 @@ fn reason(comparison: &SidesComparison, side: &SideComparison) -> String {
         takes_part && !other.repeat_differences.is_empty()
     });
     let grave = |differences: &[prony_judge::compare::Difference]| {
-        let mut grave = differences
-            .iter()
-            .filter(|difference| difference.severity == Severity::Invalid);
+        let differences = differences.iter();
+        let mut grave = differences.filter(|difference| difference.severity == Severity::Invalid);
         let first = grave.next()?;
         let [what, a, b] =
             [&first.what, &first.a, &first.b].map(|text| cut(&plain(text), MAX_VALUE_CHARS));

@@ -61,10 +61,8 @@ pub(crate) fn drill_facts(run: &Run) -> Vec<DrillFact> {
         facts.extend(waits(run));
         facts.extend(text.recovery.map(|recovery| same("back", recovery)));
     }
-    let timeouts = run
-        .commit_gap
-        .as_ref()
-        .and_then(|gap| gap.timeouts.as_ref());
+    let commit_gap = run.commit_gap.as_ref();
+    let timeouts = commit_gap.and_then(|gap| gap.timeouts.as_ref());
     facts.extend(timeouts.map(|timeouts| limits(timeouts, run.server.dialect())));
     let errors = errors_in_outage(run).into_iter();
     let errors = errors.map(|(class, number)| format!("{} {}", count(number), class.name()));
@@ -156,9 +154,8 @@ fn waits(run: &Run) -> Option<DrillFact> {
         let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
         format!("{}: {attempts} from {from} to {until}", plain(cause))
     }));
-    let brief = by_cause
-        .iter()
-        .map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
+    let by_cause = by_cause.iter();
+    let brief = by_cause.map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
     let mut brief: Vec<String> = brief.collect();
     if let Some(first) = brief.first_mut() {
         first.insert_str(0, "failed attempts: ");
@@ -413,9 +410,8 @@ fn brief_position(position: &BTreeMap<String, String>) -> String {
 fn position_text(position: &BTreeMap<String, String>) -> String {
     let first = ["server", "role"];
     let leading = first.iter().filter_map(|name| position.get(*name).cloned());
-    let others = position
-        .iter()
-        .filter(|(name, _)| !first.contains(&name.as_str()));
+    let position = position.iter();
+    let others = position.filter(|(name, _)| !first.contains(&name.as_str()));
     let others = others.map(|(name, value)| format!("{name} {value}"));
     leading.chain(others).collect::<Vec<_>>().join(", ")
 }

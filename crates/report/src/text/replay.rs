@@ -13,9 +13,8 @@ use std::borrow::Borrow;
 
 /// How a replay compares with the log, in a sentence or two; `None` if the run is not one, or the log has no times.
 pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
-    let statements: Vec<(&StatementLatency, f64)> = run
-        .statements
-        .iter()
+    let statements = run.statements.iter();
+    let statements: Vec<(&StatementLatency, f64)> = statements
         .flatten()
         .filter_map(|statement| Some((statement, statement.recorded?.mean_ns)))
         .collect();
@@ -29,9 +28,8 @@ pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
     let added = |(statement, recorded): &(&StatementLatency, f64)| {
         (statement.latency.mean_ns - recorded) * executions(statement)
     };
-    let slowest = statements
-        .iter()
-        .max_by(|a, b| added(a).total_cmp(&added(b)));
+    let statements = statements.iter();
+    let slowest = statements.max_by(|a, b| added(a).total_cmp(&added(b)));
     let (slowest, recorded) = slowest.filter(|_| ratio.is_finite())?;
     let shares = run.shares.iter().filter_map(|share| {
         Some((share.count as f64 / share.total as f64 - share.expected_share?).abs())

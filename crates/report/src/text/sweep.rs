@@ -42,10 +42,8 @@ pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
 
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
 pub(crate) fn curve_name(curve: &Curve) -> String {
-    let settings = curve
-        .settings
-        .iter()
-        .map(|setting| plain(&setting.to_string()));
+    let settings = curve.settings.iter();
+    let settings = settings.map(|setting| plain(&setting.to_string()));
     joined(settings, ", ")
 }
 

@@ -154,11 +154,8 @@ fn unusable_beside_noise(run: &Run) -> Option<String> {
 }
 
 fn noise_of(side: &Side<'_>) -> Option<[f64; 2]> {
-    let shares: Option<Vec<f64>> = side
-        .runs
-        .iter()
-        .map(|run| RunNoise::of(run).share())
-        .collect();
+    let runs = side.runs.iter();
+    let shares: Option<Vec<f64>> = runs.map(|run| RunNoise::of(run).share()).collect();
     let shares = shares?;
     let low = shares.iter().copied().reduce(f64::min)?;
     Some([low, shares.iter().copied().fold(low, f64::max)])

@@ -260,9 +260,8 @@ pub(super) fn decide_significance(
     primary: Option<&str>,
     alpha: f64,
 ) {
-    let figures = side_comparisons
-        .iter_mut()
-        .flat_map(|side| &mut side.figures);
+    let side_comparisons = side_comparisons.iter_mut();
+    let figures = side_comparisons.flat_map(|side| &mut side.figures);
     let (primary, others): (Vec<_>, Vec<_>) = figures
         .filter(|figure| figure.evidence.is_some())
         .partition(|figure| Some(figure.name.as_str()) == primary);

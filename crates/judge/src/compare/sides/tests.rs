@@ -72,10 +72,8 @@ fn verdict(sides: [&[Run]; 2], requirement: &str) -> AnswerVerdict {
 }
 
 fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
-    let differences = comparison
-        .side_comparisons
-        .iter()
-        .flat_map(|side| &side.differences);
+    let side_comparisons = comparison.side_comparisons.iter();
+    let differences = side_comparisons.flat_map(|side| &side.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     caveats.map(|difference| difference.what.as_str()).collect()
 }
@@ -289,9 +287,8 @@ fn several_sides_are_corrected_as_one_family() {
         &slightly_faster.clone(),
         &much_faster,
     ]);
-    let results: Vec<Significance> = comparison
-        .side_comparisons
-        .iter()
+    let side_comparisons = comparison.side_comparisons.iter();
+    let results: Vec<Significance> = side_comparisons
         .map(|side| side.figures[0].significance.unwrap())
         .collect();
     let differences: Vec<bool> = results

@@ -64,10 +64,8 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
         &cost_label,
     )?;
     if let Some(ranking) = &prices.ranking {
-        let frontier = ranking
-            .frontier
-            .iter()
-            .filter_map(|index| points.get(*index));
+        let frontier = ranking.frontier.iter();
+        let frontier = frontier.filter_map(|index| points.get(*index));
         draw_frontier(&mut drawing, &frontier.collect::<Vec<_>>(), &x, &y)?;
     }
     for point in points {

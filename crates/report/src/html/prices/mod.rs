@@ -121,11 +121,8 @@ impl PriceInputs {
                 }
             })
         };
-        let sheets: Vec<PriceSheet> = self
-            .sheets
-            .iter()
-            .map(parse_sheet)
-            .collect::<Result<_, _>>()?;
+        let sheets = self.sheets.iter();
+        let sheets: Vec<PriceSheet> = sheets.map(parse_sheet).collect::<Result<_, _>>()?;
         let measured_configuration = |placement: &RunPlacement| {
             let sheet = sheets.get(placement.sheet)?;
             Some(MeasuredConfiguration {
@@ -134,9 +131,8 @@ impl PriceInputs {
                 run: runs.get(placement.run)?,
             })
         };
-        let measured_configurations = self
-            .placements
-            .iter()
+        let placements = self.placements.iter();
+        let measured_configurations = placements
             .map(measured_configuration)
             .collect::<Option<Vec<_>>>();
         let today = PriceDate::parse(&self.today);
