@@ -10,7 +10,7 @@
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
 use crate::checks::{Finding, caveat, new_finding, note};
-use crate::formatting::{percent, time};
+use crate::formatting::{either, percent, time};
 use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
     BUSY_THREAD_CAVEAT_SHARE, BUSY_THREAD_INVALID_SHARE, BUSY_THREAD_NOTE_SHARE,
@@ -62,10 +62,7 @@ impl CpuDemand {
 /// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
 pub(crate) fn cpu_limit(run: &Run) -> Option<(Severity, CpuDemand)> {
     let demand = CpuDemand::new(run)?;
-    let total = match shared_machine_evidence(run) {
-        Some(_) => demand.busy_share,
-        None => demand.total_share(),
-    };
+    let total = shared_machine_evidence(run).map_or(demand.total_share(), |_| demand.busy_share);
     let severity = match total {
         total if total > BUSY_THREAD_INVALID_SHARE => Severity::Invalid,
         total if total > BUSY_THREAD_CAVEAT_SHARE => Severity::Caveat,
@@ -255,11 +252,7 @@ pub(crate) fn check_client_wait(run: &Run) -> Option<Finding> {
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
              moment the client noticed it; the server's part was {}.",
             time(service_ns),
-            if figures.connect.is_some() {
-                " after connecting"
-            } else {
-                ""
-            },
+            either(figures.connect.is_some(), " after connecting", ""),
             time(wait_ns),
             percent(wait_ns / service_ns),
             time(split.server.mean_ns),

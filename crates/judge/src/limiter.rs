@@ -176,10 +176,7 @@ fn pooler_limit(run: &Run) -> Option<Limit> {
 }
 
 fn busy_text(run: &Run, busy: f64) -> String {
-    let shared = match shared_machine_evidence(run) {
-        Some(_) => ", which the client shares,",
-        None => "",
-    };
+    let shared = shared_machine_evidence(run).map_or("", |_| ", which the client shares,");
     format!(
         "the CPUs of the server's machine{shared} were {} busy",
         percent(busy)

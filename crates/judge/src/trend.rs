@@ -115,10 +115,7 @@ impl<'a> TrendBuilder<'a> {
             [MetricName::NOPM, TPS_FIGURE, P99_FIGURE]
         };
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
-        let figure = match requested {
-            Some(name) => named(name),
-            None => preferred.into_iter().find_map(named),
-        };
+        let figure = requested.map_or(preferred.into_iter().find_map(named), |name| named(name));
         match figure {
             Some((name, unit, _)) => Ok(TrendBuilder {
                 reference,

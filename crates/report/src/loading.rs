@@ -104,10 +104,8 @@ impl<W: Write> LoadProgressView<W> {
             self.plain_done = self.last.done;
             let step_s = at_s - self.step_began_s;
             let due_s = PLAIN_AT_S.into_iter().find(|due_s| *due_s > step_s);
-            self.plain_due_s = match due_s {
-                Some(due_s) => self.step_began_s + due_s,
-                None => at_s + PLAIN_EVERY_S,
-            };
+            self.plain_due_s =
+                due_s.map_or(at_s + PLAIN_EVERY_S, |due_s| self.step_began_s + due_s);
             writeln!(self.terminal.out, "{line}")?;
             self.terminal.out.flush()?;
         }

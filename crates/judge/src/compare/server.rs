@@ -7,6 +7,7 @@ use super::rules::{
 };
 use super::{Difference, difference, merge_by_name};
 use crate::checks::caveat_or_note;
+use crate::formatting::either;
 use crate::machine::shared_machine_evidence;
 use prony_store::{Durability, Replication, Run, Severity};
 
@@ -372,13 +373,7 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    let text = |run: &Run| {
-        if is_observed(run) {
-            "observed"
-        } else {
-            "not observed"
-        }
-    };
+    let text = |run: &Run| either(is_observed(run), "observed", "not observed");
     difference(
         Severity::Caveat,
         "observation",

@@ -4,7 +4,7 @@
 //! values. Must never: list what is the same.
 
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
-use crate::formatting::{bytes, count, thousands};
+use crate::formatting::{bytes, count, either, thousands};
 use crate::machine;
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
@@ -190,11 +190,7 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
     let cache = run.state_before().and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
-        let extent = if data.whole_database {
-            " of the whole database"
-        } else {
-            ""
-        };
+        let extent = either(data.whole_database, " of the whole database", "");
         let text = format!(
             "the cache of {} holds {:.0} %{extent}",
             bytes(cache),

@@ -49,6 +49,7 @@ mod variants;
 mod verify;
 
 use crate::html::markup::{Html, Markup, Raw, markup, write_markup, writeln_markup};
+use crate::text::either;
 use comparisons::PageSides;
 use document::Document;
 pub use form::PageForm;
@@ -377,11 +378,7 @@ fn write_document_row(
 }
 
 fn chart_fold(is_open: bool) -> Raw {
-    Raw(if is_open {
-        " class=\"fold\" open"
-    } else {
-        " class=\"fold\""
-    })
+    Raw(either(is_open, " class=\"fold\" open", " class=\"fold\""))
 }
 
 /// Writes what a reader can unfold; nothing if there is no content.

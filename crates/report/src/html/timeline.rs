@@ -11,7 +11,7 @@ use super::over_time::Span;
 use super::scale::Scale;
 use super::{table, write_fold};
 use crate::html::markup::{Html, writeln_markup};
-use crate::text::joined;
+use crate::text::{either, joined};
 use crate::units::{self, or_dash};
 use std::fmt;
 
@@ -178,11 +178,7 @@ impl Timeline<'_> {
         let figure = Figure {
             id: &format!("{}-{}", chart.id, self.id_suffix),
             title: chart.title,
-            axis_note: if is_logarithmic {
-                ", logarithmic axis"
-            } else {
-                ""
-            },
+            axis_note: either(is_logarithmic, ", logarithmic axis", ""),
             legend: legend((chart.lines.iter()).map(|line| (name(line), line.group.as_ref()))),
             description: description(chart),
             height: Plot::STANDARD_HEIGHT,

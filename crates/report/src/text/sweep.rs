@@ -5,7 +5,7 @@
 
 use super::joined;
 use crate::table::Table;
-use crate::text::plain;
+use crate::text::{either, plain};
 use crate::units::{self, count_of, or_dash, percent, rate, time};
 use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
@@ -136,11 +136,7 @@ fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
 
 /// `4,210 transactions/s (95 % interval 4,100 to 4,300), p99 9.2 ms`.
 fn figures(sweep: &Sweep, point: &SweepPoint) -> String {
-    let unit = if sweep.by_nopm {
-        "NOPM"
-    } else {
-        "transactions/s"
-    };
+    let unit = either(sweep.by_nopm, "NOPM", "transactions/s");
     let mut text = format!("{} {unit}", or_dash(point.rate, rate));
     if let Some([low, high]) = point.rate_interval {
         text += &format!(" (95 % interval {} to {})", rate(low), rate(high));
