@@ -113,10 +113,8 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
 
 /// Checks the client's machine as a whole, if it is not the server's.
 pub(crate) fn check_client_machine(run: &Run) -> Option<Finding> {
-    let busy = observations::client_machine_mean(run, |machine| machine.busy_share)?;
-    if busy <= CLIENT_MACHINE_BUSY_MAX_SHARE {
-        return None;
-    }
+    let busy = observations::client_machine_mean(run, |machine| machine.busy_share)
+        .filter(|busy| *busy > CLIENT_MACHINE_BUSY_MAX_SHARE)?;
     caveat(
         format!(
             "The CPUs of the client's machine were {} busy: replies may have waited for one.",

@@ -56,10 +56,8 @@ pub(crate) fn slow_cpus(frequency: &CpuFrequency) -> Option<String> {
 
 /// Checks whether the client's network was nearly full, in its busiest direction.
 pub(crate) fn check_network(run: &Run) -> Option<Finding> {
-    let share = observations::client_machine_mean(run, |machine| machine.link_busy_share)?;
-    if share <= NETWORK_MAX_SHARE {
-        return None;
-    }
+    let share = observations::client_machine_mean(run, |machine| machine.link_busy_share)
+        .filter(|share| *share > NETWORK_MAX_SHARE)?;
     caveat(
         format!(
             "The busiest network link of the client's machine was used for {} of its speed: requests or replies \

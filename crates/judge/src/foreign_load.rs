@@ -226,10 +226,8 @@ fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
 fn foreign_commit_share(run: &Run) -> Option<f64> {
     let commits =
         |count: fn(&ServerSecond) -> Option<u64>| sum(run, count).map(|count| count as f64);
-    let (own, other) = (
-        commits(|row| row.commits)?,
-        commits(|row| row.other_commits)?,
-    );
+    let own = commits(|row| row.commits)?;
+    let other = commits(|row| row.other_commits)?;
     let is_frequent = |row: &&ServerSecond| {
         let minimum = FOREIGN_COMMITS_MIN_PER_S * row.length_s;
         row.other_commits

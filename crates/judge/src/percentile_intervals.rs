@@ -303,10 +303,8 @@ impl Distribution {
     /// of the slope of the response time's logarithm over the ranks.
     fn log_percentile_variance(&self, share: f64) -> f64 {
         let deviation = self.rank_deviation(share);
-        let (rank, span) = (
-            self.count * share,
-            deviation.max(SLOPE_SPAN * self.count * (1.0 - share)),
-        );
+        let rank = self.count * share;
+        let span = deviation.max(SLOPE_SPAN * self.count * (1.0 - share));
         let log_at = |rank: f64| {
             let value_ns = self.at_rank(rank.clamp(1.0, self.count))?;
             Some((value_ns.max(1) as f64).ln())

@@ -8,9 +8,10 @@
 //! configuration. Runs that differ with a caveat, such as another version of the server, stay: their
 //! differences are what a change is explained by ([`differences_at_change`]).
 
-use crate::compare::{Difference, P99_FIGURE, TPS_FIGURE, Unit, differences, figure_values};
+use crate::compare::{Difference, Unit, differences, figure_values, preferred_figures};
+use crate::formatting::count;
 use crate::statistics::{ALPHA, ChangePoint, change_points, levels_between, median};
-use prony_store::{MetricName, Run, Severity};
+use prony_store::{Run, Severity};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -82,12 +83,8 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-pub struct ComparedRun {
-    run: String,
-    started_at: String,
-    /// The figure, or why the run is not part of the history.
-    value: Result<f64, String>,
-}
+/// A run of the history, or one that is no part of it.
+pub struct ComparedRun(Result<TrendRun, LeftOutRun>);
 
 /// Compares runs with the reference of a history.
 pub struct TrendBuilder<'a> {
@@ -109,11 +106,7 @@ impl<'a> TrendBuilder<'a> {
         requested: Option<&str>,
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
-        let preferred = if reference.drive.open_loop {
-            [P99_FIGURE, MetricName::NOPM, TPS_FIGURE]
-        } else {
-            [MetricName::NOPM, TPS_FIGURE, P99_FIGURE]
-        };
+        let preferred = preferred_figures(reference.drive.open_loop);
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
         let figure = requested.map_or(preferred.into_iter().find_map(named), |name| named(name));
         match figure {
@@ -134,29 +127,21 @@ impl<'a> TrendBuilder<'a> {
     }
 
     pub fn compare(&self, run: &Run) -> ComparedRun {
-        ComparedRun {
-            run: run.id.clone(),
-            started_at: run.started_at.clone(),
-            value: self.value(run),
-        }
+        let (id, started_at) = (run.id.clone(), run.started_at.clone());
+        ComparedRun(match self.value(run) {
+            Ok(value) => Ok(TrendRun {
+                run: id,
+                started_at,
+                value,
+            }),
+            Err(reason) => Err(LeftOutRun { run: id, reason }),
+        })
     }
 
     pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
-        let ComparedRun {
-            run,
-            started_at,
-            value,
-        } = compared;
-        match value {
-            Ok(value) => self.runs.push((
-                epoch_ns,
-                TrendRun {
-                    run,
-                    started_at,
-                    value,
-                },
-            )),
-            Err(reason) => self.leave_out(&run, reason),
+        match compared.0 {
+            Ok(run) => self.runs.push((epoch_ns, run)),
+            Err(run) => self.left_out.push(run),
         }
     }
 
@@ -241,8 +226,10 @@ fn reason_to_leave_out(reference: &Run, run: &Run) -> Option<String> {
     };
     match grave.len() - 1 {
         0 => Some(text),
-        1 => Some(format!("{text}; and 1 more difference")),
-        more => Some(format!("{text}; and {more} more differences")),
+        more => Some(format!(
+            "{text}; and {}",
+            count(more as u64, "more difference")
+        )),
     }
 }
 

@@ -53,10 +53,8 @@ impl Server {
             open_loop: true,
             ..RecorderLayout::closed_loop(1)
         };
-        let (mut recorder, mut collector) = (
-            Recorder::new(schedule, layout),
-            Collector::new(schedule, layout, 1),
-        );
+        let mut recorder = Recorder::new(schedule, layout);
+        let mut collector = Collector::new(schedule, layout, 1);
         let speeds = self.speeds(end_ns.div_ceil(S as u64), random);
         let mut exponential = |mean_ns: f64| -random.uniform().ln() * mean_ns;
         let mut free: BinaryHeap<Reverse<u64>> = (0..self.executors).map(|_| Reverse(0)).collect();

@@ -9,6 +9,7 @@ use super::{Difference, difference, merge_by_name};
 use crate::checks::caveat_or_note;
 use crate::formatting::either;
 use crate::machine::shared_machine_evidence;
+use Severity::{Caveat, Invalid, Note};
 use prony_store::{Durability, Replication, Run, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
@@ -227,7 +228,7 @@ pub(super) struct Observation {
 pub(super) const OBSERVATIONS: [Observation; 12] = [
     Observation {
         name: "service",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let service = run.server.service.map(|service| service.name().to_owned());
             service.or_else(|| has_all_settings(run).then(|| "none recognized".to_owned()))
@@ -236,7 +237,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "pooler",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let pooler = run.server.pooler.as_ref();
             let name = pooler.map(|pooler| pooler.name().to_owned());
@@ -246,7 +247,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "replication",
-        severity: Severity::Invalid,
+        severity: Invalid,
         read: |run| {
             // Earlier documents say "none" where no replica is visible.
             let replication = match run.state_before()?.replication? {
@@ -259,7 +260,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "connected replicas",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let replicas = run.state_before()?.replicas.len();
             (replicas > 0).then(|| replicas.to_string())
@@ -268,7 +269,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "place of the client",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             // Without an address, a missing sign of a shared machine says nothing.
             run.server.address.as_ref()?;
@@ -280,20 +281,20 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: ROUND_TRIP_PROPERTY,
-        severity: Severity::Caveat,
+        severity: Caveat,
         // Rounded, because two measurements of one network differ.
         read: |run| Some(format!("{:.1} ms", round_trip_ns(run)? as f64 / 1e6)),
         why: "the network is part of every response time",
     },
     Observation {
         name: "server's CPUs",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's memory",
-        severity: Severity::Caveat,
+        severity: Caveat,
         // Rounded to the nearest tenth: kernels on one machine reserve different amounts of memory.
         read: |run| {
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
@@ -303,25 +304,25 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "server's CPU",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| run.observed.as_ref()?.machine.cpu.clone(),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's storage",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| run.observed.as_ref()?.machine.storage.clone(),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's kernel",
-        severity: Severity::Note,
+        severity: Note,
         read: |run| run.observed.as_ref()?.machine.kernel.clone(),
         why: WHY_IT_MAY_EXPLAIN,
     },
     Observation {
         name: DATA_AND_CACHE_PROPERTY,
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
         why: "what does not fit into the server's cache is read from the kernel's or from disk",
     },
@@ -373,43 +374,27 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    let text = |run: &Run| either(is_observed(run), "observed", "not observed");
-    difference(
-        Severity::Caveat,
-        "observation",
-        text(a).to_owned(),
-        text(b).to_owned(),
-        WHY_ONE_OBSERVED,
-    )
+    let text = |run: &Run| either(is_observed(run), "observed", "not observed").to_owned();
+    difference(Caveat, "observation", text(a), text(b), WHY_ONE_OBSERVED)
 }
 
 /// Compares durability, isolation, replication and machine, as far as both were observed.
 pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let observations = OBSERVATIONS.iter().filter_map(|observation| {
-        let Observation {
-            name,
-            severity,
-            read,
-            why,
-        } = *observation;
-        difference(severity, name, read(a)?, read(b)?, why)
+        let [a, b] = [(observation.read)(a)?, (observation.read)(b)?];
+        difference(
+            observation.severity,
+            observation.name,
+            a,
+            b,
+            observation.why,
+        )
     });
-    let isolation = isolation_level(a)
-        .zip(isolation_level(b))
-        .and_then(|(a, b)| {
-            difference(
-                Severity::Invalid,
-                ISOLATION_PROPERTY,
-                a,
-                b,
-                WHY_OTHER_ISOLATION,
-            )
-        });
-    let other_differences = [
-        durability_difference(a, b),
-        isolation,
-        observation_difference(a, b),
-    ];
+    let isolation = isolation_level(a).zip(isolation_level(b));
+    let isolation = isolation
+        .and_then(|(a, b)| difference(Invalid, ISOLATION_PROPERTY, a, b, WHY_OTHER_ISOLATION));
+    let observation = observation_difference(a, b);
+    let other_differences = [durability_difference(a, b), isolation, observation];
     let other_differences = other_differences.into_iter();
     other_differences.flatten().chain(observations).collect()
 }
@@ -418,18 +403,11 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
 /// were not observed, some of them may be unlogged, and therefore faster.
 fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
-    let (severity, why) = if durability_a.class == durability_b.class {
-        (Severity::Caveat, WHY_TABLES_UNKNOWN)
-    } else {
-        (Severity::Invalid, WHY_OTHER_DURABILITY)
-    };
-    difference(
-        severity,
-        "durability",
-        durability_a.description(),
-        durability_b.description(),
-        why,
-    )
+    let (a, b) = (durability_a.description(), durability_b.description());
+    match durability_a.class == durability_b.class {
+        true => difference(Caveat, "durability", a, b, WHY_TABLES_UNKNOWN),
+        false => difference(Invalid, "durability", a, b, WHY_OTHER_DURABILITY),
+    }
 }
 
 fn durability_before(run: &Run) -> Option<&Durability> {

@@ -193,23 +193,11 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
         .collect();
     let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
-    let Some((first, other_sides)) = sides.split_first() else {
-        return SidesComparison {
-            verdict: Verdict::NotComparable,
-            caveats: 0,
-            paced: false,
-            primary: None,
-            is_primary_requested: false,
-            disturbed: None,
-            sides: summaries,
-            side_comparisons: Vec::new(),
-        };
-    };
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
-    let figures = other_sides.iter().map(|side| match &mut disturbed {
-        Some(disturbed) => disturbed.figures(first, side),
-        None => figures::figure_comparisons(&first.runs, &side.runs, false),
+    let figures = sides.iter().skip(1).map(|side| match &mut disturbed {
+        Some(disturbed) => disturbed.figures(&sides[0], side),
+        None => figures::figure_comparisons(&sides[0].runs, &side.runs, false),
     });
     let figures: Vec<Vec<FigureComparison>> = figures.collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
@@ -244,8 +232,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     }
 }
 
-/// Each side except the first with its differences and its figures, which are not tested yet. `sides` has at
-/// least one.
+/// Each side except the first with its differences and its figures, which are not tested yet.
 fn compare_to_first(
     sides: &[Side<'_>],
     options: &CompareOptions,
@@ -253,10 +240,12 @@ fn compare_to_first(
     figures: Vec<Vec<FigureComparison>>,
     (primary, is_disturbed): (Option<&str>, bool),
 ) -> Vec<SideComparison> {
-    let first = &sides[0];
+    let Some((first, others)) = sides.split_first() else {
+        return Vec::new();
+    };
     let missing_runs_caveat = repeat_caveats::missing_runs_caveat(sides);
     let is_mixed = |side: usize| !summaries[side].repeat_differences.is_empty();
-    let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
+    let sides = ('B'..).zip(1..).zip(others).zip(figures);
     sides
         .map(|(((letter, index), side), mut figures)| {
             let headline_figures = figures::headline_figures(&figures, primary);

@@ -207,11 +207,9 @@ fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
         let order = prices.ranking.unwrap().order;
         (ranks.collect::<Vec<_>>(), order)
     };
-    let (low, middle, high) = (
-        [90.0, 95.0, 99.0],
-        [98.0, 100.0, 104.0],
-        [103.0, 105.0, 106.0],
-    );
+    let low = [90.0, 95.0, 99.0];
+    let middle = [98.0, 100.0, 104.0];
+    let high = [103.0, 105.0, 106.0];
     assert_eq!(ranks([low, middle, high]), (vec![2, 1, 1], vec![2, 1, 0]));
     let apart = [200.0, 201.0, 202.0];
     assert_eq!(ranks([low, middle, apart]), (vec![2, 2, 1], vec![2, 1, 0]));

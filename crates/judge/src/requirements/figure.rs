@@ -158,10 +158,8 @@ pub(super) fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> 
     let times = times_of(run, kind.as_deref(), *is_server).ok()?;
     let least_ns = lower_bound_of(run, times, statistic.quantile()?)? as f64;
     (least_ns > limit).then(|| {
-        let (least, count) = (
-            formatting::time(least_ns),
-            formatting::thousands(times.samples),
-        );
+        let least = formatting::time(least_ns);
+        let count = formatting::thousands(times.samples);
         format!("but {count} transactions show with 95 % confidence that it is at least {least}")
     })
 }

@@ -204,10 +204,8 @@ mod tests {
     fn repeated_values_do_not_increase_the_effective_size() {
         let single: Vec<f64> = (0..100).map(pseudo_random).collect();
         let repeated: Vec<f64> = (0..400).map(|at| pseudo_random(at / 4)).collect();
-        let (single, repeated) = (
-            series_mean(&single).unwrap(),
-            series_mean(&repeated).unwrap(),
-        );
+        let single = series_mean(&single).unwrap();
+        let repeated = series_mean(&repeated).unwrap();
         let ratio = repeated.variance / single.variance;
         // A first-order process with the same correlation of neighbours decays half as fast.
         assert!((0.9..2.2).contains(&ratio), "{single:?} {repeated:?}");

@@ -181,11 +181,9 @@ fn fill_machines(random: &mut Random, run: &mut Run) {
     health.steal_share = Some(random.between(0.0, 0.015));
     let observed = run.observed.as_mut().expect("the sample has one");
     observed.series.truncate(10 + length_s as usize);
-    let (busy, server, steal) = (
-        random.between(0.1, 0.95),
-        random.between(0.02, 0.12),
-        random.between(0.0, 0.015),
-    );
+    let busy = random.between(0.1, 0.95);
+    let server = random.between(0.02, 0.12);
+    let steal = random.between(0.0, 0.015);
     let (client, throttled) = (random.between(0.02, 0.6), random.between(0.0, 0.005));
     for row in &mut observed.series {
         let machine = row.machine.get_or_insert_default();

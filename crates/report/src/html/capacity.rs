@@ -35,10 +35,8 @@ pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
     writeln_markup!(out, "<p><strong>{}</strong></p>", answer_sentence(found))?;
     let steps = steps_by_rate(found);
     let times = || lines(&TIMES, &steps).map(|(_, value)| value);
-    let (shortest, longest) = (
-        times().fold(f64::MAX, f64::min),
-        times().fold(0.0, f64::max),
-    );
+    let shortest = times().fold(f64::MAX, f64::min);
+    let longest = times().fold(0.0, f64::max);
     if longest > 0.0 {
         let y = Scale::logarithmic(shortest, longest, PLOT.bottom, PLOT.top);
         let figure = Figure {

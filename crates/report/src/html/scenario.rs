@@ -100,10 +100,8 @@ mod tests {
         scenario.title = "<b>TPC-B</b>".to_owned();
         scenario.notes = vec!["said </p><script>of it".to_owned()];
         let page = page_of(&run);
-        let (start, end) = (
-            page.find("id=\"verdict-1\"").unwrap(),
-            page.find("id=\"time-1\"").unwrap(),
-        );
+        let start = page.find("id=\"verdict-1\"").unwrap();
+        let end = page.find("id=\"time-1\"").unwrap();
         let verdict = &page[start..end];
         for expected in [
             "Compared with the scenario tpcb-cached",

@@ -78,10 +78,8 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
 fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let count = trend.runs.len();
     let values = || trend.runs.iter().map(|run| run.value);
-    let (low, high) = (
-        values().fold(f64::MAX, f64::min),
-        values().fold(0.0, f64::max),
-    );
+    let low = values().fold(f64::MAX, f64::min);
+    let high = values().fold(0.0, f64::max);
     let y = Scale::around(low, high, PLOT.bottom, PLOT.top);
     let step = (PLOT.right - PLOT.left) / count as f64;
     let x = |index: usize| PLOT.left + (index as f64 + 0.5) * step;

@@ -142,10 +142,7 @@ impl Bounds<'_> {
     }
 
     pub fn capacity(&self, precision: f64) -> Capacity {
-        let (low, high) = (
-            self.low.map(|level| level.rate),
-            self.high.map(|level| level.rate),
-        );
+        let [low, high] = [self.low, self.high].map(|level| Some(level?.rate));
         let rate = low.zip(high).map(|(low, high)| match self.crossing {
             Some(crossing) if (low..high).contains(&crossing) => crossing,
             _ => (low * self.upper(low, high)).sqrt(),
