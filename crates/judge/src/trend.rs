@@ -248,6 +248,7 @@ pub fn differences_at_change(before: &Run, after: &Run) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{P99_FIGURE, TPS_FIGURE};
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
     use prony_store::RunState;

@@ -404,10 +404,10 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
 fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
     let (a, b) = (durability_a.description(), durability_b.description());
-    match durability_a.class == durability_b.class {
-        true => difference(Caveat, "durability", a, b, WHY_TABLES_UNKNOWN),
-        false => difference(Invalid, "durability", a, b, WHY_OTHER_DURABILITY),
-    }
+    let is_same = durability_a.class == durability_b.class;
+    let of_same_class = (Caveat, WHY_TABLES_UNKNOWN);
+    let (severity, why) = either(is_same, of_same_class, (Invalid, WHY_OTHER_DURABILITY));
+    difference(severity, "durability", a, b, why)
 }
 
 fn durability_before(run: &Run) -> Option<&Durability> {
