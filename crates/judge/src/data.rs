@@ -199,7 +199,7 @@ pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_mut, observed_run};
+    use crate::sample::{healthy, observed_mut, observed_run, set};
     use DurabilityClass::{D0, D1, D2, D3, D4};
     use prony_assertions::TextAssertions;
     use prony_store::Product;
@@ -215,9 +215,7 @@ mod tests {
     fn a_commit_that_waits_for_no_standby_is_reported() {
         let mut run = observed_run();
         let mut check = |level: &str, mode: &str, replication| {
-            run.server
-                .settings
-                .insert("synchronous_commit".to_owned(), level.into());
+            set(&mut run, "synchronous_commit", level);
             let before = observed_mut(&mut run).before.as_mut().unwrap();
             before.replication = Some(replication);
             before.replicas = vec![Replica {
@@ -277,9 +275,8 @@ mod tests {
         let many_added = with_tables(|tables| tables[1].rows = Some(1_100_000));
         let check = check_data_grown(&many_added).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        check
-            .finding
-            .assert_contains("1,100,000 rows to pgbench_history");
+        let finding = &check.finding;
+        finding.assert_contains("1,100,000 rows to pgbench_history");
         let mut tpcc = with_tables(|tables| tables[1].name = "orders".to_owned());
         tpcc.workload.description = Some(Description {
             tables: vec![ScaledTable {
@@ -295,10 +292,8 @@ mod tests {
         orders(&mut tpcc, 3_100_000);
         assert_eq!(check_data_grown(&tpcc), None);
         orders(&mut tpcc, 3_500_000);
-        check_data_grown(&tpcc)
-            .unwrap()
-            .finding
-            .assert_contains("500,000 rows to orders");
+        let finding = check_data_grown(&tpcc).unwrap().finding;
+        finding.assert_contains("500,000 rows to orders");
     }
 
     #[test]
@@ -311,10 +306,8 @@ mod tests {
             (None, None)
         );
         let dead = with_tables(|tables| tables[0].dead_rows = Some(4_000_000));
-        check_dead_rows(&dead)
-            .unwrap()
-            .finding
-            .assert_contains("4,000,000 rows of pgbench_accounts");
+        let finding = check_dead_rows(&dead).unwrap().finding;
+        finding.assert_contains("4,000,000 rows of pgbench_accounts");
         let few_dead = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
         assert_eq!(check_dead_rows(&few_dead), None);
         let never_analyzed = with_tables(|tables| {

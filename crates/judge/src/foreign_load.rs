@@ -347,8 +347,7 @@ mod tests {
         set(&mut run, 4_000);
         let check = check_foreign_load(&run).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
-        check
-            .finding
-            .assert_contains("20 % of the server's commits");
+        let finding = &check.finding;
+        finding.assert_contains("20 % of the server's commits");
     }
 }

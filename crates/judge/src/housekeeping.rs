@@ -169,10 +169,8 @@ mod tests {
         assert_eq!(check.severity, Severity::Caveat);
         check.finding.assert_contains("and 2 others only in part");
         observed_mut(&mut run).events.clear();
-        check_checkpoint(&run)
-            .unwrap()
-            .finding
-            .assert_contains("window, while 6.0 GB");
+        let finding = check_checkpoint(&run).unwrap().finding;
+        finding.assert_contains("window, while 6.0 GB");
         observed_mut(&mut run).missing = vec![prony_store::MissingObservation::new(
             ObservedTopic::Checkpoints,
             "",
@@ -194,9 +192,8 @@ mod tests {
             .push(event(EventKind::Vacuum, 20.0, Some(30.0)));
         let check = check_maintenance(&run).expect("a vacuum");
         assert_eq!(check.severity, Severity::Note);
-        check
-            .finding
-            .assert_contains("vacuum of t (from 20 s to 30 s)");
+        let finding = &check.finding;
+        finding.assert_contains("vacuum of t (from 20 s to 30 s)");
         check.finding.assert_contains("took 1.7 %");
         observed_mut(&mut run)
             .events
@@ -215,8 +212,7 @@ mod tests {
         let mut run = observed_run();
         observed_mut(&mut run).after.as_mut().unwrap().tables[0].vacuums = Some(4);
         let check = check_maintenance(&run).expect("three more than before");
-        check
-            .finding
-            .assert_contains("3 vacuums or analyzes too short");
+        let finding = &check.finding;
+        finding.assert_contains("3 vacuums or analyzes too short");
     }
 }

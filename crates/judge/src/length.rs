@@ -188,14 +188,11 @@ mod tests {
         run.ended_because = Some("interrupted (SIGINT)".to_owned());
         let check = check_partial_run(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        check
-            .finding
-            .assert_contains("early: interrupted (SIGINT). ");
+        let finding = &check.finding;
+        finding.assert_contains("early: interrupted (SIGINT). ");
         run.state = RunState::Running;
-        check_partial_run(&run)
-            .unwrap()
-            .finding
-            .assert_contains("still in progress");
+        let finding = check_partial_run(&run).unwrap().finding;
+        finding.assert_contains("still in progress");
     }
 
     #[test]
@@ -227,10 +224,8 @@ mod tests {
         check.finding.assert_lacks("client's part");
         let split = run.measured.kinds[0].parts.as_mut().unwrap();
         split.client_wait.samples = 99;
-        check_not_judged(&run)
-            .unwrap()
-            .finding
-            .assert_contains("client's part");
+        let finding = check_not_judged(&run).unwrap().finding;
+        finding.assert_contains("client's part");
     }
 
     #[test]

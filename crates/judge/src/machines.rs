@@ -188,9 +188,8 @@ mod tests {
         let uneven = check_machines(&run).expect("one");
         assert_eq!(uneven.severity, Severity::Note);
         uneven.finding.assert_contains("machine 1 (");
-        uneven
-            .finding
-            .assert_contains("95 % of a CPU, that of machine 2");
+        let finding = &uneven.finding;
+        finding.assert_contains("95 % of a CPU, that of machine 2");
     }
 
     #[test]

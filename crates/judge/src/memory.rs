@@ -163,16 +163,13 @@ mod tests {
         swap_at(&mut run, 3_000_000);
         let check = check_swap(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        check
-            .finding
-            .assert_contains("server's machine swapped 3.0 MB per second");
+        let finding = &check.finding;
+        finding.assert_contains("server's machine swapped 3.0 MB per second");
         swap_at(&mut run, 0);
         for row in &mut observed_mut(&mut run).series {
             row.client.get_or_insert_default().swap_bytes = Some(5_000_000);
         }
-        check_swap(&run)
-            .unwrap()
-            .finding
-            .assert_contains("client's machine");
+        let finding = check_swap(&run).unwrap().finding;
+        finding.assert_contains("client's machine");
     }
 }

@@ -135,6 +135,21 @@ pub(crate) fn observed_mut(run: &mut Run) -> &mut Observed {
     run.observed.get_or_insert_default()
 }
 
+pub(crate) fn set(run: &mut Run, name: &str, value: impl Into<serde_json::Value>) {
+    run.server.settings.insert(name.to_owned(), value.into());
+}
+
+/// A finding of this id, without a text.
+pub(crate) fn found(id: &str, severity: Severity) -> Check {
+    Check {
+        id: id.to_owned(),
+        severity,
+        kind: None,
+        finding: String::new(),
+        advice: String::new(),
+    }
+}
+
 /// A healthy run of ten minutes whose server was observed, on another machine of 16 CPUs.
 pub(crate) fn observed_run() -> Run {
     let mut run = healthy();

@@ -135,9 +135,8 @@ mod tests {
         assert_eq!(check_hot_rows(&run), None);
         run.server.service = Some(Service::AuroraDsql);
         let check = check_hot_rows(&run).unwrap();
-        check
-            .finding
-            .assert_starts_with("tpcb does badly on Aurora DSQL");
+        let finding = &check.finding;
+        finding.assert_starts_with("tpcb does badly on Aurora DSQL");
         check.finding.assert_contains("OC000");
         run.workload.name = "ycsb".to_owned();
         assert_eq!(check_hot_rows(&run), None);

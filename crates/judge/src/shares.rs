@@ -213,9 +213,8 @@ mod tests {
     fn a_share_below_the_minimum_by_chance_is_a_note() {
         let check = check_share(4_290, 10_000, 10.0 / 23.0, Some(0.43)).expect("below");
         assert_eq!(check.severity, Severity::Note);
-        check
-            .finding
-            .assert_contains("42.9 %, with at least 43.0 %");
+        let finding = &check.finding;
+        finding.assert_contains("42.9 %, with at least 43.0 %");
         assert_eq!(check_share(4_300, 10_000, 10.0 / 23.0, Some(0.43)), None);
         let check = check_share(40_900, 100_000, 10.0 / 23.0, Some(0.43)).expect("off");
         assert_eq!(check.severity, Severity::Caveat);

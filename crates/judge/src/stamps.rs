@@ -135,10 +135,8 @@ mod tests {
         let mut run = healthy();
         assert_eq!(check_clock_steps(&run), None);
         run.timing.clock_steps = 2;
-        check_clock_steps(&run)
-            .unwrap()
-            .finding
-            .assert_ends_with("2 times.");
+        let finding = check_clock_steps(&run).unwrap().finding;
+        finding.assert_ends_with("2 times.");
     }
 
     #[test]
@@ -151,9 +149,8 @@ mod tests {
         run.drive.network = Some(Network::Unix);
         let check = check_no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
-        check
-            .finding
-            .assert_contains("known (unix sockets have no timestamps):");
+        let finding = &check.finding;
+        finding.assert_contains("known (unix sockets have no timestamps):");
         check.advice.assert_contains("--tcp-sample 8 ");
         run.drive.network = Some(Network::Tcp);
         run.timing.parts_source = ServiceTimePartsSource::default();

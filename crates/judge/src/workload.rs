@@ -69,17 +69,15 @@ mod tests {
         run.workload.scale = 63;
         let check = check_contention(&run).expect("64 clients");
         assert_eq!(check.severity, Severity::Caveat);
-        check
-            .finding
-            .assert_starts_with("64 clients shared 63 branches: each transaction");
+        let finding = &check.finding;
+        finding.assert_starts_with("64 clients shared 63 branches: each transaction");
         let branches = description_mut(&mut run).contention.as_mut();
         branches.expect("branches").clients_per_scale = 10;
         assert_eq!(check_contention(&run), None);
         run.workload.scale = 6;
         let check = check_contention(&run).expect("more than ten each");
-        check
-            .advice
-            .assert_starts_with("Load at a scale of 7 or more,");
+        let advice = &check.advice;
+        advice.assert_starts_with("Load at a scale of 7 or more,");
         description_mut(&mut run).contention = None;
         assert_eq!(check_contention(&run), None);
     }

@@ -40,6 +40,13 @@ struct Server {
     wander: f64,
 }
 
+const QUEUE: Server = Server {
+    executors: 1,
+    rate: 1_000.0,
+    is_exponential: true,
+    wander: 0.0,
+};
+
 /// How much of its deviation a rate that wanders keeps to the next second.
 const MEMORY: f64 = 0.8;
 
@@ -282,12 +289,7 @@ fn check(tally: &Tally, must_cover: bool) {
 
 #[test]
 fn the_limit_of_a_queue_of_one_server_is_found_within_three_percent() {
-    let server = Server {
-        executors: 1,
-        rate: 1_000.0,
-        is_exponential: true,
-        wander: 0.0,
-    };
+    let server = QUEUE;
     // The response times of an M/M/1 queue are exponential.
     let truth = server.rate - 100.0_f64.ln() / 0.03;
     assert!((truth_of(server) / truth - 1.0).abs() < 1e-6);
@@ -299,8 +301,7 @@ fn the_limit_of_a_queue_of_four_servers_is_found_within_three_percent() {
     let server = Server {
         executors: 4,
         rate: 250.0,
-        is_exponential: true,
-        wander: 0.0,
+        ..QUEUE
     };
     let truth = truth_of(server);
     check(&search_often(server, &["p99<30ms"], truth, SEARCHES), true);
@@ -309,10 +310,8 @@ fn the_limit_of_a_queue_of_four_servers_is_found_within_three_percent() {
 #[test]
 fn a_hard_ceiling_is_found_within_three_percent() {
     let server = Server {
-        executors: 1,
-        rate: 1_000.0,
         is_exponential: false,
-        wander: 0.0,
+        ..QUEUE
     };
     // A rate that is 1 % above the ceiling falls behind by less than arrivals scatter.
     check(&search_often(server, &[], 1_000.0, CEILING_SEARCHES), false);
@@ -321,10 +320,9 @@ fn a_hard_ceiling_is_found_within_three_percent() {
 #[test]
 fn a_ceiling_that_wanders_is_found_within_three_percent() {
     let server = Server {
-        executors: 1,
-        rate: 1_000.0,
         is_exponential: false,
         wander: 0.05,
+        ..QUEUE
     };
     check(&search_often(server, &[], 1_000.0, SEARCHES), false);
 }

@@ -32,6 +32,14 @@ struct System {
     memory: f64,
 }
 
+fn system(per_second: usize, scatter: f64, memory: f64) -> System {
+    System {
+        per_second,
+        scatter,
+        memory,
+    }
+}
+
 fn value_at(sorted: &[u64], share: f64) -> u64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.max(1) - 1]
@@ -100,11 +108,6 @@ fn covers(interval: &PercentileInterval, system: System) -> bool {
 #[test]
 fn intervals_cover_the_true_percentile_in_nine_of_ten_runs() {
     let mut random = Random(5);
-    let system = |per_second, scatter, memory| System {
-        per_second,
-        scatter,
-        memory,
-    };
     for (runs, system) in [
         (20, system(1_000, 0.0, 0.0)),
         (20, system(1_000, 0.2, 0.5)),
@@ -154,11 +157,7 @@ fn half_width(interval: &PercentileInterval) -> f64 {
 fn autocorrelated_seconds_widen_the_interval_and_independent_ones_do_not() {
     let mut random = Random(6);
     let mut width_of = |scatter, memory| {
-        let system = System {
-            per_second: 1_000,
-            scatter,
-            memory,
-        };
+        let system = system(1_000, scatter, memory);
         let run = simulate(&mut random, system);
         let intervals = percentile_intervals(&run);
         intervals.iter().map(half_width).collect::<Vec<_>>()
@@ -183,11 +182,7 @@ fn autocorrelated_seconds_widen_the_interval_and_independent_ones_do_not() {
 #[test]
 fn there_is_no_interval_without_the_means_to_compute_one() {
     let mut random = Random(7);
-    let system = System {
-        per_second: 1_000,
-        scatter: 0.0,
-        memory: 0.0,
-    };
+    let system = system(1_000, 0.0, 0.0);
     let run = simulate(&mut random, system);
     assert_eq!(percentile_intervals(&run).len(), 3);
     let mut short = run.clone();
@@ -258,11 +253,7 @@ fn every_run_of_twenty_seconds_has_intervals_for_requirements_of_which_one_in_tw
     for (per_second, scatter) in [(1_000, 0.2), (1_000, 0.5), (100, 0.2)] {
         for memory in [0.0, 0.3, 0.5, 0.9] {
             for (seconds, runs) in [(20, 120), (60, 30), (300, 5)] {
-                let system = System {
-                    per_second,
-                    scatter,
-                    memory,
-                };
+                let system = system(per_second, scatter, memory);
                 let mut tallies = [50.0, 95.0, 99.0].map(|of| (of, RequiredTally::default()));
                 for _ in 0..runs {
                     let run = simulate_seconds(&mut random, system, seconds);
@@ -300,11 +291,7 @@ fn every_run_of_twenty_seconds_has_intervals_for_requirements_of_which_one_in_tw
 fn a_limit_at_the_true_percentile_is_missed_by_chance_in_one_of_forty_short_runs_at_most() {
     let mut random = Random(8);
     for (per_second, runs) in [(5, 400), (20, 200)] {
-        let system = System {
-            per_second,
-            scatter: 0.0,
-            memory: 0.0,
-        };
+        let system = system(per_second, 0.0, 0.0);
         let limit_at = |percentile| {
             let text = format!("p99<={}ns", true_value_ns(system, percentile) as u64);
             [Requirement::parse(&text).unwrap()]

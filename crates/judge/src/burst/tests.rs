@@ -37,9 +37,8 @@ fn credits_that_run_out_are_named_with_the_time_and_both_levels() {
             fall.at_s
         );
         assert!((fall.from / 4_000.0 - 1.0).abs() < 0.05 && (fall.to / 1_500.0 - 1.0).abs() < 0.05);
-        finding
-            .finding
-            .assert_contains("Likely limit: burst credits or throttling");
+        let text = &finding.finding;
+        text.assert_contains("Likely limit: burst credits or throttling");
         finding.finding.assert_contains("and stayed there");
         assert_eq!(
             check_drift(&with_series(&counts)),

@@ -133,14 +133,10 @@ fn a_busy_client_machine_and_throttling_are_reported() {
         let client = row.client.get_or_insert_default();
         (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
     }
-    check_client_machine(&run)
-        .unwrap()
-        .finding
-        .assert_contains("80 % busy");
-    check_throttled(&run)
-        .unwrap()
-        .finding
-        .assert_contains("5.0 % of the time");
+    let finding = check_client_machine(&run).unwrap().finding;
+    finding.assert_contains("80 % busy");
+    let finding = check_throttled(&run).unwrap().finding;
+    finding.assert_contains("5.0 % of the time");
     for row in &mut observed_mut(&mut run).series {
         row.client.get_or_insert_default().throttled_s = Some(0.2);
     }

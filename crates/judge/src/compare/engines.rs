@@ -55,7 +55,7 @@ pub(super) fn downgrade_engine_differences(
 #[cfg(test)]
 mod tests {
     use crate::compare::{Verdict, common_figures, compare};
-    use crate::sample::healthy;
+    use crate::sample::{healthy, set};
     use Verdict::{NotComparable, WithCaveats};
     use prony_store::{IndustryMetric, Product, Run, Service, Severity};
 
@@ -96,7 +96,7 @@ mod tests {
         let with_fsync = |service, fsync: &str| {
             let mut run = run_on(Product::POSTGRESQL);
             run.server.service = Some(service);
-            run.server.settings.insert("fsync".into(), fsync.into());
+            set(&mut run, "fsync", fsync);
             run
         };
         let aurora = with_fsync(Service::AuroraPostgreSql, "off");
@@ -170,15 +170,9 @@ mod tests {
         other_work.workload.name = "select-only".to_owned();
         assert_eq!(compare(&postgres, &other_work, true).verdict, NotComparable);
         let mut unsafe_mysql = mysql.clone();
-        unsafe_mysql
-            .server
-            .settings
-            .insert("sync_binlog".to_owned(), "0".into());
+        set(&mut unsafe_mysql, "sync_binlog", "0");
         let mut safe_maria = maria.clone();
-        safe_maria
-            .server
-            .settings
-            .insert("sync_binlog".to_owned(), "1".into());
+        set(&mut safe_maria, "sync_binlog", "1");
         assert_eq!(
             compare(&unsafe_mysql, &safe_maria, true).verdict,
             NotComparable

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::compare::rules::{WHY_IT_MAY_EXPLAIN, WHY_ROW_DESCRIPTIONS};
     use crate::compare::{Verdict, compare};
-    use crate::sample::{observed_mut, observed_run};
+    use crate::sample::{observed_mut, observed_run, set};
     use Verdict::{Comparable, NotComparable};
     use prony_store::Experiment;
     use prony_store::{DeclaredFact, DurabilityClass, Product, QueryMode, Replication, Setting};
@@ -265,8 +265,7 @@ mod tests {
         }),
         ("synchronous_commit", |run| {
             run.plan["settings"] = json!({"synchronous_commit": "off"});
-            let settings = &mut run.server.settings;
-            settings.insert("synchronous_commit".to_owned(), "off".into());
+            set(&mut run, "synchronous_commit", "off");
         }),
         ("engine", |run| {
             run.plan["server"] = json!("mysql://h/d");
@@ -309,9 +308,9 @@ mod tests {
             ..a.clone()
         };
         a.plan["server"] = json!("postgres://h/d?options=-c X.d=1");
-        a.server.settings.insert("X.d".to_owned(), "1".into());
+        set(&mut a, "X.d", "1");
         b.plan["server"] = json!("postgres://h/d?options=-c%20x.D%3D2");
-        b.server.settings.insert("X.d".to_owned(), "2".into());
+        set(&mut b, "X.d", "2");
         let [difference] = &compare(&a, &b, false).differences[..] else {
             panic!("one difference");
         };
@@ -429,9 +428,7 @@ mod tests {
         // With two engines, settings differ but durability is still compared.
         let mut b = variant("b");
         INTENDED_CHANGES[10].1(&mut b);
-        b.server
-            .settings
-            .insert("sync_binlog".to_owned(), "1".into());
+        set(&mut b, "sync_binlog", "1");
         assert_eq!(invalid(&b), [""; 0]);
         let before = observed_mut(&mut b).before.as_mut().unwrap();
         before.durability.as_mut().unwrap().class = DurabilityClass::D1;

@@ -103,8 +103,7 @@ mod tests {
         assert_eq!(planned_refusals(&[a(), scaled]), []);
         let elsewhere = planned_refusals(&[a(), variant("b", "tpcb", "postgres://other/d")]);
         assert!(!elsewhere[0].is_certain, "{elsewhere:?}");
-        elsewhere[0]
-            .sentence
-            .assert_starts_with("b has another URL than a: ");
+        let text = &elsewhere[0].sentence;
+        text.assert_starts_with("b has another URL than a: ");
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sample::healthy;
+use crate::sample::{found, healthy, set};
 use Severity::{Caveat, Invalid, Note};
 use Verdict::{Comparable, NotComparable, WithCaveats};
 use prony_store::{Check, IndustryMetric, Product, QueryMode, RunState};
@@ -75,17 +75,11 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
             run.workload.settings[0].value = "statements".to_owned()
         }),
         ("mode", |run| drop(run.workload.settings.remove(0))),
-        ("fsync", |run| {
-            run.server.settings.insert("fsync".to_owned(), "off".into());
-        }),
+        ("fsync", |run| set(run, "fsync", "off")),
         ("innodb_flush_log_at_trx_commit", |run| {
-            let settings = &mut run.server.settings;
-            settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".into());
+            set(run, "innodb_flush_log_at_trx_commit", "2")
         }),
-        ("sync_binlog", |run| {
-            let settings = &mut run.server.settings;
-            settings.insert("sync_binlog".to_owned(), "0".into());
-        }),
+        ("sync_binlog", |run| set(run, "sync_binlog", "0")),
     ];
     for (subject, change) in change {
         let (a, mut b) = (tpcc_run(), tpcc_run());
@@ -104,7 +98,7 @@ fn flushes_of_a_binary_log_matter_only_if_a_server_writes_one() {
     let with_binlog = |log_bin: &str, sync: &str| {
         let mut run = tpcc_run();
         for (name, value) in [("log_bin", log_bin), ("sync_binlog", sync)] {
-            run.server.settings.insert(name.to_owned(), value.into());
+            set(&mut run, name, value);
         }
         run
     };
@@ -124,9 +118,7 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
     b.build.version = "0.2.0".to_owned();
     b.drive.clients = 65;
     b.statements = Some(Vec::new());
-    b.server
-        .settings
-        .insert("shared_buffers".to_owned(), "1GB".into());
+    set(&mut b, "shared_buffers", "1GB");
     b.state = RunState::Partial;
     let comparison = compare(&a, &b, false);
     assert_eq!(comparison.verdict, WithCaveats);
@@ -154,13 +146,7 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
 #[test]
 fn invalid_runs_are_never_comparable() {
     let mut run = tpcc_run();
-    run.checks = vec![Check {
-        id: "errors".to_owned(),
-        severity: Invalid,
-        kind: None,
-        finding: String::new(),
-        advice: String::new(),
-    }];
+    run.checks = vec![found("errors", Invalid)];
     assert_eq!(
         names(&compare(&run, &run, false), Invalid),
         ["invalid by"],
@@ -174,13 +160,7 @@ fn invalid_runs_are_never_comparable() {
 #[test]
 fn a_caveat_that_both_runs_have_is_no_difference() {
     let with_caveats = |ids: &[&str]| {
-        let caveat = |id: &&str| Check {
-            id: (*id).to_owned(),
-            severity: Caveat,
-            kind: None,
-            finding: String::new(),
-            advice: String::new(),
-        };
+        let caveat = |id: &&str| found(id, Caveat);
         let mut run = tpcc_run();
         run.checks = ids.iter().map(caveat).collect();
         run
@@ -202,7 +182,7 @@ fn a_caveat_that_both_runs_have_is_no_difference() {
 fn different_isolation_levels_do_not_compare() {
     let with = |name: &str, level: &str| {
         let mut run = tpcc_run();
-        run.server.settings.insert(name.to_owned(), level.into());
+        set(&mut run, name, level);
         run
     };
     let committed = with("default_transaction_isolation", "read committed");

@@ -171,9 +171,8 @@ mod tests {
             good.iter().all(|(state, _)| *state == DoctorState::Ok),
             "{good:?}"
         );
-        good[0]
-            .1
-            .assert_contains("p50 1.10 ms, p99 1.20 ms (200 commits)");
+        let text = &good[0].1;
+        text.assert_contains("p50 1.10 ms, p99 1.20 ms (200 commits)");
         good[1].1.assert_contains("336 MB/s");
         let slow = states(StorageProbe {
             commits_ns: Ok(vec![12_000_000; 50]),
@@ -212,9 +211,8 @@ mod tests {
                 .all(|(state, _)| *state == DoctorState::Unknown),
             "{refused:?}"
         );
-        refused[1]
-            .1
-            .assert_contains("Not measured: it was not tried");
+        let text = &refused[1].1;
+        text.assert_contains("Not measured: it was not tried");
         assert_eq!(findings(&DatabaseFacts::default()), []);
     }
 }

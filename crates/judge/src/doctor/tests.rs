@@ -1,6 +1,7 @@
 //! A fit machine and server have no findings beyond `ok`; each bad setting has one.
 
 use super::*;
+use DoctorState::{Bad, Caution};
 use prony_assertions::TextAssertions;
 use prony_store::{CpuFrequency, Product};
 
@@ -145,7 +146,6 @@ fn unknown_values_are_not_ok() {
 
 #[test]
 fn limits_below_the_load_are_found() {
-    use DoctorState::{Bad, Caution};
     let report = changed(|machine| machine.open_files = Some(85));
     assert_one(&report, "open-files", Bad);
     let report = changed(|machine| machine.open_files = Some(86));
@@ -202,7 +202,6 @@ fn limits_below_the_load_are_found() {
 
 #[test]
 fn slow_and_shared_cpus_are_found() {
-    use DoctorState::{Bad, Caution};
     let governor = |governor: &str, driver: &str| {
         changed(|machine| {
             let frequency = machine.cpu_frequency.as_mut().unwrap();
@@ -273,7 +272,6 @@ fn slow_and_shared_cpus_are_found() {
 
 #[test]
 fn receive_queues_are_compared_with_the_cpus() {
-    use DoctorState::{Bad, Caution};
     let queues = |queues, rps: &[u32]| {
         changed(|machine| {
             machine.interfaces[0].receive_queues = queues;
@@ -306,7 +304,6 @@ fn receive_queues_are_compared_with_the_cpus() {
 
 #[test]
 fn network_settings_are_found_only_on_the_route() {
-    use DoctorState::{Bad, Caution};
     let mtu = |mtu| changed(|machine| machine.interfaces[0].mtu = Some(mtu));
     assert_one(&mtu(1399), "mtu", Caution);
     assert_one(&mtu(600), "mtu", Bad);
@@ -331,7 +328,6 @@ fn network_settings_are_found_only_on_the_route() {
 
 #[test]
 fn swap_and_clock_are_found() {
-    use DoctorState::{Bad, Caution};
     let swap = |used: u64, swapped| {
         changed(|machine| {
             machine.swap_bytes = Some((32 << 30, used));
@@ -351,7 +347,6 @@ fn swap_and_clock_are_found() {
 
 #[test]
 fn a_server_that_is_not_fit_is_found() {
-    use DoctorState::{Bad, Caution};
     let report = changed_server(|server| server.connections = Some(31));
     assert_one(&report, "max-connections", Bad);
     let findings = report.findings.iter();
@@ -369,10 +364,8 @@ fn a_server_that_is_not_fit_is_found() {
     });
     let mut findings = report.findings.iter();
     let version = findings.find(|finding| finding.id == "server-version");
-    version
-        .unwrap()
-        .value
-        .assert_starts_with("YugabyteDB (as PostgreSQL) 17.2");
+    let value = &version.unwrap().value;
+    value.assert_starts_with("YugabyteDB (as PostgreSQL) 17.2");
     let report = changed_server(|server| server.same_machine = Some(true));
     assert_one(&report, "server-location", Caution);
     let distance = |ns: u64| changed_server(|server| server.round_trips_ns = vec![ns; 200]);

@@ -72,15 +72,11 @@ fn errors_of_a_connection_pooler_get_their_own_advice() {
         ..ErrorCount::default()
     };
     run.measured.errors = vec![error("42P05")];
-    check_errors(&run)
-        .unwrap()
-        .advice
-        .assert_contains("--protocol simple");
+    let advice = check_errors(&run).unwrap().advice;
+    advice.assert_contains("--protocol simple");
     run.measured.errors = vec![error("40P01")];
-    check_errors(&run)
-        .unwrap()
-        .advice
-        .assert_lacks("--protocol");
+    let advice = check_errors(&run).unwrap().advice;
+    advice.assert_lacks("--protocol");
 }
 
 #[test]
@@ -90,9 +86,8 @@ fn outages_in_the_window_are_reported() {
     assert_eq!(check_outage(&with_event(Outage, 71.0, None)), None);
     let check = check_outage(&with_event(Outage, 20.0, Some(22.5))).unwrap();
     assert_eq!(check.severity, Caveat);
-    check
-        .finding
-        .assert_contains("lost once: 3 connections, for 2.50 s.");
+    let finding = &check.finding;
+    finding.assert_contains("lost once: 3 connections, for 2.50 s.");
     check.finding.assert_contains("for 0.20 % of the window");
     let check = check_outage(&with_event(Outage, 60.0, None)).unwrap();
     check.finding.assert_contains("for 10.0 s");

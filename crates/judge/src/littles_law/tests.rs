@@ -79,9 +79,8 @@ fn the_work_of_a_user_s_own_thread_explains_a_gap() {
     assert_eq!(large.severity, Invalid);
     large.advice.assert_lacks("report it");
     for (gap, busy_share) in [(-0.029, 0.02), (0.029, 0.04)] {
-        of_one_client(gap, busy_share)
-            .advice
-            .assert_contains("report it");
+        let advice = of_one_client(gap, busy_share).advice;
+        advice.assert_contains("report it");
     }
 }
 
@@ -92,9 +91,8 @@ fn cpu_waits_excuse_a_small_gap() {
     run.machine_mut().health.run_queue_s = Some(24.0);
     let finding = check(&run).unwrap();
     assert_eq!(finding.severity, Caveat);
-    finding
-        .finding
-        .assert_contains("had none for 20 % of the time");
+    let text = &finding.finding;
+    text.assert_contains("had none for 20 % of the time");
     run.machine_mut().health.run_queue_s = Some(3.0);
     assert_eq!(severity(&run), Some(Invalid), "too short to explain it");
     run.machine_mut().health.run_queue_s = None;
@@ -224,10 +222,8 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
         run
     };
     let mut at_end = one_client(6.7);
-    check(&at_end)
-        .unwrap()
-        .advice
-        .assert_contains("bug in Prony");
+    let advice = check(&at_end).unwrap().advice;
+    advice.assert_contains("bug in Prony");
     at_end.measured.in_flight_s = Some(3.3);
     let found = check(&at_end).unwrap();
     assert_eq!(found.severity, Invalid);
@@ -235,16 +231,12 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
     found.advice.assert_lacks("Prony");
     // A small part of the missing time explains nothing.
     at_end.measured.in_flight_s = Some(1.0);
-    check(&at_end)
-        .unwrap()
-        .advice
-        .assert_contains("bug in Prony");
+    let advice = check(&at_end).unwrap().advice;
+    advice.assert_contains("bug in Prony");
     let mut at_start = one_client(13.29);
     at_start.measured.in_flight_s = Some(0.0);
-    check(&at_start)
-        .unwrap()
-        .advice
-        .assert_contains("bug in Prony");
+    let advice = check(&at_start).unwrap().advice;
+    advice.assert_contains("bug in Prony");
     at_start.measured.kinds[0].response.max_ns = 3_300_000_000;
     let found = check(&at_start).unwrap();
     found.finding.assert_contains("(3.30 s) at an edge");

@@ -61,10 +61,8 @@ fn a_shared_machine_is_a_note() {
     }
     let mut run = healthy();
     run.server.embedded = true;
-    check_one_host(&run)
-        .unwrap()
-        .finding
-        .assert_contains("Prony started");
+    let finding = check_one_host(&run).unwrap().finding;
+    finding.assert_contains("Prony started");
 }
 
 #[test]
@@ -100,9 +98,8 @@ fn waits_on_a_shared_machine_are_reported_once() {
     assert_eq!(ids(&run), ["one-host", "client-headroom"]);
     let check = check_one_host(&run).unwrap();
     assert_eq!(check.severity, Caveat);
-    check
-        .finding
-        .assert_contains("waited for a CPU for 67 % of the time. Of");
+    let finding = &check.finding;
+    finding.assert_contains("waited for a CPU for 67 % of the time. Of");
     check.finding.assert_contains("7.60 ms, 3.80 ms (50 %)");
     check.advice.assert_contains("Use the server time");
     run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
@@ -110,9 +107,8 @@ fn waits_on_a_shared_machine_are_reported_once() {
         ..Default::default()
     });
     let check = check_one_host(&run).unwrap();
-    check
-        .finding
-        .assert_contains("partly by design: 2 workers ran under SCHED_BATCH");
+    let finding = &check.finding;
+    finding.assert_contains("partly by design: 2 workers ran under SCHED_BATCH");
     assert_eq!(
         ids(&run),
         ["one-host"],
@@ -130,10 +126,8 @@ fn steal_on_the_server_machine_is_reported() {
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().steal_share = Some(0.05);
     }
-    check_server_steal(&run)
-        .unwrap()
-        .finding
-        .assert_contains("5.0 %");
+    let finding = check_server_steal(&run).unwrap().finding;
+    finding.assert_contains("5.0 %");
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().steal_share = Some(0.2);
     }
@@ -187,9 +181,8 @@ fn cpu_use_of_other_processes_is_reported() {
     assert_eq!(check_neighbours(&with_server_cpu(Some(9.0))), None);
     let check = check_neighbours(&with_server_cpu(Some(4.8))).unwrap();
     assert_eq!(check.severity, Caveat);
-    check
-        .finding
-        .assert_starts_with("Other processes used 40 % of");
+    let finding = &check.finding;
+    finding.assert_starts_with("Other processes used 40 % of");
     assert_eq!(check_neighbours(&with_server_cpu(None)), None, "not known");
     // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
     let mut crowded = with_server_cpu(Some(2.56));
@@ -198,9 +191,8 @@ fn cpu_use_of_other_processes_is_reported() {
     }
     let check = check_neighbours(&crowded).unwrap();
     assert_eq!(check.severity, Invalid);
-    check
-        .finding
-        .assert_starts_with("Other processes used 79 % of");
+    let finding = &check.finding;
+    finding.assert_starts_with("Other processes used 79 % of");
     // Two seconds of a short run may be a burst of another process.
     observed_mut(&mut crowded)
         .series

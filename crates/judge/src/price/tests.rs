@@ -1,7 +1,7 @@
 //! Prices with known answers, and runs without a price.
 
 use super::*;
-use crate::sample::{healthy, observed_mut, observed_run};
+use crate::sample::{found, healthy, observed_mut, observed_run, set};
 use prony_assertions::TextAssertions;
 
 mod comparability;
@@ -55,6 +55,10 @@ fn measurements<'a>(
     measurements.collect()
 }
 
+fn priced(sheet: &PriceSheet, runs: &[(usize, Run)]) -> Prices {
+    price(&measurements(sheet, runs), &options()).unwrap()
+}
+
 fn assert_near(a: f64, b: f64) {
     assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
 }
@@ -68,7 +72,7 @@ fn ratios_match_a_hand_calculation() {
         value: 360_000.0,
         ..Default::default()
     }];
-    let prices = price(&measurements(&sheet, &[(0, orders)]), &options()).unwrap();
+    let prices = priced(&sheet, &[(0, orders)]);
     let point = &prices.points[0];
     assert_near(point.tps_per_money.unwrap(), 10.0);
     // 10,000 x 3600 x 730 = 26,280 million a month.
@@ -98,7 +102,7 @@ fn throughput_for_the_money_is_compared_with_the_published_one() {
         ..Scenario::default()
     });
     let remark = |sheet: &PriceSheet, run: &Run| {
-        let prices = price(&measurements(sheet, &[(0, run.clone())]), &options()).unwrap();
+        let prices = priced(sheet, &[(0, run.clone())]);
         let mut remarks = prices.remarks.into_iter();
         let remark = remarks.find(|remark| remark.id == "published-ratio");
         remark.map(|remark| remark.finding)
@@ -131,11 +135,7 @@ fn throughput_for_the_money_is_compared_with_the_published_one() {
 #[test]
 fn one_time_costs_are_spread_over_three_years() {
     let sheet = sheet(&configuration("a", 36_000.0, "").replace("\"month\"", "\"once\""));
-    let prices = price(
-        &measurements(&sheet, &[(0, run("x", 10_000.0))]),
-        &options(),
-    )
-    .unwrap();
+    let prices = priced(&sheet, &[(0, run("x", 10_000.0))]);
     let point = &prices.points[0];
     assert_eq!(
         (
@@ -146,7 +146,7 @@ fn one_time_costs_are_spread_over_three_years() {
         (0.0, 36_000.0, 1000.0)
     );
     let free = self::sheet(&configuration("a", 0.0, ""));
-    let prices = price(&measurements(&free, &[(0, run("x", 10_000.0))]), &options()).unwrap();
+    let prices = priced(&free, &[(0, run("x", 10_000.0))]);
     assert_eq!(prices.points[0].tps_per_money, None, "nothing to divide by");
     assert!(serde_json::to_string(&prices).is_ok());
 }
@@ -156,7 +156,7 @@ fn transactions_beyond_the_latency_limit_do_not_count() {
     let sheet = two_configurations();
     let mut late = run("x", 10_000.0);
     late.measured.kinds[0].over_latency_limit = 300_000;
-    let prices = price(&measurements(&sheet, &[(0, late)]), &options()).unwrap();
+    let prices = priced(&sheet, &[(0, late)]);
     assert_near(prices.points[0].tps, 5_000.0);
 }
 
@@ -164,7 +164,7 @@ fn transactions_beyond_the_latency_limit_do_not_count() {
 fn repeats_are_priced_by_their_median() {
     let sheet = two_configurations();
     let runs = [9.0, 12.0, 10.0].map(|tps| (0, run("x", tps * 1000.0)));
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     let point = &prices.points[0];
     assert_near(point.tps, 10_000.0);
     let range = point.tps_per_money_interval.unwrap();
@@ -172,7 +172,7 @@ fn repeats_are_priced_by_their_median() {
     assert_near(range.high, 12.0);
     assert!(!range.is_confidence_interval, "three runs");
     let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert!(
         prices.points[0]
             .tps_interval
@@ -182,7 +182,7 @@ fn repeats_are_priced_by_their_median() {
     assert_near(prices.points[0].tps, 3.5);
     // From nine runs on, the interval leaves out the outermost runs.
     let runs: Vec<(usize, Run)> = (1..=9).map(|n| (0, run("x", f64::from(n)))).collect();
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     let range = prices.points[0].tps_interval.unwrap();
     assert_eq!(
         (range.low, range.high, range.is_confidence_interval),
@@ -202,7 +202,7 @@ fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
         for (index, rates) in rates.into_iter().enumerate() {
             runs.extend(rates.map(|tps| (index, run("x", tps))));
         }
-        let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+        let prices = priced(&sheet, &runs);
         let ranks = prices.points.iter().map(|point| point.rank.unwrap());
         (ranks.collect::<Vec<_>>(), prices.ranking.unwrap().order)
     };
@@ -223,7 +223,7 @@ fn frontier_and_break_even() {
     let sheet = sheet(&text);
     let runs = [10_000.0, 24_000.0, 20_000.0, 30_000.0];
     let runs: Vec<(usize, Run)> = (0..).zip(runs.map(|tps| run("x", tps))).collect();
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     let ranking = prices.ranking.unwrap();
     assert_eq!(ranking.obstacles, []);
     assert_eq!(ranking.order, [1, 0, 2, 3]);
@@ -246,11 +246,7 @@ fn incomparable_configurations_are_not_ranked() {
     let sheet = two_configurations();
     let mut larger = run("y", 20_000.0);
     larger.workload.scale += 1;
-    let prices = price(
-        &measurements(&sheet, &[(0, run("x", 1.0)), (1, larger)]),
-        &options(),
-    )
-    .unwrap();
+    let prices = priced(&sheet, &[(0, run("x", 1.0)), (1, larger)]);
     let ranking = prices.ranking.unwrap();
     assert_eq!(ranking.obstacles[0].what, "scale");
     assert_eq!((ranking.order.len(), ranking.frontier.len()), (0, 0));
@@ -266,7 +262,7 @@ fn regions_are_ranked_only_on_request() {
     let text = configuration("a", 1000.0, "") + &configuration("b", 2000.0, "region = \"r2\"");
     let sheet = sheet(&text);
     let runs = [(0, run("x", 10_000.0)), (1, run("y", 20_000.0))];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "region");
     let across = PriceOptions {
         across_regions: true,
@@ -285,16 +281,15 @@ fn replicas_paid_for_must_match_those_observed() {
     before.replication = Some(prony_store::Replication::Asynchronous);
     before.replicas = vec![prony_store::Replica::default()];
     let runs = [(0, observed.clone()), (1, observed)];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!(prices.points[0].replicas_measured, Some(1));
     assert!(prices.points[0].durability.is_some());
     assert_eq!(prices.unpriced_runs.len(), 1);
-    prices.unpriced_runs[0]
-        .why
-        .assert_contains("pays for 0 replicas, but the run had 1");
+    let why = &prices.unpriced_runs[0].why;
+    why.assert_contains("pays for 0 replicas, but the run had 1");
     // If the runs have no replica data, the replicas paid for still have to be equal.
     let runs = [(0, run("x", 1.0)), (1, run("y", 2.0))];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!(
         prices.ranking.unwrap().obstacles[0].what,
         "replicas paid for"
@@ -333,10 +328,10 @@ fn old_prices_are_marked_and_future_ones_refused() {
 fn a_run_that_prices_two_configurations_is_reported() {
     let sheet = two_configurations();
     let runs = [(0, run("x", 1.0)), (1, run("x", 1.0))];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert!(prices.remarks.iter().any(|remark| remark.id == "same-run"));
     let runs = [(0, run("x", 1.0)), (1, run("y", 1.0))];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert!(!prices.remarks.iter().any(|remark| remark.id == "same-run"));
 }
 
@@ -344,19 +339,13 @@ fn a_run_that_prices_two_configurations_is_reported() {
 fn invalid_runs_have_no_price() {
     let sheet = two_configurations();
     let mut invalid = run("x", 1.0);
-    invalid.checks = vec![Check {
-        id: "errors".into(),
-        severity: Severity::Invalid,
-        kind: None,
-        finding: String::new(),
-        advice: String::new(),
-    }];
+    invalid.checks = vec![found("errors", Severity::Invalid)];
     let mut running = run("y", 1.0);
     running.state = prony_store::RunState::Running;
     let mut empty = run("z", 1.0);
     empty.measured = prony_store::Figures::default();
     let runs = [(0, invalid), (0, running), (0, empty)];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!((prices.points.len(), prices.unpriced_runs.len()), (0, 3));
     assert_eq!(price(&[], &options()), Err(PriceError::NoRuns));
 }
@@ -403,9 +392,8 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
             .find(|candidate| candidate.point == index)
             .unwrap()
     };
-    candidate(3)
-        .why
-        .assert_contains("99th percentile was 30.0 ms");
+    let why = candidate(3).why;
+    why.assert_contains("99th percentile was 30.0 ms");
     assert_eq!((candidate(3).count, candidate(3).cost), (None, None));
     assert_eq!(
         (candidate(0).count, candidate(0).cost),
@@ -432,10 +420,7 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
 fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
     let sheet = two_configurations();
     let mut not_durable = run("y", 40_000.0);
-    not_durable
-        .server
-        .settings
-        .insert("fsync".into(), "off".into());
+    set(&mut not_durable, "fsync", "off");
     let with_demand = PriceOptions {
         demand: Some(TargetLoad {
             tps: 1.0,
@@ -491,7 +476,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     let runs: Vec<(usize, Run)> = (figures.iter().enumerate())
         .map(|(n, (variant, tps))| (0, repeat("e", variant, &n.to_string(), *tps)))
         .collect();
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     let [base, new] = &prices.points[..] else {
         panic!("{:?}", prices.points)
     };
@@ -506,16 +491,14 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     assert_near(base.tps, 10_000.0);
     assert_near(new.tps, 20_500.0);
     let remark = |id: &str| prices.remarks.iter().find(|remark| remark.id == id);
-    remark("repeats-missing")
-        .unwrap()
-        .finding
-        .assert_contains("based on 2 of 3 repeats of its variant");
+    let finding = remark("repeats-missing").unwrap().finding;
+    finding.assert_contains("based on 2 of 3 repeats of its variant");
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
     // The same name in a different experiment is a different variant.
     let runs = [
         (0, repeat("e", "base", "1", 1.0)),
         (0, repeat("f", "base", "2", 1.0)),
     ];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!(prices.points.len(), 2);
 }

@@ -1,7 +1,7 @@
 //! Deviations and differences of synthetic runs.
 
 use super::*;
-use crate::sample::healthy as run;
+use crate::sample::{healthy as run, set};
 use DeclaredFact::{HighAvailability, Iops, Memory, Region, Storage, StorageSize, Zones};
 use prony_assertions::TextAssertions;
 use prony_store::scenario::{
@@ -203,9 +203,7 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
     for (fact, value) in [(Memory, "1GiB"), (Storage, "gp3")] {
         run.server.declared.declare(fact, value).unwrap();
     }
-    run.server
-        .settings
-        .insert("shared_buffers".to_owned(), "256MB".into());
+    set(&mut run, "shared_buffers", "256MB");
     run.scenario.as_mut().unwrap().original.setup.disk = Some("local".to_owned());
     let rows = differences(&run);
     let measured = rows.iter().map(|row| row.measured.as_str());
@@ -288,15 +286,13 @@ fn limits_of_the_instance_are_compared_with_the_observed_and_the_declared_ones()
     };
     run.server.settings.clear();
     assert_eq!(differing(&run), ["unknown"; 3]);
-    let settings = &mut run.server.settings;
-    settings.insert("max_connections".to_owned(), "1000".into());
+    set(&mut run, "max_connections", "1000");
     let declared = &mut run.server.declared;
     declared.declare(Iops, "3000").unwrap();
     declared.declare(StorageSize, "2000 GB").unwrap();
     assert_eq!(differing(&run), ["3000", "1,000"]);
     run.server.declared.declare(Iops, "7000").unwrap();
-    let settings = &mut run.server.settings;
-    settings.insert("max_connections".to_owned(), 4_000.into());
+    set(&mut run, "max_connections", 4_000);
     assert_eq!(differing(&run), [""; 0]);
 }
 

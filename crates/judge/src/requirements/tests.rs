@@ -2,7 +2,8 @@
 
 use super::relative::against_baseline;
 use super::*;
-use crate::sample::{healthy, with_series};
+use crate::sample::{found, healthy, with_series};
+use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_assertions::TextAssertions;
 use prony_store::{Check, Event, GrowthReading, KindFigures, Latency};
 
@@ -28,10 +29,10 @@ fn steady() -> Run {
 #[test]
 fn a_figure_is_decided_by_its_whole_interval() {
     for (text, verdict) in [
-        ("throughput>15000", AnswerVerdict::Pass),
-        ("throughput>17000", AnswerVerdict::Fail),
-        ("throughput>16000", AnswerVerdict::Undecided),
-        ("throughput>=14000/s", AnswerVerdict::Pass),
+        ("throughput>15000", Pass),
+        ("throughput>17000", Fail),
+        ("throughput>16000", Undecided),
+        ("throughput>=14000/s", Pass),
     ] {
         let (answer, result) = answered(steady(), text);
         assert_eq!(
@@ -50,15 +51,15 @@ fn a_figure_is_decided_by_its_whole_interval() {
         .map(|second: u64| 15_900 + 20 * second.min(20 - second))
         .collect();
     for (text, verdict) in [
-        ("throughput>15000", AnswerVerdict::Pass),
-        ("throughput>17000", AnswerVerdict::Fail),
-        ("throughput>15900", AnswerVerdict::Undecided),
+        ("throughput>15000", Pass),
+        ("throughput>17000", Fail),
+        ("throughput>15900", Undecided),
     ] {
         assert_eq!(answered(with_series(&wave), text).0, verdict, "{text}");
     }
     // Too few seconds for an interval.
     let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
-    assert_eq!(answer, AnswerVerdict::Undecided);
+    assert_eq!(answer, Undecided);
     result.reason.unwrap().assert_contains("20 whole seconds");
     let (_, result) = answered(steady(), "absent_kind.p99<1ms");
     result.reason.unwrap().assert_contains("absent_kind");
@@ -91,14 +92,11 @@ fn the_mean_of_a_rare_kind_is_less_certain_than_that_of_all() {
     }
     // Two slow ones of twenty: their mean is 9.9 ms, and might as well be 5 or 20 ms.
     let (verdict, result) = answered(run.clone(), "rare.mean<11ms");
-    assert_eq!(verdict, AnswerVerdict::Undecided, "{result:?}");
+    assert_eq!(verdict, Undecided, "{result:?}");
     let [low, high] = result.interval.expect("it has a histogram");
     assert!(low < 5e6 && high > 15e6, "{result:?}");
-    assert_eq!(
-        answered(run.clone(), "rare.mean<60ms").0,
-        AnswerVerdict::Pass
-    );
-    assert_eq!(answered(run, "frequent.mean<1.1ms").0, AnswerVerdict::Pass);
+    assert_eq!(answered(run.clone(), "rare.mean<60ms").0, Pass);
+    assert_eq!(answered(run, "frequent.mean<1.1ms").0, Pass);
 }
 
 #[test]
@@ -108,10 +106,10 @@ fn what_is_counted_decides_in_any_run() {
         run.measured.kinds[0].failed = failed;
         run
     };
-    assert_eq!(answered(failed(0), "errors=0").0, AnswerVerdict::Pass);
-    assert_eq!(answered(failed(1), "errors=0").0, AnswerVerdict::Fail);
-    assert_eq!(answered(failed(9_000), "errors<1%").0, AnswerVerdict::Pass);
-    assert_eq!(answered(failed(10_000), "errors<1%").0, AnswerVerdict::Fail);
+    assert_eq!(answered(failed(0), "errors=0").0, Pass);
+    assert_eq!(answered(failed(1), "errors=0").0, Fail);
+    assert_eq!(answered(failed(9_000), "errors<1%").0, Pass);
+    assert_eq!(answered(failed(10_000), "errors<1%").0, Fail);
     let mut run = steady();
     run.events.push(Event {
         at_s: 20.0,
@@ -119,30 +117,21 @@ fn what_is_counted_decides_in_any_run() {
         kind: prony_store::EventKind::Outage,
         ..Event::default()
     });
-    assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);
-    assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
+    assert_eq!(answered(run.clone(), "outage<4s").0, Pass);
+    assert_eq!(answered(run.clone(), "outage<3s").0, Fail);
     // An invalid run meets nothing, and misses what it counted.
-    run.checks.push(Check {
-        id: "restart".to_owned(),
-        severity: Severity::Invalid,
-        kind: None,
-        finding: "it was restarted".to_owned(),
-        advice: String::new(),
-    });
-    assert_eq!(
-        answered(run.clone(), "outage<4s").0,
-        AnswerVerdict::Undecided
-    );
+    run.checks.push(found("restart", Severity::Invalid));
+    assert_eq!(answered(run.clone(), "outage<4s").0, Undecided);
     let (verdict, result) = answered(run.clone(), "throughput>17000");
-    assert_eq!(verdict, AnswerVerdict::Undecided);
+    assert_eq!(verdict, Undecided);
     let reason = result.reason.unwrap();
     assert_eq!(reason, "the run's figures must not be used (restart)");
-    assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
+    assert_eq!(answered(run.clone(), "outage<3s").0, Fail);
     // The work of others only makes an outage longer.
     run.checks.last_mut().unwrap().id = "neighbours".to_owned();
-    assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);
+    assert_eq!(answered(run.clone(), "outage<4s").0, Pass);
     let verdict = answered(run, "throughput>15000").0;
-    assert_eq!(verdict, AnswerVerdict::Undecided);
+    assert_eq!(verdict, Undecided);
 }
 
 #[test]
@@ -159,13 +148,10 @@ fn lost_commits_are_those_that_the_server_does_not_have() {
         run
     };
     let (verdict, result) = answered(grown(Some(1_497)), "lost=0");
-    assert_eq!((verdict, result.value), (AnswerVerdict::Fail, Some(3.0)));
-    assert_eq!(
-        answered(grown(Some(1_501)), "lost=0").0,
-        AnswerVerdict::Pass
-    );
-    assert_eq!(answered(grown(None), "lost=0").0, AnswerVerdict::Undecided);
-    assert_eq!(answered(healthy(), "lost=0").0, AnswerVerdict::Undecided);
+    assert_eq!((verdict, result.value), (Fail, Some(3.0)));
+    assert_eq!(answered(grown(Some(1_501)), "lost=0").0, Pass);
+    assert_eq!(answered(grown(None), "lost=0").0, Undecided);
+    assert_eq!(answered(healthy(), "lost=0").0, Undecided);
 }
 
 #[test]
@@ -185,16 +171,10 @@ fn repeats_are_decided_by_their_values() {
             .unwrap()
             .verdict
     };
-    assert_eq!(verdict(&[16_000.0, 16_100.0]), AnswerVerdict::Pass);
-    assert_eq!(verdict(&[16_000.0, 14_000.0]), AnswerVerdict::Undecided);
-    assert_eq!(
-        verdict(&[16_000.0, 16_100.0, 16_050.0]),
-        AnswerVerdict::Pass
-    );
-    assert_eq!(
-        verdict(&[14_000.0, 14_100.0, 14_050.0]),
-        AnswerVerdict::Fail
-    );
+    assert_eq!(verdict(&[16_000.0, 16_100.0]), Pass);
+    assert_eq!(verdict(&[16_000.0, 14_000.0]), Undecided);
+    assert_eq!(verdict(&[16_000.0, 16_100.0, 16_050.0]), Pass);
+    assert_eq!(verdict(&[14_000.0, 14_100.0, 14_050.0]), Fail);
     // Its answer stays that of its seconds when these are no longer in memory.
     let required = [requirement("throughput>15000")];
     let mut answered = run(16_000.0);
@@ -202,12 +182,9 @@ fn repeats_are_decided_by_their_values() {
     answer_run(&mut answered, &[]);
     answered.series.clear();
     let answer = answer_repeats(&required, &[&answered], 1, &[]);
-    assert_eq!(answer.unwrap().verdict, AnswerVerdict::Pass);
+    assert_eq!(answer.unwrap().verdict, Pass);
     // Each passes by itself, and they differ so much that a further run may not.
-    assert_eq!(
-        verdict(&[15_500.0, 19_000.0, 23_000.0]),
-        AnswerVerdict::Undecided
-    );
+    assert_eq!(verdict(&[15_500.0, 19_000.0, 23_000.0]), Undecided);
 }
 
 #[test]
@@ -232,36 +209,15 @@ fn a_limit_relative_to_a_label_needs_repeats_on_both_sides() {
     };
     let same = [16_010.0, 15_960.0, 16_030.0, 15_990.0, 16_000.0];
     let slow = same.map(|tps| 0.9 * tps);
-    assert_eq!(
-        verdict("not slower than main by 3%", &same),
-        AnswerVerdict::Pass
-    );
-    assert_eq!(
-        verdict("not slower than main by 3%", &slow),
-        AnswerVerdict::Fail
-    );
-    assert_eq!(
-        verdict("throughput>=85% of main", &slow),
-        AnswerVerdict::Pass
-    );
-    assert_eq!(
-        verdict("throughput>=85% of main", &slow[..1]),
-        AnswerVerdict::Undecided
-    );
-    assert_eq!(
-        verdict("max<=110% of main", &same),
-        AnswerVerdict::Undecided
-    );
+    assert_eq!(verdict("not slower than main by 3%", &same), Pass);
+    assert_eq!(verdict("not slower than main by 3%", &slow), Fail);
+    assert_eq!(verdict("throughput>=85% of main", &slow), Pass);
+    assert_eq!(verdict("throughput>=85% of main", &slow[..1]), Undecided);
+    assert_eq!(verdict("max<=110% of main", &same), Undecided);
 }
 
 fn invalid(mut run: Run) -> Run {
-    run.checks.push(Check {
-        id: "outage".to_owned(),
-        severity: Severity::Invalid,
-        kind: None,
-        finding: "it was".to_owned(),
-        advice: String::new(),
-    });
+    run.checks.push(found("outage", Severity::Invalid));
     run
 }
 
@@ -282,14 +238,11 @@ fn of_repeats(runs: &[Run], planned: usize, text: &str) -> RequirementResult {
 fn what_one_repeat_counted_misses_the_limit_for_all() {
     let crashed = [failed(0), invalid(failed(2)), failed(0)];
     let result = of_repeats(&crashed, 3, "errors=0");
-    assert_eq!(
-        (result.verdict, result.value),
-        (AnswerVerdict::Fail, Some(2.0))
-    );
+    assert_eq!((result.verdict, result.value), (Fail, Some(2.0)));
     // A repeat that must not be used and counted nothing is left out.
     assert_eq!(
         of_repeats(&[failed(0), invalid(failed(0)), failed(0)], 3, "errors=0").verdict,
-        AnswerVerdict::Pass
+        Pass
     );
     // The worst of several is shown.
     let many = [failed(1), failed(7), failed(3)];
@@ -304,13 +257,13 @@ fn an_unfinished_experiment_passes_nothing() {
     for runs in [&[steady()][..], &[steady(), cut], &[]] {
         for text in ["errors=0", "throughput>15000", "throughput>17000"] {
             let result = of_repeats(runs, 4, text);
-            assert_eq!(result.verdict, AnswerVerdict::Undecided, "{text}");
+            assert_eq!(result.verdict, Undecided, "{text}");
             let reason = format!("{} of 4 runs were completed", runs.len().min(1));
             assert_eq!(result.reason, Some(reason), "{text}");
         }
     }
     let counted = of_repeats(&[failed(1)], 4, "errors=0");
-    assert_eq!(counted.verdict, AnswerVerdict::Fail);
+    assert_eq!(counted.verdict, Fail);
 }
 
 #[test]
@@ -321,12 +274,9 @@ fn two_values_are_no_interval_and_no_rate_is_negative() {
         run
     };
     let two = of_repeats(&[run(236.0), run(262.0)], 2, "throughput>1");
-    assert_eq!(
-        (two.verdict, two.interval),
-        (AnswerVerdict::Undecided, None)
-    );
+    assert_eq!((two.verdict, two.interval), (Undecided, None));
     let far = of_repeats(&[run(1.0), run(400.0), run(600.0)], 3, "throughput>1");
-    assert_eq!(far.verdict, AnswerVerdict::Undecided);
+    assert_eq!(far.verdict, Undecided);
     assert_eq!(far.interval.unwrap()[0], 0.0);
 }
 
@@ -353,7 +303,7 @@ fn a_baseline_is_the_newest_runs_of_a_label_that_can_be_compared() {
         .collect();
     let now: Vec<&Run> = now.iter().collect();
     let result = against_baseline(&requirement("throughput>=97% of main"), &now, &main);
-    assert_eq!(result.verdict, AnswerVerdict::Pass, "{result:?}");
+    assert_eq!(result.verdict, Pass, "{result:?}");
 }
 
 /// A run of 5 s, and so many transactions of 1 ms and of 5 ms.
@@ -372,7 +322,6 @@ fn short(clients: u32, fast: u64, slow: u64) -> Run {
 
 #[test]
 fn a_percentile_that_is_surely_above_its_limit_fails_without_an_interval() {
-    use AnswerVerdict::{Fail, Undecided};
     for (run, text, verdict) in [
         (short(8, 0, 300), "p99<1us", Fail),
         (short(8, 0, 300), "p50<1us", Fail),
@@ -417,7 +366,6 @@ fn wave(fast: u64, slow: u64) -> Run {
 
 #[test]
 fn a_percentile_of_seconds_that_depend_on_each_other_is_decided_by_limits_that_are_far_away() {
-    use AnswerVerdict::{Fail, Pass, Undecided};
     let decided = |text: &str, run: Run| answered(run, text).0;
     // The seconds have no 95th percentile, and their means take its place.
     for figure in ["p99", "p95"] {
@@ -438,8 +386,6 @@ fn a_percentile_of_seconds_that_depend_on_each_other_is_decided_by_limits_that_a
         .clear();
     let (verdict, result) = answered(without_histogram, "p99<6ms");
     assert_eq!(verdict, Undecided);
-    result
-        .reason
-        .unwrap()
-        .assert_contains("the run's histogram");
+    let reason = result.reason.unwrap();
+    reason.assert_contains("the run's histogram");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limiter::check_limits;
-use crate::sample::{healthy, observed_mut, observed_run};
+use crate::sample::{healthy, observed_mut, observed_run, set};
 use Severity::{Caveat, Invalid, Note};
 use prony_assertions::TextAssertions;
 use prony_store::{
@@ -74,8 +74,7 @@ fn commit_counts_of_client_and_server_agree() {
     let mut cached = with_commits(9_600_000);
     cached.server.product = Some(Product::MARIADB);
     assert_eq!(severity(&cached), Some(Invalid));
-    let settings = &mut cached.server.settings;
-    settings.insert("query_cache_type".to_owned(), "ON".into());
+    set(&mut cached, "query_cache_type", "ON");
     assert_eq!(
         severity(&cached),
         None,
@@ -108,9 +107,8 @@ fn a_restart_or_failover_is_reported() {
     });
     let check = check_restart(&run).unwrap();
     assert_eq!(check.severity, Invalid);
-    check
-        .finding
-        .assert_contains("at 42 s the server was the primary");
+    let finding = &check.finding;
+    finding.assert_contains("at 42 s the server was the primary");
     let mut run = observed_run();
     let after = observed_mut(&mut run).after.as_mut().unwrap();
     after.started_unix_s = Some(1_795_000_500.0);
@@ -213,10 +211,8 @@ fn missing_observations_are_reported() {
     assert_eq!(check.severity, Note);
     check.finding.assert_ends_with("Not observed: checkpoints.");
     observed_mut(&mut run).off = Some("--no-observe was given".to_owned());
-    check_unobserved(&run)
-        .unwrap()
-        .finding
-        .assert_contains("--no-observe");
+    let finding = check_unobserved(&run).unwrap().finding;
+    finding.assert_contains("--no-observe");
     assert_eq!(check_limits(&run), None);
 }
 
@@ -229,7 +225,7 @@ fn a_setting_of_the_plan_must_last_and_others_that_matter_are_named() {
         observed_mut(&mut run)
             .settings_changed
             .insert(name.to_owned(), "6GB".into());
-        run.server.settings.insert(name.to_owned(), "5GB".into());
+        set(&mut run, name, "5GB");
         check_settings_changed(&run)
     };
     let planned = changed("max_wal_size").expect("a finding");

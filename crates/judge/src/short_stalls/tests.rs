@@ -164,9 +164,8 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
         regular.series[at].max_ns = 400_000_000;
     }
     let check = check_client_stall(&regular).unwrap();
-    check
-        .finding
-        .assert_contains("waited 0.40 s every 5.0 s (5 times");
+    let finding = &check.finding;
+    finding.assert_contains("waited 0.40 s every 5.0 s (5 times");
     regular.series[18].max_ns = 20_000_000;
     regular.series[8].max_ns = 20_000_000;
     regular.series[5].max_ns = 400_000_000;
@@ -178,10 +177,8 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
     // Until the end of the window.
     let mut at_end = with_stalls(&[]);
     at_end.measured.in_flight_max_s = Some(7.0);
-    check_client_stall(&at_end)
-        .unwrap()
-        .finding
-        .assert_contains("waited 7.00 s, 33.0 s");
+    let finding = check_client_stall(&at_end).unwrap().finding;
+    finding.assert_contains("waited 7.00 s, 33.0 s");
     // All transactions of the workload vary as much.
     let mut varying = run.clone();
     let series = varying.series.iter_mut();

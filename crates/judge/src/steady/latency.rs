@@ -149,9 +149,8 @@ mod tests {
         let climbing = run(true, |at| 200_f64.powf(at));
         let check = check(&climbing).expect("2 ms climb to 400 ms");
         assert_eq!(check.severity, Severity::Invalid);
-        check
-            .finding
-            .assert_contains("the median response time rose from 2.");
+        let finding = &check.finding;
+        finding.assert_contains("the median response time rose from 2.");
         check.finding.assert_contains("the 99th percentile rose");
         assert!(
             crate::judge(&climbing)
@@ -178,9 +177,8 @@ mod tests {
     fn the_time_of_a_step_is_reported() {
         let check = check(&run(true, |at| if at < 0.5 { 1.0 } else { 1.5 })).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
-        check
-            .finding
-            .assert_contains("in one step 30 s into the window");
+        let finding = &check.finding;
+        finding.assert_contains("in one step 30 s into the window");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 use super::*;
 use crate::price::{MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, price};
-use crate::sample::{observed_mut, observed_run};
+use crate::sample::{found, observed_mut, observed_run};
 use KneeState::{Found, NotReached};
 use Limiter::{ClientCpus, Connections, Locks, ServerCpus, Storage, Unknown};
 use prony_assertions::TextAssertions;
 use prony_store::{
-    Check, DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
+    DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
 };
 
 /// Runs of points with this throughput, three of each that scatter by 1 %.
@@ -227,13 +227,7 @@ fn other_settings_make_curves_of_their_own_and_names_have_no_knee() {
 #[test]
 fn runs_that_must_not_be_used_do_not_count_and_other_runs_are_no_sweep() {
     let mut runs = sweep_runs(&clients(&PLATEAU), |_, _| {});
-    runs[0].checks.push(Check {
-        id: "x".to_owned(),
-        severity: Severity::Invalid,
-        kind: None,
-        finding: String::new(),
-        advice: String::new(),
-    });
+    runs[0].checks.push(found("x", Severity::Invalid));
     for run in &mut runs[3..6] {
         run.state = RunState::Partial;
     }

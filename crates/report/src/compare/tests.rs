@@ -147,24 +147,20 @@ fn repeats_are_reported_with_their_interval() {
     words.assert_starts_with(answer);
     views.text.assert_contains("\nCOMPARABLE\n");
     assert_eq!(views.json["answer"][0], answer);
-    views
-        .markdown
-        .assert_starts_with("**B is 10.0 % faster than A (TPS");
-    views
-        .xml
-        .assert_contains("TPS: B is 10.0 % faster than A (95 % interval 7.");
+    let markdown = &views.markdown;
+    markdown.assert_starts_with("**B is 10.0 % faster than A (TPS");
+    let xml = &views.xml;
+    xml.assert_contains("TPS: B is 10.0 % faster than A (95 % interval 7.");
     views.xml.assert_contains("3 runs each, assuming");
-    views
-        .xml
-        .assert_contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested.");
+    let xml = &views.xml;
+    xml.assert_contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested.");
     views.text.assert_lacks("One run");
     let one_against_three = compare_runs(&[runs("a", &STEADY), runs("b", &[9_950.0])]).text;
     one_against_three.assert_contains("One run of B: ");
     one_against_three.assert_lacks("per side:");
     let views = compare_runs(&[runs("a", &FASTER), runs("b", &STEADY)]);
-    views
-        .text
-        .assert_starts_with("B is 9.1 % slower than A (TPS: ");
+    let text = &views.text;
+    text.assert_starts_with("B is 9.1 % slower than A (TPS: ");
     views.xml.assert_contains("TPS: B is 9.1 % slower than A");
     let equal_sides = compare_runs(&[
         runs("a", &STEADY),
@@ -220,9 +216,8 @@ fn incomparable_runs_have_no_ratio() {
     b.workload.settings = vec![prony_store::Setting::new("profile", "\u{1b}[31mhammerdb")];
     b.server.version = "9".repeat(200);
     let views = compare_runs(&[vec![a], vec![b]]);
-    views
-        .text
-        .assert_starts_with("NOT COMPARABLE: mode (statements against not set): the clients did");
+    let told = &views.text;
+    told.assert_starts_with("NOT COMPARABLE: mode (statements against not set): the clients did");
     assert_eq!(views.text.matches("NOT COMPARABLE").count(), 1);
     views.text.assert_contains("profile");
     for text in [&views.text, &views.markdown, &views.xml] {

@@ -229,9 +229,8 @@ mod tests {
             )],
             ..Observed::default()
         }));
-        text.assert_contains(
-            "CPU of the server&#39;s machine, share of all its CPUs: not observed",
-        );
+        let expected = "CPU of the server&#39;s machine, share of all its CPUs: not observed";
+        text.assert_contains(expected);
         text.assert_contains("machine (another host)");
         text.assert_contains("IO/WalSync: 0 to 3");
         text.assert_contains("<td>–</td>");

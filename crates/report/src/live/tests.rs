@@ -213,9 +213,8 @@ fn percentiles_name_their_population_once_a_transaction_has_failed() {
     let mut out = Vec::new();
     let mut live = LiveView::new(&mut out, Style::plain(), RunOutline::default(), 1.0);
     live.show_second(&second).unwrap();
-    String::from_utf8(out).unwrap().assert_contains(
-        "committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)",
-    );
+    let expected = "committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)";
+    String::from_utf8(out).unwrap().assert_contains(expected);
 }
 
 /// The sizes of a small split pane, the usual terminal, and a large one.

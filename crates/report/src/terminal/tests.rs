@@ -289,9 +289,9 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     run.machine_mut().health.pinned_workers = Some(4);
     let text = flat_text(&run);
     text.assert_contains("4 workers were pinned, each to one CPU");
-    text.assert_contains(
-        "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because their users sleep",
-    );
+    let expected =
+        "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because their users sleep";
+    text.assert_contains(expected);
     run.machine_mut().health = prony_store::ClientHealth {
         loop_delay_max_ns: 900_000,
         ..Default::default()
@@ -346,9 +346,8 @@ fn unmeasured_values_are_not_zero() {
     run.checks.truncate(1);
     run.checks[0].severity = Severity::Invalid;
     let text = flat_text(&run);
-    text.assert_contains(
-        "Nothing was measured The measured window had not begun after 1.4 s of warm-up.",
-    );
+    let expected = "Nothing was measured The measured window had not begun after 1.4 s of warm-up.";
+    text.assert_contains(expected);
     text.assert_contains("): there is no figure, see");
     text.assert_contains("interrupted. Nothing was measured.");
     text.assert_contains("worst loop delay unknown");

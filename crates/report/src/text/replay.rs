@@ -213,13 +213,11 @@ mod tests {
         assert!(replayed_over_repeats(&runs[..1], 9).is_none());
         assert!(replayed_over_repeats(&[crate::sample_run::closed()], 9).is_none());
         let section = replayed_over_repeats(&runs, 1).expect("a replay");
-        section
-            .text
-            .assert_contains("Of 2 statements, 1 took longer than in the log and 0 less");
+        let told = &section.text;
+        told.assert_contains("Of 2 statements, 1 took longer than in the log and 0 less");
         section.text.assert_contains("by Student's t");
-        section
-            .text
-            .assert_contains("The 1 with less added time are on the page");
+        let told = &section.text;
+        told.assert_contains("The 1 with less added time are on the page");
         let (mut bytes, style) = (Vec::new(), crate::style::Style::plain());
         let table = section.table.expect("a table");
         table.write(&mut bytes, &style, 0).expect("written");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::{Verdict, compare};
-use crate::sample::{healthy, observed_mut, observed_run};
+use crate::sample::{healthy, observed_mut, observed_run, set};
 use DurabilityClass::{D1, D3};
 use prony_store::{DurabilityClass, Replication};
 
@@ -103,12 +103,10 @@ fn settings_differ_by_relevance() {
     let run_with_settings = |count: usize, value: &str| {
         let mut run = healthy();
         for name in ["work_mem", "port", "ssl_ca_file", "geqo_seed"] {
-            run.server.settings.insert(name.to_owned(), value.into());
+            set(&mut run, name, value);
         }
         for number in 0..count {
-            run.server
-                .settings
-                .insert(format!("setting{number}"), "on".into());
+            set(&mut run, &format!("setting{number}"), "on");
         }
         run
     };

@@ -6,7 +6,7 @@ mod tested;
 use super::*;
 use crate::formatting::percent;
 use crate::requirements::answer_side;
-use crate::sample::{healthy, healthy_at_rate, with_series};
+use crate::sample::{healthy, healthy_at_rate, set, with_series};
 use prony_store::{AnswerVerdict, CommitGap, Experiment, IndustryMetric, Requirement};
 
 /// Runs with these throughputs, and ids that start with `prefix`.
@@ -416,9 +416,7 @@ fn hundreds_of_repeats_form_a_few_groups() {
                 run.server.settings.insert(name, variant.into());
             }
             // Settings that name a server, or change by themselves, do not form groups.
-            run.server
-                .settings
-                .insert("timestamp".to_owned(), index.into());
+            set(&mut run, "timestamp", index);
         }
         runs
     };

@@ -13,10 +13,7 @@ fn intended_differences_are_ranked_except_rate_scale_and_durability() {
         let (mut a, mut b) = (base(), repeat("e", "new", "2", 20_000.0));
         change(&mut a, &mut b);
         let runs = [(0, a), (1, b)];
-        let ranking = price(&measurements(&sheet, &runs), &options())
-            .unwrap()
-            .ranking
-            .unwrap();
+        let ranking = priced(&sheet, &runs).ranking.unwrap();
         let names = ranking.obstacles.into_iter().map(|obstacle| obstacle.what);
         names.collect::<Vec<String>>()
     };
@@ -38,8 +35,8 @@ fn intended_differences_are_ranked_except_rate_scale_and_durability() {
     let durability = |a: &mut Run, b: &mut Run| {
         a.plan = serde_json::json!({"server": "postgres://h/d"});
         b.plan = serde_json::json!({"server": "postgres://h/d?options=-c fsync=off"});
-        a.server.settings.insert("fsync".into(), "on".into());
-        b.server.settings.insert("fsync".into(), "off".into());
+        set(&mut a, "fsync", "on");
+        set(&mut b, "fsync", "off");
     };
     assert_eq!(obstacles_after(&durability), ["fsync"]);
 }
@@ -54,7 +51,7 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().tables_unknown = true;
     let durability_remarks = |runs: &[(usize, Run)]| {
-        let prices = price(&measurements(&sheet, runs), &options()).unwrap();
+        let prices = priced(&sheet, runs);
         assert_eq!(prices.ranking.unwrap().obstacles, []);
         let remarks = prices.remarks.into_iter();
         let texts = remarks.filter(|remark| remark.id == "durability-unknown");
@@ -71,11 +68,7 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
     // A different durability class is a different guarantee, whether or not the tables are known.
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().class = prony_store::DurabilityClass::D1;
-    let prices = price(
-        &measurements(&sheet, &[(0, known_tables), (1, unknown_tables)]),
-        &options(),
-    )
-    .unwrap();
+    let prices = priced(&sheet, &[(0, known_tables), (1, unknown_tables)]);
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
 }
 
@@ -115,7 +108,7 @@ fn declared_replicas_are_those_that_were_measured() {
     ] {
         let measured = [0, 1].map(|index| {
             let run = declared(fact, value);
-            let prices = price(&measurements(&sheet, &[(index, run)]), &options()).unwrap();
+            let prices = priced(&sheet, &[(index, run)]);
             prices.unpriced_runs.is_empty()
         });
         assert_eq!(measured, priced, "{fact:?} {value}");
@@ -131,7 +124,7 @@ fn a_service_may_replicate_below_sql() {
     ] {
         let mut run = observed_run();
         observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
-        let prices = price(&measurements(&sheet, &[(0, run)]), &options()).unwrap();
+        let prices = priced(&sheet, &[(0, run)]);
         assert_eq!(prices.points[0].replicas_measured, None);
         assert!(prices.unpriced_runs.is_empty());
     }

@@ -7,16 +7,13 @@ use prony_assertions::TextAssertions;
 fn runs_that_are_not_repeats_have_no_median() {
     let sheet = two_configurations();
     let mut not_durable = run("y", 20_000.0);
-    not_durable
-        .server
-        .settings
-        .insert("fsync".into(), "off".into());
+    set(&mut not_durable, "fsync", "off");
     let runs = [
         (0, run("x", 10_000.0)),
         (0, not_durable),
         (1, run("z", 5.0)),
     ];
-    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let prices = priced(&sheet, &runs);
     assert_eq!(prices.points.len(), 1);
     let unpriced_runs = prices.unpriced_runs.iter();
     let refused: Vec<&str> = unpriced_runs.map(|refusal| refusal.run.as_str()).collect();
@@ -34,7 +31,7 @@ fn repeats_on_different_machines_have_a_caveat() {
         (0, run)
     };
     let remarks = |runs: &[(usize, Run)]| {
-        let prices = price(&measurements(&sheet, runs), &options()).unwrap();
+        let prices = priced(&sheet, runs);
         assert_eq!(prices.points[0].runs.len(), runs.len(), "{prices:?}");
         let remarks = prices.remarks.into_iter();
         let remarks = remarks.filter(|remark| remark.id == "repeats-differ");
@@ -53,13 +50,7 @@ fn repeats_on_different_machines_have_a_caveat() {
     assert_eq!(remarks(&three[..1]), []);
     // A run's own caveats are reported for it, not as a difference of the repeats.
     let mut doubtful = run_on("y", 4, "17");
-    doubtful.1.checks = vec![Check {
-        id: "order".into(),
-        severity: Severity::Caveat,
-        kind: None,
-        finding: String::new(),
-        advice: String::new(),
-    }];
+    doubtful.1.checks = vec![found("order", Severity::Caveat)];
     assert_eq!(remarks(&[run_on("x", 4, "17"), doubtful]), []);
 }
 
@@ -68,7 +59,7 @@ fn findings_of_remark(
     runs: &[(usize, Run)],
     id: &str,
 ) -> Vec<(Severity, String)> {
-    let prices = price(&measurements(sheet, runs), &options()).unwrap();
+    let prices = priced(sheet, runs);
     let remarks = prices.remarks.into_iter().filter(|remark| remark.id == id);
     remarks
         .map(|remark| (remark.severity, remark.finding))
@@ -178,7 +169,7 @@ fn a_price_by_a_run_that_ended_early_has_a_caveat() {
     let mut partial = run("x", 10_000.0);
     partial.state = prony_store::RunState::Partial;
     partial.checks.clear();
-    let prices = price(&measurements(&sheet, &[(0, partial)]), &options()).unwrap();
+    let prices = priced(&sheet, &[(0, partial)]);
     let mut remarks = prices.remarks.iter();
     let remark = remarks.find(|remark| remark.id == "run-caveats");
     let remark = remark.expect("a remark");

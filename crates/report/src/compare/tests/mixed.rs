@@ -8,9 +8,8 @@ fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
     let mut mixed = runs("c", &STEADY);
     mixed[1].workload.scale += 1;
     let views = compare_runs(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
-    views.text.assert_starts_with(
-        "B: NOT COMPARABLE: the runs of B are not repeats of each other (scale: ",
-    );
+    let expected = "B: NOT COMPARABLE: the runs of B are not repeats of each other (scale: ";
+    views.text.assert_starts_with(expected);
     for text in [&views.text, &views.markdown] {
         text.assert_contains("No ratio is given for B:");
         text.assert_lacks("No ratio is given:");
@@ -18,9 +17,8 @@ fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
         text.assert_lacks("Holm");
         text.assert_contains("95");
     }
-    views
-        .text
-        .assert_contains("\nC is 10.0 % faster than A (TPS: ");
+    let told = &views.text;
+    told.assert_contains("\nC is 10.0 % faster than A (TPS: ");
     views.text.assert_lacks("B is ");
     let suites: Vec<&str> = views.xml.split("<testsuite ").skip(1).collect();
     suites[0].assert_contains("failures=\"1\"");
@@ -51,17 +49,15 @@ fn a_side_of_mixed_runs_has_no_ratio() {
     let views = compare_runs(&[variant("a", &STEADY), variant("simple", &FASTER)]);
     views.text.assert_starts_with("B is 10.0 % faster than A");
     views.text.assert_contains("\nCOMPARABLE\n");
-    views
-        .text
-        .assert_contains("this is what the experiment varied");
+    let text = &views.text;
+    text.assert_contains("this is what the experiment varied");
     let mut mixed = variant("simple", &STEADY[..1]);
     mixed.extend(variant("extended", &FASTER[..2]));
     let views = compare_runs(&[variant("a", &STEADY), mixed]);
     let reason = "NOT COMPARABLE: the runs of B are not repeats of each other (protocol: ";
     views.text.assert_starts_with(reason);
-    views
-        .text
-        .assert_contains("\nThe runs of B are not repeats of each other");
+    let text = &views.text;
+    text.assert_contains("\nThe runs of B are not repeats of each other");
     views.text.assert_contains("No ratio is given:");
     views.text.assert_lacks("TPS");
 }

@@ -107,9 +107,8 @@ fn a_run_has_a_tick_a_link_and_its_verdict_and_one_in_progress_leads_to_its_page
     let id = summary().id;
     page.assert_contains(&format!("<a href=\"/runs/{id}\">{id}</a>"));
     page.assert_contains(&format!("type=\"checkbox\" name=\"run\" value=\"{id}\""));
-    page.assert_contains(
-        "<td class=\"text is-doubts\">doubts</td><td>27,700 TPS</td><td>9.24 ms</td>",
-    );
+    let expected = "<td class=\"text is-doubts\">doubts</td><td>27,700 TPS</td><td>9.24 ms</td>";
+    page.assert_contains(expected);
     page.assert_contains("<a href=\"/?workload=tpcb&amp;from=500\">Older runs</a>");
     page.assert_lacks("Newer runs");
     let failed = RunSummary {

@@ -160,14 +160,12 @@ fn the_reason_of_an_answer_is_not_cut() {
 fn connections_that_were_lost_for_longer_are_the_outage_that_is_compared() {
     let mut run = drill();
     run.events[1].until_s = Some(13.4);
-    screen(&run).assert_contains(
-        "  outage  117 ms from 13 s on (connections 400 ms); a client 117 ms to 133 ms",
-    );
+    let expected = "  outage  117 ms from 13 s on (connections 400 ms); a client 117 ms to 133 ms";
+    screen(&run).assert_contains(expected);
     let gap = run.commit_gap.as_mut().expect("measured");
     gap.until_s = Some(gap.from_s + 0.05);
-    screen(&run).assert_contains(
-        "  outage  No time of 100 ms without a commit; connections were lost for 400 ms",
-    );
+    let expected = "  outage  No time of 100 ms without a commit; connections were lost for 400 ms";
+    screen(&run).assert_contains(expected);
 }
 
 #[test]
