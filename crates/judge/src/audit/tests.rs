@@ -181,9 +181,8 @@ fn sysbench(threads: u32, reads: u64, writes: u64) -> ReportedRun {
 fn two_of_the_published_mixes_are_inconsistent() {
     let mut caught = Vec::new();
     for (row, line) in PUBLISHED_MIXES.lines().enumerate() {
-        let numbers = line
-            .split_whitespace()
-            .map(|number| number.parse().unwrap());
+        let line = line.split_whitespace();
+        let numbers = line.map(|number| number.parse().unwrap());
         let numbers: Vec<u64> = numbers.collect();
         for (counts, version) in numbers[1..].chunks(2).zip(["8.0", "5.7", "5.6"]) {
             let audit = audit_of(sysbench(numbers[0] as u32, counts[0], counts[1]));

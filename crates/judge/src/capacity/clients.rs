@@ -145,10 +145,7 @@ impl ClientsResult {
 /// How many clients the server of a run has connections for, if it says so: without those that it reserves, and two for
 /// Prony's own sessions.
 pub fn max_clients(run: &Run) -> Option<u32> {
-    let setting = |name: &str| {
-        let value = run.server.settings.get(name)?.as_str()?;
-        value.parse::<u32>().ok()
-    };
+    let setting = |name: &str| run.server.settings.get(name)?.as_str()?.parse::<u32>().ok();
     let is_direct = run.server.pooler.is_none() && run.drive.spread.is_none();
     let max = setting("max_connections").filter(|max| is_direct && *max > 0)?;
     let reserved = ["superuser_reserved_connections", "reserved_connections"]

@@ -265,7 +265,7 @@ mod tests {
         }),
         ("synchronous_commit", |run| {
             run.plan["settings"] = json!({"synchronous_commit": "off"});
-            set(&mut run, "synchronous_commit", "off");
+            set(run, "synchronous_commit", "off");
         }),
         ("engine", |run| {
             run.plan["server"] = json!("mysql://h/d");

@@ -2,7 +2,7 @@ use super::*;
 use crate::sample::{found, healthy, set};
 use Severity::{Caveat, Invalid, Note};
 use Verdict::{Comparable, NotComparable, WithCaveats};
-use prony_store::{Check, IndustryMetric, Product, QueryMode, RunState};
+use prony_store::{IndustryMetric, Product, QueryMode, RunState};
 
 /// The subject of a comparison, and a change that makes it differ.
 type Change = (&'static str, fn(&mut Run));

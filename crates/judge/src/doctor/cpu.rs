@@ -209,10 +209,8 @@ fn timer(machine: &MachineFacts) -> Examined {
 }
 
 fn clock_source(machine: &MachineFacts) -> Examined {
-    let source = machine
-        .clock_source
-        .as_ref()
-        .ok_or("The kernel does not report it.")?;
+    let clock_source = machine.clock_source.as_ref();
+    let source = clock_source.ok_or("The kernel does not report it.")?;
     if FAST_CLOCK_SOURCES.contains(&source.as_str()) {
         return ok(source, "The clock is read without a system call.");
     }

@@ -388,11 +388,10 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     );
     let candidate = |index: usize| {
         let mut candidates = answer.candidates.iter();
-        candidates
-            .find(|candidate| candidate.point == index)
-            .unwrap()
+        let found = candidates.find(|candidate| candidate.point == index);
+        found.unwrap()
     };
-    let why = candidate(3).why;
+    let why = &candidate(3).why;
     why.assert_contains("99th percentile was 30.0 ms");
     assert_eq!((candidate(3).count, candidate(3).cost), (None, None));
     assert_eq!(
@@ -491,7 +490,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     assert_near(base.tps, 10_000.0);
     assert_near(new.tps, 20_500.0);
     let remark = |id: &str| prices.remarks.iter().find(|remark| remark.id == id);
-    let finding = remark("repeats-missing").unwrap().finding;
+    let finding = &remark("repeats-missing").unwrap().finding;
     finding.assert_contains("based on 2 of 3 repeats of its variant");
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
     // The same name in a different experiment is a different variant.

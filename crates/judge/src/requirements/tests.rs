@@ -5,7 +5,7 @@ use super::*;
 use crate::sample::{found, healthy, with_series};
 use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_assertions::TextAssertions;
-use prony_store::{Check, Event, GrowthReading, KindFigures, Latency};
+use prony_store::{Event, GrowthReading, KindFigures, Latency};
 
 fn requirement(text: &str) -> Requirement {
     Requirement::parse(text).unwrap()

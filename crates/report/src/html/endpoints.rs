@@ -80,11 +80,10 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         cpus,
         Axis::Linear(units::rate),
     )?;
-    let title = "Connections of the run at each server";
     timeline.draw(
         &mut charts,
         "endpoints-connections",
-        title,
+        "Connections of the run at each server",
         connections,
         Axis::Linear(units::whole),
     )?;

@@ -124,10 +124,8 @@ pub(super) fn primary_name(
     let first = compared().next()?;
     // Imported runs may have none of the requested and preferred figures.
     let others = first.iter().map(|figure| figure.name.as_str());
-    let mut names = requested
-        .into_iter()
-        .chain(preferred_figures(paced))
-        .chain(others);
+    let requested = requested.into_iter();
+    let mut names = requested.chain(preferred_figures(paced)).chain(others);
     names.find(all_have).map(str::to_owned)
 }
 

@@ -416,7 +416,7 @@ fn hundreds_of_repeats_form_a_few_groups() {
                 run.server.settings.insert(name, variant.into());
             }
             // Settings that name a server, or change by themselves, do not form groups.
-            set(&mut run, "timestamp", index);
+            set(run, "timestamp", index);
         }
         runs
     };
