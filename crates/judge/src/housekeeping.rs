@@ -76,9 +76,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
         .map(|e| describe_event(e))
         .collect();
     let unlisted = (heavy.len() + routine.len()).saturating_sub(MAX_LISTED);
-    if unlisted > 0 {
-        texts.push(format!("{unlisted} more"));
-    }
+    texts.extend((unlisted > 0).then(|| format!("{unlisted} more")));
     texts.extend(unobserved);
     let share = if routine.is_empty() {
         String::new()

@@ -105,58 +105,52 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         _ => String::new(),
     };
     let example_note = if point.example { ", an example" } else { "" };
+    let spread = point.tps_interval.map(|tps| describe_spread(point, tps));
     let items = [
-        ("workload", Some(point.workload.clone())),
+        ("workload", point.workload.clone()),
         (
             "runs",
-            Some(format!(
-                "{}: {}",
-                run_count_cell(point),
-                point.runs.join(", ")
-            )),
+            format!("{}: {}", run_count_cell(point), point.runs.join(", ")),
         ),
-        (
-            "TPS",
-            point.tps_interval.map(|tps| describe_spread(point, tps)),
-        ),
+        ("TPS", spread.unwrap_or_default()),
         (
             "response",
-            Some(format!(
+            format!(
                 "of committed transactions: 95th percentile {}, 99th {}{slowest_note}",
                 format_time(point.p95_ns),
                 format_time(point.p99_ns),
-            )),
+            ),
         ),
-        ("failures", describe_failures(point)),
+        ("failures", describe_failures(point).unwrap_or_default()),
         (
             "safety",
-            Some(format!(
+            format!(
                 "durability {}; pays for {replicas}, {observed}",
                 point.durability.as_deref().unwrap_or("unknown")
-            )),
+            ),
         ),
         (
             "prices",
-            Some(format!(
+            format!(
                 "{} per month{one_time_cost}, as of {}, {}, {}",
                 format_money(point.monthly_cost),
                 point.as_of,
                 point.regions.join(" and "),
                 point.terms.join(" and "),
-            )),
+            ),
         ),
         (
             "from",
-            Some(format!(
+            format!(
                 "{}{example_note}: {}; entered by {}",
                 point.sheet,
                 point.sources.join("; "),
                 point.entered_by.join(", "),
-            )),
+            ),
         ),
     ];
-    let known = items.into_iter();
-    let known = known.filter_map(|(name, text)| Some((name, plain(&text?))));
+    let known = items.into_iter().filter(|(_, text)| !text.is_empty());
+    let known = known.map(|(name, text)| (name, plain(&text)));
     out.named(10, &known.collect::<Vec<_>>())
 }
 

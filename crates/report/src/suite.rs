@@ -110,9 +110,7 @@ fn estimate_cells(row: &RowEstimate, has_cost: bool) -> Vec<String> {
         or_dash(row.load_s, units::span),
         units::span(row.run_s),
     ];
-    if has_cost {
-        cells.push(or_dash(row.cost, money));
-    }
+    cells.extend(has_cost.then(|| or_dash(row.cost, money)));
     cells
 }
 

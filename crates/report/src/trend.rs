@@ -97,9 +97,7 @@ fn drawing(trend: &Trend, width: usize) -> Vec<String> {
         })
         .collect();
     let numbers = change_numbers(trend, used, column_of);
-    if !numbers.is_empty() {
-        lines.push(format!("  {:label_width$}  {numbers}", ""));
-    }
+    lines.extend((!numbers.is_empty()).then(|| format!("  {:label_width$}  {numbers}", "")));
     lines
 }
 

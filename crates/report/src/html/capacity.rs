@@ -106,9 +106,7 @@ fn draw(
             let (left, top) = at(step, *value);
             drawing.dot(left, top, 3.0, Some(&step_line(step)))?;
         }
-        if !points.is_empty() {
-            legend.push((line_sample(number), line.0.to_owned()));
-        }
+        legend.extend((!points.is_empty()).then(|| (line_sample(number), line.0.to_owned())));
     }
     if let Some(rate) = found.capacity.rate.or(found.capacity.low) {
         let answer = x.position(rate);

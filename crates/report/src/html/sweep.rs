@@ -79,9 +79,7 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     let mut legend = Vec::new();
     for (number, curve) in sweep.curves.iter().enumerate() {
         draw_curve(&mut drawing, number, curve, &x, &y)?;
-        if sweep.curves.len() > 1 {
-            legend.push((line_sample(number), curve_name(curve)));
-        }
+        legend.extend((sweep.curves.len() > 1).then(|| (line_sample(number), curve_name(curve))));
     }
     legend.extend(draw_laws(&mut drawing, sweep, [low, high], &x, &y)?);
     let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");

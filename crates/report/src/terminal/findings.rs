@@ -32,9 +32,7 @@ pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
             let (code, example) = (plain(&error.code), plain(&error.example));
             let shown = cut(&example, width);
             // Print a cut message in full: the reason is often at its end.
-            if shown != example {
-                full_messages.push(format!("{code}: {example}"));
-            }
+            full_messages.extend((shown != example).then(|| format!("{code}: {example}")));
             let (class, kind) = (error.class.name().to_owned(), plain(error.kind_name()));
             table.row([count(error.count), class, code, kind, shown]);
         }

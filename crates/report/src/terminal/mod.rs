@@ -154,9 +154,7 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         out.line(format!("  {}", out.style.bold(&figure)))?;
     }
     out.paragraph(&describe_counts(run))?;
-    if let Some(text) = outage_text(run) {
-        out.paragraph(&text)?;
-    }
+    out.paragraphs(outage_text(run))?;
     write_throughput_bars(out, run)?;
     verdict::write_verdict(out, run)
 }

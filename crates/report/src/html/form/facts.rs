@@ -460,9 +460,7 @@ pub(super) fn write_facts(
         if published.is_none() && matches!(fact.read, Read::PublishedOnly) {
             continue;
         }
-        if has_published {
-            cells.push(published.as_deref().unwrap_or("not stated"));
-        }
+        cells.extend(has_published.then(|| published.as_deref().unwrap_or("not stated")));
         write_text_row(out, &cells)?;
     }
     end_table(out)

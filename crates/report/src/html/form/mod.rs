@@ -226,9 +226,7 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             name.to_owned(),
             describe_by_runs(runs, |run| setting(run, name)),
         ];
-        if has_published {
-            cells.push(distinct(runs, |run| published(run, name)).join("; "));
-        }
+        cells.extend(has_published.then(|| distinct(runs, |run| published(run, name)).join("; ")));
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         write_text_row(out, &cells)?;
     }

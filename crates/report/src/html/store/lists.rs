@@ -67,12 +67,9 @@ fn write_filters(out: &mut Html, list: &RunList<'_>) -> fmt::Result {
     out.push_str("<form class=\"filters\" action=\"/\" method=\"get\" role=\"search\">\n");
     let workloads = list.workloads.iter().map(String::as_str);
     write_select(out, "workload", workloads, filter.workload.as_deref())?;
-    write_select(
-        out,
-        "verdict",
-        RunVerdict::all().map(RunVerdict::name),
-        filter.verdict.map(RunVerdict::name),
-    )?;
+    let verdicts = RunVerdict::all().map(RunVerdict::name);
+    let verdict = filter.verdict.map(RunVerdict::name);
+    write_select(out, "verdict", verdicts, verdict)?;
     for (name, value) in [("label", &filter.label), ("server", &filter.server)] {
         writeln_markup!(
             out,
@@ -166,9 +163,7 @@ fn write_run_name(out: &mut Html, run: &RunSummary) -> fmt::Result {
     let folder = if is_running { "live" } else { "runs" };
     let label = run.annotation.label.as_deref().map(plain);
     let mut details = Vec::new();
-    if label.is_some() {
-        details.push(plain(&run.id));
-    }
+    details.extend(label.is_some().then(|| plain(&run.id)));
     if let Some(own) = &run.own_name {
         details.push(plain(own));
     }
@@ -237,12 +232,8 @@ pub fn write_experiments(
             out.push_str("<p class=\"absent\">No experiment is stored. <code>prony run --repeats</code>, a plan with variants, a sweep and <code>prony find</code> make one.</p>\n");
             return Ok(());
         }
-        start_list(
-            out,
-            "variants",
-            "Experiments, newest first",
-            &["experiment", "workload", "variants", "runs", "started"],
-        )?;
+        let columns = ["experiment", "workload", "variants", "runs", "started"];
+        start_list(out, "variants", "Experiments, newest first", &columns)?;
         for (id, runs) in &experiments {
             write_experiment(out, id, runs)?;
         }
@@ -297,12 +288,8 @@ pub fn write_trends(out: &mut dyn Write, runs: &[RunSummary], build: &Build) -> 
             out.push_str("<p class=\"absent\">No run is stored.</p>\n");
             return Ok(());
         }
-        start_list(
-            out,
-            "",
-            "Workloads with their newest run",
-            &["workload", "runs", "newest", "its figure"],
-        )?;
+        let columns = ["workload", "runs", "newest", "its figure"];
+        start_list(out, "", "Workloads with their newest run", &columns)?;
         for (name, runs) in &workloads {
             let link = markup!(
                 "<a href=\"/trends/{}\">{}</a>",
