@@ -38,7 +38,10 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Res
 
 fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
     let audit = &audited.audit;
-    out.wrapped(Style::bold, &format!("{number}{}", title(&audited.reported)))?;
+    out.wrapped(
+        Style::bold,
+        &format!("{number}{}", title(&audited.reported)),
+    )?;
     out.paragraph(&plain(&figures_text(&audited.run)))?;
     if !audit.examined.is_empty() {
         out.heading("Examined")?;

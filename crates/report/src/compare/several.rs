@@ -30,8 +30,7 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
             _ => (Severity::Caveat, "caveat"),
         };
         // A caveat of all sides is written once, below.
-        let own =
-            |found: &&Difference| found.severity == grave && !is_of_all(sides, found);
+        let own = |found: &&Difference| found.severity == grave && !is_of_all(sides, found);
         let differences: Vec<&Difference> = side.differences.iter().filter(own).collect();
         if !differences.is_empty() {
             let label = plain(&side.labels[1]);

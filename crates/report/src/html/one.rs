@@ -8,7 +8,8 @@ use super::table::{write_table, write_text_table};
 use super::{
     chart_fold, client, distribution, endpoints, heat, kinds, machines, marks, parts, percentiles,
     recut, repeat, scenario, seconds, server, start_section, statements, write_fold,
-    write_verdict_line, write_paragraphs};
+    write_paragraphs, write_verdict_line,
+};
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::captured::captured_mix;

@@ -3,8 +3,8 @@
 //! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up, below
 //! the verdict. Must never: show a deviation without these differences.
 
-use super::write_paragraphs;
 use super::table::{end_table, start_table, write_row, write_text_row};
+use super::write_paragraphs;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::scenario::{
@@ -54,7 +54,10 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
         }
         end_table(out)?;
     }
-    write_paragraphs(out, not_comparable_sentence("this run", &not_comparable_by(run)))?;
+    write_paragraphs(
+        out,
+        not_comparable_sentence("this run", &not_comparable_by(run)),
+    )?;
     write_paragraphs(out, scenario.notes.iter().map(|note| plain(note)))?;
     let differences = differences(run);
     if differences.is_empty() {

@@ -3,11 +3,11 @@
 //! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
 //! significance of their differences. Must never: take the best of several runs.
 
-use super::write_paragraphs;
 use super::comparisons::PageSides;
 use super::document::Document;
 use super::dots::write_effects;
 use super::table::write_figure_table;
+use super::write_paragraphs;
 use crate::capacity::{clients_remark, clients_sentence};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant, single_runs_caution};
