@@ -7,9 +7,9 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::ratio_as_change;
-use crate::text::plain;
 use crate::text::scenario::not_comparable_sentence;
 use crate::text::sweep::{sweep_legend, sweep_table};
+use crate::text::{either, plain};
 use crate::units::{self, or_dash};
 use prony_judge::reproduced::{ComparedFigure, SuiteRow, SuiteSummary};
 use serde::Serialize;
@@ -153,7 +153,7 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
         }
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
-            let first = |text: &str| (index == 0).then(|| plain(text)).unwrap_or_default();
+            let first = |text: &str| either(index == 0, plain(text), String::new());
             let cells = [first(&row.id), first(&runs), name].into_iter();
             table.row(cells.chain(figures).chain([first(&caches)]));
         }

@@ -71,7 +71,7 @@ pub(super) fn write(
     // For a scenario, its published figures are the point of the run: they follow in full.
     super::reproduced::write(out, run)?;
     out.line("")?;
-    out.line(&last_line(run, stored, width))
+    out.line(last_line(run, stored, width))
 }
 
 /// What the run says to what was required of it; nothing if nothing was.
