@@ -138,6 +138,14 @@ pub trait Workload: Send + Sync {
         Err(self.no_tables_error())
     }
 
+    /// The scale of its loaded tables; `None` if this database has none of them that are complete. Changes nothing.
+    ///
+    /// # Errors
+    /// The tables could not be read.
+    fn loaded_scale(&self, _control: &mut Control) -> Result<Option<u32>, Error> {
+        Ok(None)
+    }
+
     /// Checks that the data is complete and its invariants hold.
     ///
     /// # Errors
@@ -178,6 +186,14 @@ pub trait Workload: Send + Sync {
 
     /// The program of its virtual users, for the loaded data.
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
+}
+
+/// The scale that a look at the tables found; `None` if what it found is no complete data.
+pub(crate) fn scale_if_loaded(found: Result<u32, Error>) -> Result<Option<u32>, Error> {
+    match found {
+        Err(Error::Data { .. }) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -90,12 +90,6 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-pub fn commands(url: Option<&str>) -> PronyCommands {
-    PronyCommands {
-        needs_url: url.is_some(),
-    }
-}
-
 /// Converts the error of a workload's load, check, clean or program on the server of this URL, if any. If a signal
 /// stopped a load, `signals` gives the exit code.
 pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signals>) -> Failure {
@@ -118,7 +112,7 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
         Error::LoadFailed { .. } => Exit::LoadOrClean,
         Error::Stopped { .. } => signal_exit(),
     };
-    Failure::of_parts(exit, error.parts_with(&commands(url)))
+    Failure::of_parts(exit, error.parts_with(&PronyCommands::for_url(url)))
 }
 
 /// Like [`workload_failure`], of a load or a clean on a server to which it has connected.

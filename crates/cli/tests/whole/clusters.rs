@@ -267,13 +267,14 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     // A node that is cut off accepts log-ins, and refuses statements: its clients go on elsewhere until it is back. They
     // insert, because nodes abort each other's updates of one row, and not more than a node can apply that was away.
     let on_cut_off = RefCell::new(connect(&stopped.url_for("root", "")));
-    let (was_replica, back_after) = (Cell::new(false), Cell::new(Duration::ZERO));
-    let (sizes, run) = run_on(
-        &[stopped, killed, last],
+    let was_replica = Cell::new(false);
+    let cut_off_during = |duration_s: u64| {
+        let back_after = Cell::new(Duration::ZERO);
+        let workload =
+            format!("oltp_insert --spread round-robin --rate 200 --duration {duration_s}s");
         // Nobody leaves for silence while the nodes find out who is left: only the refusal moves a client.
-        30,
-        "oltp_insert --spread round-robin --rate 200 --duration 100s",
-        &|| {
+        let (sizes, run) = run_on(&[stopped, killed, last], 30, &workload, &|| {
+            let started = Instant::now();
             let mut control = connect(&stopped.url_for("root", ""));
             let isolate =
                 |value| format!("set global wsrep_provider_options = 'gmcast.isolate={value}'");
@@ -283,11 +284,22 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
             std::thread::sleep(Duration::from_secs(6));
             was_replica.set(is_replica(&mut on_cut_off.borrow_mut()));
             control.run(isolate(0));
-            let started = Instant::now();
             ready_is(stopped, "ON");
             back_after.set(started.elapsed());
-        },
-    );
+        });
+        (sizes, run, back_after.get())
+    };
+    // A busy machine may need longer for its return than the run takes, which then shows nothing of it.
+    let [usual_s, longer_s] = [100, 400];
+    let is_late = |back_after: Duration| back_after > Duration::from_secs(usual_s - 20);
+    let (sizes, run, back_after) = match cut_off_during(usual_s) {
+        (.., back_after) if is_late(back_after) => {
+            eprintln!("the node was back only after {back_after:?}");
+            wait_for(&last.url_for("root", ""), size, 3);
+            cut_off_during(longer_s)
+        }
+        in_time => in_time,
+    };
     assert_eq!(sizes, ["3", "3"]);
     assert!(was_replica.get());
     // Each of its clients learns it once: a statement is refused, or a commit fails of which the others may know.
@@ -296,7 +308,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let learned: u64 = learned.map(|error| error.count).sum();
     assert!((1..=4).contains(&learned), "{:?}", run.measured.errors);
     let returned = run.endpoints[0].returned;
-    assert!(returned > 0, "{:?}, {:?}", back_after.get(), run.events);
+    assert!(returned > 0, "{back_after:?}, {:?}", run.events);
     let (sizes, _) = run_on(
         &[killed, stopped, last],
         3,

@@ -42,7 +42,6 @@ pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, NOTICE_AFTER, Silence, StopSignal, WaitOptions};
 
-use crate::observe::is_mariadb;
 use crate::target::{Endpoint, Target};
 use prony_wire::mysql::SessionUse;
 use prony_wire::{
@@ -226,16 +225,15 @@ impl Control {
 
     /// The server's product, derived from the protocol and the server's version text.
     pub fn product(&self) -> Product {
-        match self.route.account {
-            Account::Postgres(_) => Product::POSTGRESQL,
-            Account::Mysql(_) if is_mariadb(self.version_text()) => Product::MARIADB,
-            Account::Mysql(_) => Product::MYSQL,
-            Account::Tds(_) => Product::SQL_SERVER,
-        }
+        recognize_product(self.dialect(), self.version_text())
     }
 
     pub fn dialect(&self) -> SqlDialect {
-        self.product().dialect
+        match self.route.account {
+            Account::Postgres(_) => SqlDialect::PostgreSql,
+            Account::Mysql(_) => SqlDialect::MySql,
+            Account::Tds(_) => SqlDialect::TransactSql,
+        }
     }
 
     /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603
@@ -439,6 +437,16 @@ fn refuse_zero_bytes(sql: &str) -> Result<(), Error> {
         Err(Error::Usage("a statement cannot contain a zero byte"))
     } else {
         Ok(())
+    }
+}
+
+/// The product that understands this dialect and reports this version. Nothing else decides on a product.
+pub(crate) fn recognize_product(dialect: SqlDialect, version: &str) -> Product {
+    match dialect {
+        SqlDialect::PostgreSql => Product::POSTGRESQL,
+        SqlDialect::MySql if version.to_ascii_lowercase().contains("mariadb") => Product::MARIADB,
+        SqlDialect::MySql => Product::MYSQL,
+        SqlDialect::TransactSql => Product::SQL_SERVER,
     }
 }
 

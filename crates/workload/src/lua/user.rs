@@ -439,13 +439,13 @@ impl ScriptUser {
         let count = statement.parameter_count();
         if count > INLINE_PARAMETERS_MAX {
             let values: Vec<Value<'_>> = self.parameter_values(count).collect();
-            return db.begin_request(statement, &values);
+            return db.begin_exec_without_ledger(statement, &values);
         }
         let mut inline_values = [Value::Null; INLINE_PARAMETERS_MAX];
         for (slot, value) in inline_values.iter_mut().zip(self.parameter_values(count)) {
             *slot = value;
         }
-        db.begin_request(statement, &inline_values[..count])
+        db.begin_exec_without_ledger(statement, &inline_values[..count])
     }
 
     async fn handle_deferred_error(

@@ -11,6 +11,7 @@ mod schema;
 use crate::catalog;
 use crate::describe::{Contention, Growth, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::engines;
+use crate::workload::scale_if_loaded;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
 pub(crate) use check::scale_for_run;
 use program::{AccountProgram, TpcbVariant};
@@ -130,6 +131,10 @@ impl Workload for AccountWorkload {
 
     fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         load::load(self.name, request)
+    }
+
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>, Error> {
+        scale_if_loaded(scale_for_run(control, self.name, None))
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

@@ -44,6 +44,7 @@ use crate::describe::{
     Contention, CountedGrowth, Growth, GrowthCounter, MinimumDuration, OptionSpec, ScaleUnit,
     TableGrowth, TableRows, TableSpec,
 };
+use crate::workload::scale_if_loaded;
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
     ReadyWorkload, Workload, catalog,
@@ -231,6 +232,10 @@ impl Workload for OrderEntry {
 
     fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         load::load(request)
+    }
+
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>, Error> {
+        scale_if_loaded(readiness::loaded_scale(control))
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

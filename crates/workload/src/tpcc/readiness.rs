@@ -14,6 +14,20 @@ use prony_server::Control;
 /// A table is missing, incomplete, not Prony's or HammerDB's, or not accessible to this role; or the scale
 /// is not the requested one.
 pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
+    find_scale(control, requested, privileges::check)
+}
+
+/// Like [`scale_for_run`], for a role that need only read the tables.
+pub fn loaded_scale(control: &mut Control) -> Result<u32, Error> {
+    find_scale(control, None, |_| Ok(()))
+}
+
+/// The scale of the data, if it is ready. `check_role` comes before the tables are read.
+fn find_scale(
+    control: &mut Control,
+    requested: Option<u32>,
+    check_role: impl FnOnce(&mut Control) -> Result<(), Error>,
+) -> Result<u32, Error> {
     let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let options = [("scale", scale)];
     let load = LoadSpec::of("tpcc", options.into());
@@ -34,7 +48,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
         }
     }
     catalog::reject_foreign_tables(&tables)?;
-    privileges::check(control)?;
+    check_role(control)?;
     let incomplete_error = |problem: String| {
         data_error(format!(
             "the data is incomplete: {problem}; a load did not finish, or rows were deleted"

@@ -26,6 +26,7 @@ mod table;
 mod tests;
 
 use crate::describe::{Growth, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::workload::scale_if_loaded;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload, catalog};
 use layout::{Layout, RECORDS_PER_SCALE};
 use mix::Operation;
@@ -102,6 +103,12 @@ impl Workload for Ycsb {
 
     fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
         load::load(request)
+    }
+
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>, Error> {
+        let plan = WorkloadPlan::default();
+        let layout = readiness::loaded_layout(control, &plan, &options::read(&plan)?);
+        scale_if_loaded(layout.map(|layout| layout.scale()))
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {

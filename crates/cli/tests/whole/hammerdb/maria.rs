@@ -95,6 +95,9 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     );
     let reason = "in 1 district (in warehouse 1) the next order's number is taken";
     refused.assert_contains(reason);
+    refused
+        .assert_contains("set each of these d_next_o_id to the highest o_id of its district plus 1")
+        .assert_lacks("prony check");
     let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
     assert_eq!(query_number(&mut root, next), 7);
 

@@ -202,7 +202,7 @@ fn refusal_message(error: &Error, login: &Login) -> String {
     match error {
         Error::Data {
             problem,
-            remedy: Remedy::Load(_) | Remedy::PronyOption(_) | Remedy::RepairSequences,
+            remedy: Remedy::Load(_) | Remedy::PronyOption(_),
         } => format!(
             "{problem}\nbuildschema creates the schema and the functions that runs call, as {}; \
              later runs may use another role with privileges on them",

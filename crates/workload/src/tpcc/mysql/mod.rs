@@ -11,7 +11,7 @@
 //! Name parameters have the character set of their column, whatever the database's default is:
 //! otherwise the index on names could not be used.
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock};
 use super::routines::{Routine, hashed_comment};
 use prony_document::SqlDialect;
 
@@ -43,11 +43,7 @@ pub static SQL: EngineSql = EngineSql {
         ("error", ERROR),
     ],
     installed: include_str!("installed.sql"),
-    // The result of `lock_name` for "prony tpcc procedures".
-    lock: [
-        "do get_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)), 60)",
-        "do release_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)))",
-    ],
+    lock: InstallationLock::UserLevel("prony tpcc procedures"),
     create,
     // Only the owner can read the text itself.
     fingerprint: hashed_comment,

@@ -5,7 +5,7 @@
 //! and a subtransaction (`tests/whole/tpcc_run/hammerdb.rs` counts them). The differences cost nothing: order
 //! numbers and balances are right, an order line has its own item's price, and errors reach the client.
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock};
 use super::routines::Routine;
 use prony_document::SqlDialect;
 
@@ -32,10 +32,10 @@ pub static SQL: EngineSql = EngineSql {
     ],
     fragments: &[("small", "smallint"), ("now", "now()"), ("name", "text")],
     installed: include_str!("installed.sql"),
-    lock: [
+    lock: InstallationLock::Statements([
         "begin; select pg_advisory_xact_lock(hashtext('prony_tpcc'))",
         "commit",
-    ],
+    ]),
     create,
     fingerprint: source,
     conditions: include_str!("conditions.sql"),

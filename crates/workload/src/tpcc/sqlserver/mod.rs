@@ -14,7 +14,7 @@
 
 pub mod indexes;
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock};
 use super::routines::{Routine, hashed_comment};
 use prony_document::SqlDialect;
 
@@ -46,12 +46,12 @@ pub static SQL: EngineSql = EngineSql {
         ("taken", TAKEN),
     ],
     installed: include_str!("installed.sql"),
-    lock: [
+    lock: InstallationLock::Statements([
         "declare @result int; \
          exec @result = sp_getapplock 'prony tpcc procedures', 'Exclusive', 'Session', 60000; \
          if @result < 0 raiserror('another session is installing the procedures of tpcc', 16, 1)",
         "exec sp_releaseapplock 'prony tpcc procedures', 'Session'",
-    ],
+    ]),
     create,
     // The server stores the text as it was sent, but not every server returns it unchanged.
     fingerprint: hashed_comment,
