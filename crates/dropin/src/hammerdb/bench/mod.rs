@@ -20,7 +20,7 @@ use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
 use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan};
 use prony_dialect::hammerdb::{
-    Driver, HammerdbCommands, Login, RunLine, RunRequest, Timeline, VuserOutcome,
+    Driver, HammerdbCommands, Login, RunRequest, Timeline, VuserOutcome,
 };
 use prony_document::SqlDialect;
 use prony_drive::{DriveResult, SampleListener};
@@ -101,7 +101,9 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
             maintain(context);
         }
         if context.request.time_profile_path.is_some() {
-            context.lines.print_line(1, RunLine::GatheringTimings);
+            context
+                .lines
+                .say("Gathering timing data from Active Virtual Users...");
         }
     }
     for client in 0..context.request.vusers {
@@ -334,14 +336,13 @@ fn maintain(context: &RunContext<'_>) {
         SqlDialect::PostgreSql => ("Checkpoint and Vacuum", &["checkpoint", "vacuum"][..]),
         SqlDialect::MySql | SqlDialect::TransactSql => ("Checkpoint", &["checkpoint"][..]),
     };
+    context.lines.say(title);
     context
         .lines
-        .print_line(1, RunLine::Maintenance { statements: title });
-    let line = match run_statements(superuser, statements) {
-        Ok(()) => RunLine::MaintenanceComplete { statements: title }.to_string(),
-        Err(reason) => format!("{title} failed: {reason}"),
-    };
-    context.lines.print_line(1, line);
+        .say(match run_statements(superuser, statements) {
+            Ok(()) => format!("{title} Complete"),
+            Err(reason) => format!("{title} failed: {reason}"),
+        });
 }
 
 fn run_statements(login: &Login, statements: &[&str]) -> Result<(), String> {
