@@ -2,7 +2,7 @@
 //!
 //! Must never: measure a test or options that differ from the command line.
 
-use super::agents::Coordinator;
+use super::agents::coordinator;
 use super::bench::{Bench, DefaultTexts, EventCounts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::connection;
@@ -18,7 +18,7 @@ use prony_dialect::sysbench::{
 };
 use prony_fleet::Fleet;
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::{ConnectionInfo, GrowthBefore, Signals, read_others};
+use prony_runner::{GrowthBefore, Signals};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
@@ -173,9 +173,7 @@ fn run(
     let facts = facts_or_reason(&mut control);
     let scale = program.table_count();
     let growth = GrowthBefore::read(&mut control, command.workload, &command.plan, scale);
-    let connection = ConnectionInfo::of(&mut control);
-    let before = read_others(&mut control);
-    let server = ConnectedServer::new(target, facts, connection, Some(growth), before);
+    let server = ConnectedServer::read(target, facts, &mut control, Some(growth));
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(
@@ -188,14 +186,8 @@ fn run(
     let event_counts = Arc::new(EventCounts::new(native.settings.threads));
     let coordinator = fleet.is_some().then(|| {
         let tool_server = connection::tool_server(database, &server.server.target);
-        let ignored = &database.mysql.ignored_errors;
-        Coordinator::new(
-            driver,
-            ignored,
-            tool_server,
-            errors.clone(),
-            event_counts.clone(),
-        )
+        let (ignored, counts) = (&database.mysql.ignored_errors, event_counts.clone());
+        coordinator(driver, ignored, tool_server, errors.clone(), counts)
     });
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
