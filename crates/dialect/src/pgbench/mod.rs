@@ -32,9 +32,9 @@ mod table;
 
 pub use args::parse_args;
 pub use builtin::{list_text, show_text};
-pub use host::{Host, UsageError};
+pub use host::Host;
 pub use init::{Freeze, RELKIND_RELATION, RELKIND_SQL, SetupAction, copy_sql, step_actions};
-pub use level::{Level, UnknownLevel};
+pub use level::Level;
 pub use load::{LoadProgress, done_line, step_name};
 pub use log::{LogFormat, Logger, log_path};
 pub use messages::Messages;
@@ -52,4 +52,4 @@ pub use progress::{ProgressTime, progress_line};
 pub use reading::read_output;
 pub use report::{CommandReport, Counts, RunReport, ScriptReport, banner, report_text};
 pub use result::{MeasuredRun, run_counts, run_report};
-pub use settings::{EnvSettings, InvalidSetting, parse_percentiles};
+pub use settings::{EnvSettings, parse_percentiles};

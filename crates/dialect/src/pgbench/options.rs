@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, PartialEq)]
 pub enum Invocation {
     /// Print this on standard output and exit with 0.
-    Help(String),
-    /// Print this on standard output and exit with 0.
-    Version(String),
+    Print(String),
     /// Print [`super::list_text`] on standard error and exit with 0.
     ListBuiltins,
     /// Print [`super::show_text`] of this script on standard error and exit with 0.

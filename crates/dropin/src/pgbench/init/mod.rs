@@ -6,13 +6,14 @@
 
 mod rows;
 
+use super::Failure;
 use super::call::PgbenchCall;
 use super::connection;
 use crate::output::eprint;
 use prony_dialect::libpq;
 use prony_dialect::pgbench::{
-    Freeze, InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, UsageError, copy_sql,
-    done_line, step_actions,
+    Freeze, InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, copy_sql, done_line,
+    step_actions,
 };
 use prony_runner::Signals;
 use prony_server::{Control, Target, control};
@@ -31,7 +32,7 @@ pub fn initialize(
     call: &PgbenchCall,
     options: &InitOptions,
     load_jobs: Option<u32>,
-) -> Result<(), UsageError> {
+) -> Result<(), Failure> {
     const PURPOSE: &str = "initialization";
     let mut target = connection::target(call, &options.connection, PURPOSE)?;
     let mut control = connection::open(call, &options.connection, &mut target, PURPOSE)?;
@@ -52,7 +53,7 @@ pub fn initialize(
     outcome.map_err(|text| match signals.received() {
         None => text.into(),
         // Like pgbench, report the cancel request before the server's error.
-        Some(signal) => UsageError {
+        Some(signal) => Failure {
             stderr: format!("Cancel request sent\n{text}"),
             exit_status: signal.exit_status(),
         },
