@@ -165,17 +165,13 @@ impl Console {
         match self.eval(backend, &script) {
             Ok(result) => {
                 if !result.is_empty() || !self.on_terminal {
-                    backend
-                        .system_mut()
-                        .put(Channel::Out, &format!("{result}\n"));
+                    backend.puts(&result);
                 }
                 None
             }
             Err(Flow::Exit(status)) => Some(status),
             Err(Flow::Error(message)) => {
-                backend
-                    .system_mut()
-                    .put(Channel::Out, &format!("{message}\n"));
+                backend.puts(&message);
                 None
             }
             Err(_) => Some(INTERRUPTED_EXIT_STATUS),

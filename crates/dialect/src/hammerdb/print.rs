@@ -4,7 +4,7 @@
 
 use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC, Section};
-use super::session::{Session, VirtualUsers, VuserState, puts};
+use super::session::{Session, VirtualUsers, VuserState};
 use super::settings::{Settings, mask_secret};
 use super::tcl::Channel;
 use crate::table;
@@ -57,7 +57,7 @@ pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
 
 pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUsers>) {
     let Some(users) = users else {
-        puts(backend, "No Virtual Users found");
+        backend.puts("No Virtual Users found");
         return;
     };
     let mut text = String::new();
@@ -69,7 +69,7 @@ pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUser
         };
         text += &format!("{} = {state}\n", index + 1);
     }
-    puts(backend, &text);
+    backend.puts(&text);
 }
 
 pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
@@ -89,14 +89,14 @@ pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
             }
         },
     };
-    puts(backend, &text);
+    backend.puts(&text);
 }
 
 impl Session {
     /// Runs `print ITEM` and returns its result.
     pub(super) fn print(&self, backend: &mut dyn Backend, args: &[&str]) -> String {
         let [item] = args else {
-            puts(backend, USAGE);
+            backend.puts(USAGE);
             return String::new();
         };
         match *item {
@@ -115,7 +115,7 @@ impl Session {
                     "Benchmark set to {}",
                     self.settings.generic_value("benchmark", "bm")
                 );
-                puts(backend, &line);
+                backend.puts(&line);
             }
             "dict" => {
                 let text = format!(
@@ -143,26 +143,20 @@ impl Session {
                 backend.system_mut().put(Channel::Out, &text);
             }
             "script" if self.is_script_loaded => {
-                puts(
-                    backend,
-                    "# The driver is part of Prony; there is no Tcl text of it",
-                );
+                backend.puts("# The driver is part of Prony; there is no Tcl text of it");
             }
-            "script" => puts(backend, "\nNo Script loaded: Load with loadscript"),
+            "script" => backend.puts("\nNo Script loaded: Load with loadscript"),
             "vuconf" => self.print_vuser_options(backend),
             "vucreated" => {
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
-                puts(backend, &format!("{count} Virtual Users created"));
+                backend.puts(&format!("{count} Virtual Users created"));
             }
             "vustatus" => print_status(backend, self.users.as_ref()),
             "vucomplete" => return self.are_users_complete.to_string(),
-            "datagen" => puts(
-                backend,
-                "Error: Prony's hammerdbcli does not support datagen",
-            ),
+            "datagen" => backend.puts("Error: Prony's hammerdbcli does not support datagen"),
             _ => {
-                puts(backend, "Error: invalid option");
-                puts(backend, USAGE);
+                backend.puts("Error: invalid option");
+                backend.puts(USAGE);
             }
         }
         String::new()
@@ -182,7 +176,7 @@ impl Session {
         ];
         for (name, key) in names {
             let value = self.settings.generic_value("virtual_user_options", key);
-            puts(backend, &format!("{name} = {value}"));
+            backend.puts(&format!("{name} = {value}"));
         }
     }
 }
