@@ -34,7 +34,7 @@ pub use advice::{advice, advice_of_test};
 pub use args::{Host, parse_args};
 pub use bundled::{BUNDLED_TESTS, BundledTest, Command, NON_DATABASE_TESTS};
 pub use commands::SysbenchCommands;
-pub use compat::{COMPAT_VARIABLE, Compat, UnknownCompat};
+pub use compat::{COMPAT_VARIABLE, Compat};
 pub use connect::{
     Endpoint, describe_connect_failure, endpoints, login_failure_lines, parse_driver, parse_ps_mode,
 };
