@@ -13,14 +13,9 @@ const VUSET_USAGE: &str =
 
 /// The options of `vuset`: the option's name, the key of its setting, what messages call it, the value that
 /// replaces an invalid one, and whether the value must be 0 or 1.
+#[rustfmt::skip]
 const VUSET_OPTIONS: [(&str, &str, &str, &str, bool); 9] = [
-    (
-        "vu",
-        "virtual_users",
-        "The number of virtual users",
-        "1",
-        false,
-    ),
+    ("vu", "virtual_users", "The number of virtual users", "1", false),
     ("delay", "user_delay", "User Delay(ms)", "500", false),
     ("repeat", "repeat_delay", "Repeat Delay(ms)", "500", false),
     ("iterations", "iterations", "Iterations", "1", false),
