@@ -72,9 +72,7 @@ impl Session {
         };
         if let Some(users) = &mut self.users {
             for (index, state) in users.states.iter_mut().enumerate() {
-                let is_failed = failed_vusers
-                    .iter()
-                    .any(|number| *number as usize == index + 1);
+                let is_failed = failed_vusers.contains(&(index as u32 + 1));
                 *state = if is_failed {
                     VuserState::Failed
                 } else {
@@ -91,10 +89,8 @@ impl Session {
     pub(super) fn refuse_while_users_exist(&self, backend: &mut dyn Backend, verb: &str) -> bool {
         let users_exist = self.users.is_some();
         if users_exist {
-            let problem = format!(
-                "Error: Cannot {verb} schema with Virtual Users active, destroy Virtual Users first"
-            );
-            backend.puts(&problem);
+            let problem = "schema with Virtual Users active, destroy Virtual Users first";
+            backend.puts(&format!("Error: Cannot {verb} {problem}"));
         }
         users_exist
     }
@@ -111,24 +107,25 @@ impl Session {
         }
         let (warehouses, vusers) = (request.warehouses, request.vusers);
         if u64::from(vusers) > warehouses {
-            backend.puts(
-                "Error:Build virtual users must be less than or equal to number of warehouses",
-            );
+            let problem =
+                "Error:Build virtual users must be less than or equal to number of warehouses";
+            backend.puts(problem);
             let line = format!("You have {vusers} virtual users building {warehouses} warehouses");
             backend.puts(&line);
             return;
         }
         self.clear_script(backend);
         let total = if vusers == 1 { 1 } else { vusers + 1 };
-        backend.puts(&if vusers == 1 {
-                format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
-            } else {
-                format!(
-                    "Building {warehouses} Warehouses with {total} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
-                    request.owner.key("num_vu")
-                )
-            },
-        );
+        let line = if vusers == 1 {
+            format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
+        } else {
+            let key = request.owner.key("num_vu");
+            format!(
+                "Building {warehouses} Warehouses with {total} Virtual Users, {vusers} active + 1 Monitor VU\
+                 (dict value {key} is set to {vusers})"
+            )
+        };
+        backend.puts(&line);
         let owner = &request.owner;
         let [address, user, database] =
             [&owner.address(), &owner.user, &owner.database].map(|text| text.to_uppercase());

@@ -43,15 +43,18 @@ pub struct Session {
 }
 
 impl dyn Backend + '_ {
+    pub(super) fn print(&mut self, text: &str) {
+        self.system_mut().put(Channel::Out, text);
+    }
+
     /// Prints a line as hammerdbcli's own commands do.
     pub(super) fn putscli(&mut self, line: &str) {
-        let line = text::terminal_line(line);
-        self.system_mut().put(Channel::Out, &line);
+        self.print(&text::terminal_line(line));
     }
 
     /// Prints a line as Tcl's puts does.
     pub(super) fn puts(&mut self, line: &str) {
-        self.system_mut().put(Channel::Out, &format!("{line}\n"));
+        self.print(&format!("{line}\n"));
     }
 }
 

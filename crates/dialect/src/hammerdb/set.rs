@@ -6,7 +6,6 @@ use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC};
 use super::session::Session;
 use super::settings::mask_secret;
-use super::tcl::Channel;
 
 const VUSET_USAGE: &str =
     "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value";
@@ -181,7 +180,7 @@ impl Session {
             None => value,
             Some(problem) => {
                 backend.putscli(&format!("{name} {problem}"));
-                backend.system_mut().put(Channel::Out, "setting to value: ");
+                backend.print("setting to value: ");
                 (*fallback).to_owned()
             }
         };

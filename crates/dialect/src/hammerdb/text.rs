@@ -21,14 +21,8 @@ pub fn running_line(number: u32) -> String {
 
 /// The line of a virtual user that ended. Not logged.
 pub fn finished_line(number: u32, success: bool) -> String {
-    vuser_line(
-        number,
-        if success {
-            "FINISHED SUCCESS"
-        } else {
-            "FINISHED FAILED"
-        },
-    )
+    let end = if success { "SUCCESS" } else { "FAILED" };
+    vuser_line(number, format!("FINISHED {end}"))
 }
 
 /// The line with the reason why a virtual user failed, printed before its FINISHED line. Not logged.
@@ -84,11 +78,7 @@ pub fn log_header(date: &str) -> String {
 /// A virtual user's line in a log, with the date if the log has timestamps.
 pub fn log_entry(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
     let timestamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
-    format!(
-        "{}{}\n",
-        timestamp.unwrap_or_default(),
-        vuser_line(number, text)
-    )
+    timestamp.unwrap_or_default() + &vuser_line(number, text) + "\n"
 }
 
 /// A line of the transaction counter, for the terminal and its log.
