@@ -35,7 +35,7 @@ pub use builtin::{list_text, show_text};
 pub use host::Host;
 pub use init::{Freeze, RELKIND_RELATION, RELKIND_SQL, SetupAction, copy_sql, step_actions};
 pub use level::Level;
-pub use load::{LoadProgress, done_line, step_name};
+pub use load::{LoadProgress, done_line};
 pub use log::{LogFormat, Logger, log_path};
 pub use messages::Messages;
 pub use moments::Moments;

@@ -47,7 +47,7 @@ pub use options::{
     RandomOptions, RawOption, ScriptCommand, ScriptSource,
 };
 pub use output::{LogLevel, Output, UsageError, debug_line, fatal_line, warning_line};
-pub use plan::{ProgramCost, drive_plan, load_jobs, unsupported_driver_option, workload_plan};
+pub use plan::{ProgramCost, drive_plan, unsupported_driver_option, workload_plan};
 pub use progress::{Counters, Progress, QueueState, progress_text};
 pub use prony_workload::sysbench::{Driver, IgnoredErrors};
 pub use reading::read_output;

@@ -5,10 +5,10 @@ use prony_assertions::TextAssertions;
 use prony_dialect::sysbench::{
     BUNDLED_TESTS, Command, Compat, DatabaseOptions, Driver, Endpoint, IgnoredErrors, LogLevel,
     ProgramCost, command_header, creating_index, creating_table, drive_plan, dropping_table,
-    endpoints, failing_function, function_failed, inserting_rows, load_jobs, mysql_unreachable,
-    parse_driver, parse_ps_mode, pgsql_unreachable, prepare_failed, prewarm_mysql_only,
-    prewarming_table, repetitions_line, sql_error, statement_failed, threads_failed,
-    unsupported_driver_option, workload_plan,
+    endpoints, failing_function, function_failed, inserting_rows, mysql_unreachable, parse_driver,
+    parse_ps_mode, pgsql_unreachable, prepare_failed, prewarm_mysql_only, prewarming_table,
+    repetitions_line, sql_error, statement_failed, threads_failed, unsupported_driver_option,
+    workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
 use std::time::Duration;
@@ -110,10 +110,6 @@ fn options_determine_the_drive_plan() {
         text
     );
     assert_eq!(parse_ps_mode(&invalid.settings.database).unwrap_err(), text);
-    assert_eq!(
-        load_jobs(&parse_native("--threads=7 oltp_insert prepare").settings),
-        7
-    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use super::errors;
 use super::native::BundledCommand;
 use prony_dialect::sysbench::{
     Command, Driver, NOT_CONNECTED, SysbenchCommands, creating_index, creating_table,
-    dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
-    prewarm_mysql_only, prewarming_table,
+    dropping_table, failing_function, function_failed, inserting_rows, prewarm_mysql_only,
+    prewarming_table,
 };
 use prony_document::SqlDialect;
 use prony_runner::Signals;
@@ -90,7 +90,7 @@ impl Tables<'_> {
         let request = LoadRequest {
             target: self.target,
             plan: &command.plan,
-            jobs: load_jobs(&command.native.settings),
+            jobs: command.native.settings.threads,
             seed: 0,
             division: LoadDivision::Undivided,
             progress: &progress,

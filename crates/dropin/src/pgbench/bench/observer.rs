@@ -63,13 +63,8 @@ impl PgbenchObserver<'_> {
             ProgressTime::Elapsed(elapsed_ns as f64 / 1e9)
         };
         let counts = run_counts(self.options, sums);
-        let line = progress_line(
-            &self.call.level,
-            self.options,
-            time,
-            &counts,
-            sums.seconds(),
-        );
+        let (level, seconds) = (&self.call.level, sums.seconds());
+        let line = progress_line(level, self.options, time, &counts, seconds);
         *sums = Totals::new(end_ns, *layout);
         let _ = stderr().lock().write_all(line.as_bytes());
     }
@@ -104,10 +99,8 @@ impl PgbenchObserver<'_> {
             if has_aborted_client || drive_result.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
-                status = self
-                    .signals
-                    .received()
-                    .map_or(EXIT_ABORTED, TerminationSignal::exit_status);
+                let signal = self.signals.received();
+                status = signal.map_or(EXIT_ABORTED, TerminationSignal::exit_status);
             }
         }
         if let Some(failure) = &drive_result.failure {

@@ -84,12 +84,8 @@ impl Initialization<'_> {
     }
 
     fn run_step(&self, control: &mut Control, letter: char) -> Result<(), String> {
-        for action in step_actions(
-            &self.call.level,
-            self.options,
-            letter,
-            control.server_version(),
-        ) {
+        let version = control.server_version();
+        for action in step_actions(&self.call.level, self.options, letter, version) {
             match action {
                 SetupAction::Print(text) => eprint(&text),
                 SetupAction::Sql(sql) => self.execute(control, &sql)?,
@@ -119,13 +115,8 @@ impl Initialization<'_> {
         };
         let progress = rows::TableProgress::start(&self.call.level, self.options, table);
         let all_rows = 0..table.rows(self.options.scale);
-        self.copy(
-            control,
-            &copy_sql(table, freeze),
-            table,
-            all_rows,
-            &progress,
-        )?;
+        let sql = copy_sql(table, freeze);
+        self.copy(control, &sql, table, all_rows, &progress)?;
         progress.finish();
         Ok(())
     }
@@ -143,22 +134,16 @@ impl Initialization<'_> {
         self.check_stop()?;
         let result = control.execute(sql);
         connection::print_notices(control);
-        result
-            .map(drop)
-            .map_err(|error| self.query_error(&error, sql))
+        result.map_err(|error| self.query_error(&error, sql))?;
+        Ok(())
     }
 
     fn query_error(&self, error: &control::Error, sql: &str) -> String {
         let message = libpq::statement_error(error, sql);
-        let query = if self.call.level.at_least(15) {
-            "Query"
-        } else {
-            "query"
-        };
-        self.call
-            .messages
-            .fatal(&format!("query failed: {message}"))
-            + &self.call.messages.detail(&format!("{query} was: {sql}"))
+        let (messages, since_15) = (&self.call.messages, self.call.level.at_least(15));
+        let query = if since_15 { "Query" } else { "query" };
+        messages.fatal(&format!("query failed: {message}"))
+            + &messages.detail(&format!("{query} was: {sql}"))
     }
 
     /// Checks whether the load should continue.
