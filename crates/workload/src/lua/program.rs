@@ -1,5 +1,6 @@
 //! The program of a script's threads, each of which is a virtual user. Users never share a Lua state.
 
+use super::listener::Report;
 use super::state::{ScriptContext, StateOwner};
 use super::user::ScriptUser;
 use super::watchdog::{Heartbeat, Watchdog};
@@ -93,8 +94,10 @@ impl Program for LuaProgram {
             match user {
                 Ok(user) => user.run(db).await,
                 Err(error) => {
-                    context.settings.listener.fatal(&error.to_string());
-                    UserExit::Failed(error.to_string())
+                    let reason = error.to_string();
+                    let report = Report::Fatal(reason.as_str().into());
+                    context.settings.listener.report(report);
+                    UserExit::Failed(reason)
                 }
             }
         })

@@ -1,6 +1,7 @@
 //! One Lua state with sysbench's API, ready to read the script. The settings limit its memory.
 
 use super::bundled;
+use super::listener::Report;
 use super::memory::LimitedLua;
 use super::query_counts::OutsideCounters;
 use super::script::LuaScriptError;
@@ -11,6 +12,7 @@ use super::{compiled_functions, thread_functions};
 use mlua::chunk::ChunkMode;
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -287,10 +289,11 @@ fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
 
 /// Adds the functions through which the API reports to the listener and loads bundled scripts.
 fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
-    let add_report = |name: &str, report: fn(&ScriptContext, &str)| {
+    let add_report = |name: &str, report: fn(Cow<'static, str>) -> Report<'static>| {
         let context = Arc::clone(context);
         let function = lua.create_function(move |_, text: LuaString| {
-            report(&context, &text.to_string_lossy());
+            let text = text.to_string_lossy().into();
+            context.settings.listener.report(report(text));
             Ok(())
         })?;
         host.set(name, function)
@@ -298,22 +301,16 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
     // Output may be any bytes; messages are text.
     let output_context = Arc::clone(context);
     let output = lua.create_function(move |_, text: LuaString| {
-        output_context.settings.listener.output(&text.as_bytes());
+        let bytes = text.as_bytes();
+        let report = Report::Output(Cow::Borrowed(&bytes));
+        output_context.settings.listener.report(report);
         Ok(())
     })?;
     host.set("output", output)?;
-    add_report("server_unavailable", |context, lines| {
-        context.settings.listener.server_unavailable(lines);
-    })?;
-    add_report("fatal", |context, text| {
-        context.settings.listener.fatal(text)
-    })?;
-    add_report("alert", |context, text| {
-        context.settings.listener.alert(text)
-    })?;
-    add_report("warn", |context, text| {
-        context.settings.listener.warning(text)
-    })?;
+    add_report("server_unavailable", Report::ServerUnavailable)?;
+    add_report("fatal", Report::Fatal)?;
+    add_report("alert", Report::Alert)?;
+    add_report("warn", Report::Warning)?;
     let connected_context = Arc::clone(context);
     let mark_connected = lua.create_function(move |_, ()| {
         connected_context

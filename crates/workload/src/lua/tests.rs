@@ -1,6 +1,6 @@
 //! Tests of sysbench's Lua API without an event loop.
 
-use super::listener::{Listener, SqlFailure};
+use super::listener::{Listener, Report};
 use super::script::LuaScript;
 use super::settings::{
     LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings,
@@ -21,36 +21,19 @@ impl Recorder {
 }
 
 impl Listener for Recorder {
-    fn output(&self, text: &[u8]) {
-        self.record(&String::from_utf8_lossy(text));
-    }
-    fn server_unavailable(&self, lines: &str) {
-        self.record(lines);
-    }
-    fn connection_refused(&self, error: &prony_server::control::Error) {
-        self.record(&error.to_string());
-    }
-    fn thread_blocked(&self) {}
-    fn fatal(&self, text: &str) {
-        self.record(text);
-    }
-    fn alert(&self, text: &str) {
-        self.record(text);
-    }
-    fn warning(&self, text: &str) {
-        self.record(text);
-    }
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.record(failure.message);
-    }
-    fn function_failed(&self, _: &str, reason: &str) {
-        self.record(reason);
-    }
-    fn thread_done_failed(&self, reason: &str) {
-        self.record(reason);
-    }
-    fn script_stuck(&self, reason: &str) {
-        self.record(reason);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Output(text) => self.record(&String::from_utf8_lossy(&text)),
+            Report::SqlFailed(failure) => self.record(&failure.message),
+            Report::ThreadBlocked => {}
+            Report::Fatal(text)
+            | Report::Alert(text)
+            | Report::Warning(text)
+            | Report::ServerUnavailable(text)
+            | Report::FunctionFailed(_, text)
+            | Report::ThreadDoneFailed(text)
+            | Report::Stuck(text) => self.record(&text),
+        }
     }
 }
 

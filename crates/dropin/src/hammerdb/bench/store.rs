@@ -3,11 +3,10 @@
 //! In: a request and a finished run. Out: the request for the Run document; lines about failed checks and the
 //! stored file. Must never: store a password.
 
-use super::RunContext;
 use super::monitor::Figures;
+use super::{EndedRun, RunContext};
 use crate::hammerdb::warn;
 use crate::tool_run::ToolRun;
-use prony_runner::FinishedRun;
 use prony_store::{MetricName, Run, Severity};
 use serde_json::{Map, Value, json};
 
@@ -21,29 +20,25 @@ pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -
     })
 }
 
-/// Prints why the figures must not be used and where the run is stored; returns whether it is stored.
-pub fn report_checks(
-    finished: &FinishedRun,
-    figures: Option<Figures>,
-    tool_run: &ToolRun<'_>,
-) -> bool {
-    let run = &finished.run;
-    if let Some(figures) = figures {
-        report_other_clients(run, figures);
+impl EndedRun {
+    /// Prints why the figures must not be used and where the run is stored.
+    pub fn report_checks(&self, tool_run: &ToolRun<'_>) {
+        let run = &self.finished.run;
+        if let Some(figures) = self.figures {
+            report_other_clients(run, figures);
+        }
+        let checks = run.checks.iter();
+        for check in checks.filter(|check| check.severity == Severity::Invalid) {
+            let (finding, advice) = (&check.finding, &check.advice);
+            warn(&format!(
+                "these figures must not be used: {finding} {advice}"
+            ));
+        }
+        tool_run.warn_unless_stored(&self.finished);
+        if self.is_stored() {
+            warn(&format!("run stored: prony show {}", run.id));
+        }
     }
-    let checks = run.checks.iter();
-    for check in checks.filter(|check| check.severity == Severity::Invalid) {
-        warn(&format!(
-            "these figures must not be used: {} {}",
-            check.finding, check.advice
-        ));
-    }
-    tool_run.warn_unless_stored(finished);
-    let is_stored = matches!(finished.store_result, Some(Ok(_)));
-    if is_stored {
-        warn(&format!("run stored: prony show {}", run.id));
-    }
-    is_stored
 }
 
 /// By which share the server's count of orders may exceed the run's own count: transactions in flight at the
