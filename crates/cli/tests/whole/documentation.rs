@@ -3,10 +3,9 @@
 #[path = "../documentation/blocks.rs"]
 mod blocks;
 
-use crate::common::{TestBench, ok_stdout, total_figures};
+use crate::common::*;
 use blocks::code_blocks;
 use prony_plan::scenario::find_suite;
-use std::path::{Path, PathBuf};
 
 /// Exit code of `prony doctor` if something is bad, as may be on the machine of the test.
 const UNFIT_MACHINE: i32 = 7;
@@ -306,7 +305,7 @@ fn the_plans_and_their_commands_work() {
             assert!(!printed.trim().is_empty(), "{line}");
         }
         // The stored run has the settings of the plan, except for overrides.
-        let run = crate::common::last_run(&bench);
+        let run = last_run(&bench);
         let workload = format!("name = \"{}\"", run.workload.name);
         assert!(text.contains(&workload), "{name}: {workload}");
         assert!(

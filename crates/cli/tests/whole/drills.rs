@@ -1,22 +1,16 @@
 //! What a run does to a server on purpose, and what it says of it.
 
-use crate::common::{
-    TestBench, any_committed, connect, last_run, ok_stdout, own_postgres, parse_run, prony_command,
-    send_signal, start_run, stderr_text, stored_runs, wait_until,
-};
+use crate::common::*;
 use crate::controls::rounds;
 use crate::lost_commits::start_standby;
-use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::observe::is_replica;
-use prony_store::{EventKind, Run, Severity};
-use prony_test_servers::TestControl;
+use prony_store::EventKind;
 use std::collections::BTreeMap;
 
 #[test]
 fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "drill");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&server, "drill", 4);
     let postmaster = server.pid().expect("it runs");
     let hang = format!(
         "all=\"{postmaster} $(cat /proc/{postmaster}/task/{postmaster}/children)\"; \
@@ -42,11 +36,10 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         .output()
         .expect("it starts");
     let output = bench.assert_no_password(output);
-    assert_eq!(output.status.code(), Some(8), "{}", stderr_text(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_code(&output, 8);
+    let shown = stdout_text(&output);
     assert!(shown.lines().count() <= 15, "{shown}");
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    let text = words.join(" ");
+    let text = shown.unwrapped();
     text.assert_starts_with("FAIL: outage ");
     for part in [
         "exit status 0: drill goes on",
@@ -57,6 +50,7 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     ] {
         text.assert_contains(part);
     }
+    let words: Vec<&str> = text.split(' ').collect();
     let mut fours = words.windows(4);
     assert!(
         fours.any(|four| (four[0], four[3]) == ("outage", "from")),
@@ -171,9 +165,7 @@ fn the_account_of_commits_survives_the_client() {
 }
 
 fn kill_a_client(bench: &TestBench) {
-    let mut command = bench.command("run tpcb --clients 4 --duration 60s --ledger");
-    command.args(["--url", &bench.url]);
-    let (mut child, _) = start_run(command);
+    let mut child = bench.start("run tpcb --clients 4 --duration 60s --ledger");
     let knows_commits = |run: &Run| run.ledger.as_ref().is_some_and(|it| it.acknowledged > 10);
     wait_until(&bench.home, knows_commits);
     child.kill().expect("it runs");
@@ -184,7 +176,7 @@ fn kill_a_client(bench: &TestBench) {
         let output = bench.prony("check ledger --run last");
         (
             output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
+            stdout_text(&output),
             stderr_text(&output),
         )
     };
@@ -215,7 +207,7 @@ fn a_run_that_accounted_for_all_of_its_commits_is_not_a_failure_when_asked_again
     let run = bench.prony("run tpcb --clients 1 --duration 1s --warmup 0s --ledger");
     assert_ne!(run.status.code(), Some(4), "{run:?}");
     let checked = bench.prony("check ledger --run last");
-    let text = String::from_utf8_lossy(&checked.stdout);
+    let text = stdout_text(&checked);
     assert_eq!(checked.status.code(), Some(0), "{checked:?}");
     assert!(
         text.contains(": lost 0 of ") && text.contains("as found after its load"),
@@ -232,9 +224,7 @@ fn a_run_that_accounted_for_all_of_its_commits_is_not_a_failure_when_asked_again
 #[test]
 fn sigusr1_is_a_mark_and_ends_nothing() {
     let bench = TestBench::loaded("drill_signal", 1);
-    let mut command = bench.command("run tpcb --clients 1 --duration 3s --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run tpcb --clients 1 --duration 3s --warmup 0s");
     wait_until(&bench.home, any_committed);
     send_signal(&child, "-USR1");
     let output = child.wait_with_output().expect("it ends");
@@ -254,8 +244,7 @@ fn sigusr1_is_a_mark_and_ends_nothing() {
 #[test]
 fn a_replica_that_stops_replaying_is_stale() {
     let primary = own_postgres();
-    let bench = TestBench::on(&primary, "stale");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&primary, "stale", 4);
     let standby = start_standby(&primary);
     let reads = format!(
         "postgres://postgres:{}@127.0.0.1:{}/stale",
@@ -276,7 +265,7 @@ fn a_replica_that_stops_replaying_is_stale() {
         let (child, _) = start_run(command);
         wait_until(&bench.home, any_committed);
         on_standby.run("select pg_wal_replay_pause()");
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(2));
         on_standby.run("select pg_wal_replay_resume()");
         let run = parse_run(&child.wait_with_output().expect("it ends"));
         let account = run.ledger.as_ref().expect("kept");

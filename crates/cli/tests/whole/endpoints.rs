@@ -1,24 +1,16 @@
 //! A load that is spread over several servers, one of which is killed.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, own_postgres, parse_run,
-    prony_command, query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
-};
+use crate::common::*;
 use crate::lost_commits::start_standby;
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{EndpointFigures, Run, Spread};
-use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::time::{Duration, Instant};
+use prony_store::{EndpointFigures, Spread};
 
 /// Three loaded servers, and a conninfo string with the unix sockets of all.
 fn three_servers(name: &str) -> (Vec<EmbeddedPostgres>, Vec<TestBench>, String) {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         shared_buffers_mib: 32,
         ..EmbeddedOptions::default()
     };
-    let start = |_| EmbeddedPostgres::start(&installation, &options).expect("a server");
+    let start = |_| own_postgres_with(&options);
     let servers: Vec<EmbeddedPostgres> = (0..3).map(start).collect();
     let benches: Vec<TestBench> = servers
         .iter()
@@ -46,11 +38,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let bench = &benches[0];
     let run = |arguments: &str| -> Run {
         let arguments = format!("run tpcb --duration 2s --json {arguments}");
-        let output = bench
-            .command(&arguments)
-            .args(["--url", &conninfo])
-            .output();
-        parse_run(&bench.assert_no_password(output.expect("it starts")))
+        parse_run(&bench.prony_with(&arguments, &["--url", &conninfo]))
     };
     let first = run("--clients 7");
     assert_eq!(first.drive.spread, Some(Spread::First));
@@ -231,9 +219,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         .url
         .replace(&at_primary, &format!(":{}/", standby.port()));
     let run = |arguments: &str| {
-        let mut command = bench.command(&format!("run {arguments} --clients 3"));
-        let output = command.args(["--url", &bench.url, "--read-from", &read_from]);
-        bench.assert_no_password(output.output().expect("it starts"))
+        let urls = ["--url", &bench.url, "--read-from", &read_from];
+        bench.prony_with(&format!("run {arguments} --clients 3"), &urls)
     };
     for mode in ["procedures", "statements"] {
         let mixed = parse_run(&run(&format!(
@@ -277,7 +264,7 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         );
     }
     let shown = ok_stdout(&bench.prony_without_server("show last --full"));
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = shown.unwrapped();
     shown.assert_contains(", reads");
     shown.assert_contains("100 % of the read-only");
 
@@ -295,7 +282,7 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let mut command = bench.command(&format!("run {share} --clients 3 --threads 2"));
     command.args(["--url", &bench.url, "--read-from", &read_from]);
     command.args(["--agent", "env A=1", "--agent", "env A=2"]);
-    let by_agents = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
+    let by_agents = parse_run(&bench.execute(&mut command));
     let samples = by_agents
         .endpoints
         .iter()
@@ -306,9 +293,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     assert_eq!(refused.status.code(), Some(2));
     let text = stderr_text(&refused);
     text.assert_contains("no transaction of tpcb is known to only read");
-    let words: Vec<&str> = text.split_whitespace().collect();
     let hint = "use a workload that reads, such as tpcc, select-only";
-    words.join(" ").assert_contains(hint);
+    text.unwrapped().assert_contains(hint);
 
     // The user says which of their own transactions read.
     let own = "[workload]\nname = \"sql\"\n\

@@ -1,19 +1,11 @@
 //! Runs that several agents drive together, each a process of this machine.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, query_number,
-    send_signal, spawn_piped, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{MachinePart, Run, RunState, Severity};
-use prony_test_servers::TestControl;
-use std::process::{Child, Command, Output};
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::MachinePart;
 
 /// The bench's program with agents whose environment has this name, and a number each.
 pub fn command(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Command {
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(arguments);
     for number in 1..=agents {
         command.args(["--agent", &agent(name, number)]);
     }
@@ -25,7 +17,7 @@ pub fn agent(name: &str, number: usize) -> String {
 }
 
 pub fn execute(bench: &TestBench, mut command: Command) -> Output {
-    bench.assert_no_password(command.output().expect("it starts"))
+    bench.execute(&mut command)
 }
 
 fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
@@ -167,7 +159,7 @@ fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
     let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
     let command = command(bench, name, 2, &arguments);
     let child = spawn_piped(command);
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     child
 }
 
@@ -202,10 +194,10 @@ fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
         }
         let since = Instant::now();
         kill(&processes(&name, 2), signal);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         assert!(since.elapsed() < Duration::from_secs(30), "{signal}");
-        assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert_code(&output, 5);
+        let stdout = stdout_text(&output);
         stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
@@ -224,8 +216,8 @@ fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
     let bench = TestBench::loaded("fleet_ctrl_c", 1);
     let child = long_run(&bench, "interrupted");
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    let output = bench.finish(child);
+    assert_code(&output, 130);
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(total_figures(&run.measured).committed > 0);
@@ -303,12 +295,11 @@ fn what_is_no_agent_of_this_build_is_refused() {
 
 /// A command that reaches an agent by the name of the program, as on another machine.
 pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) -> Command {
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(arguments);
     for agent in agents {
         command.args(["--agent", agent]);
     }
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_prony"))
+    let folder = Path::new(env!("CARGO_BIN_EXE_prony"))
         .parent()
         .expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
@@ -337,8 +328,8 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
         command.args(["--agent", &agent("connecting", number)]);
     }
     let child = command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn();
     let since = Instant::now();
     while backends("fleet_connecting") < 16 {
@@ -366,7 +357,7 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
         let command = command_with_path(&bench, &[&agent("early", 1), &lost], arguments);
         let output = execute(&bench, command);
         assert!(since.elapsed() < Duration::from_secs(30), "{time}");
-        let text = stderr_text(&output) + &String::from_utf8_lossy(&output.stdout);
+        let text = stderr_text(&output) + &stdout_text(&output);
         assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
         text.assert_contains("agent 2 (");
         assert_all_end("early", 1, Duration::from_secs(10));
@@ -449,11 +440,11 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
 
     let arguments = "run tpcb --ledger --clients 4 --threads 2 --warmup 0s --duration 5m";
     let mut command = command(&bench, "ledger_lost", 2, arguments);
-    command.stdout(std::process::Stdio::null());
+    command.stdout(Stdio::null());
     let child = command.spawn().expect("it starts");
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     kill(&processes("ledger_lost", 2), "-KILL");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     let ledger = run.ledger.expect("an account");
@@ -465,7 +456,7 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
         "{state:?}"
     );
     let checked = bench.prony("check ledger --run last");
-    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    let text = stdout_text(&checked);
     text.assert_contains("lost 0 of");
     assert!(ledger.acknowledged > 0);
 }
@@ -511,14 +502,14 @@ fn a_time_without_commits_is_measured_over_all_machines() {
     let bench = TestBench::loaded("fleet_gap", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
     let child = command(&bench, "gap", 2, arguments)
-        .stdout(std::process::Stdio::null())
+        .stdout(Stdio::null())
         .spawn()
         .expect("it starts");
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     bench.control().run(
         "begin; lock table pgbench_branches in access exclusive mode; select pg_sleep(2); commit",
     );
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let gap = last_run(&bench).commit_gap.expect("it is measured");
     let until_s = gap.until_s.expect("it is over");
     assert!(until_s - gap.from_s >= 2.0, "{gap:?}");

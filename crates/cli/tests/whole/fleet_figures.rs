@@ -1,20 +1,15 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
-use crate::common::{
-    TestBench, any_committed, ok_stdout, own_postgres, parse_run, total_figures, wait_until,
-};
+use crate::common::*;
 use crate::fleet::{agent, command, execute, processes};
 use crate::relay::Relay;
-use prony_store::{Run, RunState};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
-use std::time::{Duration, Instant};
 
 /// The statement of `select-only`, in the simple protocol.
 const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts";
@@ -115,12 +110,7 @@ fn an_agent_spends_little_of_its_time_on_its_rows() {
     let (before, since) = (sum(), Instant::now());
     sleep(Duration::from_secs(5));
     let (after, elapsed) = (sum(), since.elapsed());
-    bench.assert_no_password(
-        child
-            .expect("it starts")
-            .wait_with_output()
-            .expect("it ends"),
-    );
+    bench.finish(child.expect("it starts"));
     let [driving, others] = [0, 1].map(|index| (after[index] - before[index]) as f64);
     let share = others / elapsed.as_nanos() as f64;
     eprintln!("merging and streaming: {:.2} % of a CPU", share * 100.0);
@@ -295,8 +285,7 @@ fn add_packet(exchanges: &mut HashMap<u16, Exchange>, frame: &[u8], port: u16, a
 #[test]
 fn the_server_time_of_several_machines_is_that_of_the_packets() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "fleet_packets");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "fleet_packets", 1);
     let (_, address) = bench.url.rsplit_once(':').expect("a port");
     let port = address
         .split('/')
@@ -305,8 +294,7 @@ fn the_server_time_of_several_machines_is_that_of_the_packets() {
         .expect("a port");
     for agents in [0, 2] {
         let Some(capture) = Capture::start(port) else {
-            eprintln!("skipped: packets may not be captured here");
-            return;
+            return eprintln!("skipped: packets may not be captured here");
         };
         let arguments = "run select-only --clients 8 --threads 2 --duration 4s --warmup 0s \
                          --protocol simple --rate 300 --seed 3";

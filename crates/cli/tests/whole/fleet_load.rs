@@ -1,9 +1,7 @@
 //! Loads whose rows several machines send, and what agents of a killed coordinator kept.
 
-use crate::common::{TestBench, assert_code, ok_stdout, query_number, send_signal};
+use crate::common::*;
 use crate::fleet::{agent, assert_all_end, command, command_with_path, execute, long_run};
-use prony_assertions::TextAssertions;
-use std::time::Duration;
 
 #[test]
 fn several_machines_load_the_same_rows_as_one() {
@@ -74,8 +72,8 @@ fn a_load_after_a_killed_one_has_each_row_once() {
         ok_stdout(&bench.prony("clean tpcb"));
         let name = format!("two_loads{attempt}");
         let mut killed = command(&bench, &name, 2, arguments)
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_millis(after_ms));

@@ -1,19 +1,11 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
-    stderr_text, total_figures, wait_until,
-};
+use crate::common::*;
 use crate::fleet::execute;
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
 use prony_test_servers::KillOnDrop;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 /// A NATS server of this user.
 pub struct NatsServer {
@@ -178,8 +170,8 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     scripted.env("PGPASSWORD", &bench.password);
     scripted.env("PRONY_AGENTS", names.join(";"));
     let output = execute(&bench, scripted);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
-    String::from_utf8_lossy(&output.stdout)
+    assert_code(&output, 1);
+    stdout_text(&output)
         .assert_contains("an agent that is called over NATS runs no Lua scripts of others");
 
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
@@ -198,8 +190,8 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
     let mut agents = start_agents(&bench, &[&names[0], &names[1]], &[]);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
     let lost = |child: Child| {
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+        let output = bench.finish(child);
+        assert_code(&output, 5);
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         let because = run.ended_because.unwrap_or_default();
@@ -228,7 +220,7 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
 }
 
 fn prony_runs(bench: &TestBench) -> Vec<String> {
-    let runs = crate::common::stored_runs(&bench.home);
+    let runs = stored_runs(&bench.home);
     runs.into_iter().map(|run| run.id).collect()
 }
 

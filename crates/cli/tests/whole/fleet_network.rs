@@ -1,16 +1,10 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, stderr_text, wait_until,
-};
+use crate::common::*;
 use crate::fleet::execute;
 use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run};
 use crate::relay::Relay;
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
 use prony_test_servers::KillOnDrop;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// How far the agent's clock is ahead.
 const AHEAD_S: i64 = 100;
@@ -50,8 +44,7 @@ fn agents_behind_a_slow_way_with_another_clock_start_together() {
     let bench = TestBench::new("fleet_slow");
     let unshare = format!("unshare --time --monotonic {AHEAD_S}");
     if !succeeds(&format!("{unshare} true")) {
-        eprintln!("skipped: time namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: time namespaces are not allowed here");
     }
     let Some(server) = NatsServer::start(&bench.home, "") else {
         return;
@@ -134,8 +127,7 @@ impl Drop for Machine {
 fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_over() {
     let bench = TestBench::new("fleet_partition");
     let Some(machine) = Machine::start() else {
-        eprintln!("skipped: network namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: network namespaces are not allowed here");
     };
     let Some(nats) = NatsServer::start_on("0.0.0.0", &bench.home, "") else {
         return;
@@ -166,9 +158,9 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     wait_until(&bench.home, any_committed);
     machine.set_cable("down");
     let since = Instant::now();
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     assert!(since.elapsed() < Duration::from_secs(60));
-    assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+    assert_code(&output, 5);
     let stored = last_run(&bench);
     assert_eq!(stored.state, RunState::Partial);
     stored
@@ -188,7 +180,7 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let since = Instant::now();
     let text = loop {
         let output = collect();
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = stdout_text(&output);
         if output.status.success() && stdout.contains("tpcb") {
             break stdout;
         }
@@ -221,8 +213,7 @@ fn a_machine_that_two_commands_reach_is_refused() {
         .args(["--mount", "sh", "-c", &mount])
         .status();
     if !works.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mount namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: mount namespaces are not allowed here");
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);

@@ -1,18 +1,9 @@
 //! The replaced tools with agents: their output, and what they leave, is that of one machine.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, query_number, stderr_text,
-    stored_runs, wait_until,
-};
+use crate::common::*;
 use crate::fleet::{agent, assert_all_end, kill, processes, rows};
 use crate::hammerdb::{HammerdbCli, assert_time_profile, parse_result};
-use crate::sysbench::{DRIVERS, SysbenchTestBench, figure, query_counts};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
-use prony_test_servers::{TestControl, shared_postgres};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use crate::sysbench::{DRIVERS, Sysbench, figure, query_counts};
 
 /// So many agents of this name, for `PRONY_AGENTS`.
 fn agents(name: &str, count: usize) -> String {
@@ -38,7 +29,7 @@ fn name_of(bench: &TestBench) -> String {
 }
 
 fn output(bench: &TestBench, mut command: Command) -> Output {
-    bench.assert_no_password(command.output().expect("it starts"))
+    bench.execute(&mut command)
 }
 
 /// A text with `N` for each number.
@@ -54,7 +45,7 @@ fn without_numbers(text: &str) -> String {
     }
     // Columns are aligned by blanks.
     let lines = masked.lines();
-    let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines = lines.map(|line| line.unwrapped());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -170,7 +161,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
         let refused = output(&bench, pgbench(&bench, 2, &arguments));
         assert_eq!(refused.status.code(), Some(1), "{arguments}");
         stderr_text(&refused).assert_contains(problem);
-        assert_eq!(String::from_utf8_lossy(&refused.stdout), "");
+        assert_eq!(stdout_text(&refused), "");
     }
     let mut missing = pgbench(&bench, 1, "-n -t 1");
     missing.env("PRONY_AGENTS", "no_such_command_of_prony");
@@ -195,9 +186,9 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
         .expect("it starts");
     wait_until(&bench.home, any_committed);
     kill(&processes(&name_of(&bench), 2), "-KILL");
-    let lost = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let lost = bench.finish(child);
     assert_code(&lost, 1).assert_contains("was lost: ");
-    assert!(!String::from_utf8_lossy(&lost.stdout).contains("tps ="));
+    assert!(!stdout_text(&lost).contains("tps ="));
     assert_eq!(last_run(&bench).state, RunState::Partial);
     assert_all_end(&name_of(&bench), 2, Duration::from_secs(10));
 }
@@ -205,12 +196,12 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
 #[test]
 fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_agents");
+        let bench = Sysbench::new(driver, "sb_agents");
         let name = format!("sb{driver:?}");
         let run = |count: usize, arguments: &str| {
             let mut command = bench.command(arguments);
             command.env("PRONY_AGENTS", agents(&name, count));
-            bench.assert_no_password(command.output().expect("it starts"))
+            bench.execute(&mut command)
         };
         let tables = "--tables=2 --table-size=2000";
         // Which rows were updated, in whatever order.
@@ -262,13 +253,13 @@ fn hammerdbcli_with_agents_has_a_result_of_all_machines() {
         let mut command = hammer.command();
         command.env("PRONY_AGENTS", agents("hammer", 2));
         let child = hammer.start(command, script);
-        hammer.assert_no_password(child.wait_with_output().expect("it ends"))
+        hammer.finish(child)
     };
     let refused = execute(&script.replace("pg_driver timed", "pg_driver test"));
-    let text = stderr_text(&refused) + &String::from_utf8_lossy(&refused.stdout);
+    let text = stderr_text(&refused) + &stdout_text(&refused);
     text.assert_contains("agents have no test driver");
     let orders = "SELECT sum(d_next_o_id) FROM district";
-    let mut control = crate::common::connect(&shared_postgres().url_for("hammer_agents"));
+    let mut control = connect(&shared_postgres().url_for("hammer_agents"));
     let before = query_number(&mut control, orders);
     let stdout = ok_stdout(&execute(&script));
     // The virtual users of both machines, and all together.
@@ -337,7 +328,7 @@ const OWN_MODULE: &str = r#"
 "#;
 
 /// Writes the scripts of the test into the folder in which it calls sysbench.
-fn write_scripts(bench: &SysbenchTestBench) {
+fn write_scripts(bench: &Sysbench) {
     for (file, text) in [
         ("own.lua", OWN_SCRIPT),
         ("own_module.lua", OWN_MODULE),
@@ -357,7 +348,7 @@ fn write_scripts(bench: &SysbenchTestBench) {
 #[test]
 fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_lua_agents");
+        let bench = Sysbench::new(driver, "sb_lua_agents");
         let name = format!("lua{driver:?}");
         write_scripts(&bench);
         std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
@@ -421,7 +412,7 @@ fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
         let child = child.expect("it starts");
         wait_until(&bench.home, any_committed);
         kill(&processes(&name, 2), "-STOP");
-        bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        bench.finish(child);
         last_sysbench_run(&bench)
             .ended_because
             .unwrap_or_default()
@@ -430,6 +421,6 @@ fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
     }
 }
 
-fn last_sysbench_run(bench: &SysbenchTestBench) -> Run {
+fn last_sysbench_run(bench: &Sysbench) -> Run {
     stored_runs(&bench.home).pop().expect("a run")
 }

@@ -1,15 +1,8 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
-    start_run, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 #[test]
 fn the_main_commands_work_in_sequence() {
@@ -76,9 +69,9 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         let beside = bench.prony("clean tpcb");
         assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
         send_signal(&child, name);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         assert_eq!(output.status.code(), Some(code));
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stdout = stdout_text(&output);
         stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
@@ -104,7 +97,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         command
             .args(["--url", &bench.url])
             .env("PGOPTIONS", options);
-        let output = bench.assert_no_password(command.output().expect("it starts"));
+        let output = bench.execute(&mut command);
         (output.status.code(), stderr_text(&output))
     };
     let read_only = "-c default_transaction_read_only=on";
@@ -129,12 +122,12 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
     assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
 
     // Read-only sessions may become writable again if an outage is expected.
-    let mut command = bench.command("run tpcb --clients 2 --transactions 10 --expect-outage");
-    command.args(["--url", &bench.url]);
+    let mut command =
+        bench.command_with_url("run tpcb --clients 2 --transactions 10 --expect-outage");
     command.env("PGOPTIONS", read_only);
-    let output = bench.assert_no_password(command.output().expect("it starts"));
-    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let output = bench.execute(&mut command);
+    assert_code(&output, 7);
+    let stdout = stdout_text(&output);
     stdout.assert_contains("this figure must not be");
     stdout.assert_contains("failed: cannot execute UPDATE");
     let run = last_run(&bench);
@@ -191,7 +184,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let (child, first_lines) = start_run(bench.command(arguments));
     first_lines.assert_starts_with("Started ");
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     let stderr = assert_code(&output, 130);
     let message = "left behind: nothing (the throw-away server is removed)";
     stderr.assert_contains(message).assert_lacks("tables with");
@@ -222,13 +215,9 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     let mut command = bench.command("run tpcb --embedded --duration 1s");
     command.env("PRONY_PG_BINDIR", &programs);
     let child = spawn_piped(command);
-    let started = Instant::now();
-    while !start_marker.exists() {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_for("initdb is not run", || start_marker.exists());
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     let stderr = assert_code(&output, 130);
     stderr.assert_contains("interrupted while preparing");
 }
@@ -266,8 +255,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const LOCKED_BYTES: u64 = 256 * 1024;
     let bench = TestBench::loaded("locked_memory", 1);
     let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(arguments);
     let limit = libc::rlimit {
         rlim_cur: LOCKED_BYTES,
         rlim_max: LOCKED_BYTES,
@@ -282,7 +270,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
             }
         });
     }
-    let run = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
+    let run = parse_run(&bench.execute(&mut command));
     assert_eq!(total_figures(&run.measured).committed, 640);
     // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {

@@ -1,19 +1,15 @@
 //! What a load says before it begins: its size, its time, and the room for it.
 
-use crate::common::{TestBench, stderr_text};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 /// More data than any machine of a test has room for: 31 PB of accounts.
 const HUGE: &str = "load tpcb --scale 2000000000";
 
 /// The end of stderr on one line.
-fn refused(output: &std::process::Output) -> String {
+fn refused(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(output));
     assert!(output.stdout.is_empty(), "nothing was loaded");
-    stderr_text(output)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    stderr_text(output).unwrapped()
 }
 
 #[test]

@@ -1,18 +1,9 @@
 //! Runs find out whether acknowledged commits are missing on the server, and when they cannot.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_hidden, connect, ok_stdout, own_postgres,
-    parse_run, query_number, start_run, wait_until,
-};
+use crate::common::*;
 use crate::controls::rounds;
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
-use prony_test_servers::TestControl;
+use prony_store::{Check, FindingState, GrowthReading};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::{Duration, Instant};
 
 fn finding(run: &Run) -> Option<&Check> {
     run.check("lost-commits")
@@ -382,8 +373,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
 
 fn fail_over_to_a_standby_that_lags() {
     let primary = own_postgres();
-    let bench = TestBench::on(&primary, "failover");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&primary, "failover", 4);
     let standby = start_standby(&primary);
     let mut on_standby = connect(&standby.url_for("failover"));
     let receiver =
@@ -435,14 +425,12 @@ fn fail_over_to_a_standby_that_lags() {
 
 #[test]
 fn a_crash_loses_commits_only_if_they_are_not_durable() {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions::default()
         .set("wal_writer_delay", "10s")
         .set("wal_writer_flush_after", "1GB")
         .set("wal_buffers", "64MB");
-    let server = EmbeddedPostgres::start(&installation, &options).expect("it starts");
-    let bench = TestBench::on(&server, "crash");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let server = own_postgres_with(&options);
+    let bench = TestBench::loaded_on(&server, "crash", 4);
     let crash = |durability: &str| {
         let mut control = connect(&server.url());
         let set = format!("alter database crash set synchronous_commit = {durability}");

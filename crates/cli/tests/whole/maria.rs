@@ -1,13 +1,7 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, assert_hidden, connect, ok_stdout, parse_run,
-    query_number, send_signal, start_run, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Product, Run, ServerSecond};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use crate::common::*;
+use prony_store::{Product, ServerSecond};
 
 #[test]
 fn mariadb_is_loaded_run_checked_and_cleaned() {
@@ -46,9 +40,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     stdout.assert_contains("innodb_flush_log_at_trx_commit 1");
     ok_stdout(&bench.prony("check oltp_read_write"));
     // One of its transactions and the drop would wait for each other.
-    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     wait_until(&bench.home, any_committed);
     let beside = bench.prony("clean oltp_read_write");
     assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
@@ -105,9 +97,7 @@ fn a_run_on_mariadb_records_its_server() {
     );
 
     // Interrupt a run after two observed seconds, one of them with log writes and all connections.
-    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     let is_loaded = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
     wait_until(&bench.home, |run| {
         let rows = run

@@ -1,10 +1,7 @@
 //! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, io_engines, ok_stdout, query_number, total_figures};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Choice, Figures, Run, RunState};
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::Choice;
 
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;

@@ -1,19 +1,11 @@
 //! The observation of the server before, during and after a run; runs continue if parts of it are
 //! unavailable.
 
-use crate::common::{
-    TestBench, assert_code, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run,
-    send_signal, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{
-    DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity,
-};
-use prony_test_servers::TestControl;
+use crate::common::*;
+use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, ServerSecond};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 fn observation_of(run: &Run) -> &Observed {
     run.observed.as_ref().expect("an observation")
@@ -54,7 +46,7 @@ fn a_run_records_its_server() {
     };
     assert!(history(&after.tables) > history(&before.tables));
     // The server's own count includes all commits of the clients.
-    let committed = |figures: &prony_store::Figures| total_figures(figures).committed;
+    let committed = |figures: &Figures| total_figures(figures).committed;
     let committed_by_clients = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
     let server_commits = after.commits.unwrap() - before.commits.unwrap();
     assert!(
@@ -87,7 +79,7 @@ fn a_run_records_seconds_and_events_of_its_server() {
     let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
     wait_until(&bench.home, is_observed);
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     let observed = observation_of(&run);
 
@@ -294,7 +286,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
         exporter.is_finished() && has_seconds(run, 2) && last_busy_share(run).is_none()
     });
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     assert_eq!(exporter.join().expect("it answered"), 4);
     let run = last_run(&bench);
     let observed = observation_of(&run);
@@ -339,9 +331,8 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         "watched_poor:let-me-in@",
     );
     let arguments = "run select-only --clients 2 --rate 50 --duration 3s --full";
-    let output = bench.command(arguments).args(["--url", &url]).output();
-    let text = ok_stdout(&bench.assert_no_password(output.expect("it starts")));
-    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = ok_stdout(&bench.prony_with(arguments, &["--url", &url]));
+    let unwrapped = text.unwrapped();
     assert!(
         unwrapped.contains("not observed: waits of other roles, replication lag ("),
         "{text}"
@@ -364,8 +355,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
 #[test]
 fn a_restart_during_a_run_makes_it_invalid() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "watched_restart");
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::loaded_on(&server, "watched_restart", 2);
     connect(&server.url()).run("checkpoint");
     // Server start times have a resolution of seconds; the loads above took longer.
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
@@ -373,7 +363,7 @@ fn a_restart_during_a_run_makes_it_invalid() {
     server.restart().expect("it starts again");
     wait_until(&bench.home, |run| has_event(run, EventKind::Restart));
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     let restart = run.check("restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));

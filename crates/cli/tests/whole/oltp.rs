@@ -1,10 +1,6 @@
 //! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
-use crate::common::{
-    TestBench, assert_code, last_run, ok_stdout, parse_run, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, Severity};
+use crate::common::*;
 
 fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
     let mut shares = run.shares.iter();
@@ -83,7 +79,7 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     check.advice.assert_contains("prony check");
     assert!(query_share(&run, "writes").count < 400);
     let output = bench.prony("check oltp_read_write");
-    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
+    assert_code(&output, 4);
 }
 
 #[test]

@@ -2,13 +2,8 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, send_signal, start_run, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Product, Run};
-use prony_test_servers::{TestControl, shared_mariadb};
+use crate::common::*;
+use prony_store::Product;
 
 /// Runs a workload and asserts the number of transactions.
 fn run_counted(bench: &TestBench, arguments: &str, transactions: u64) -> Run {
@@ -234,9 +229,7 @@ fn run_beside_others(root: &mut Control, bench: &TestBench, name: &str) {
         ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
     }
     let arguments = "run oltp_point_select --clients 4 --rate 400";
-    let mut command = rival.command(&format!("{arguments} --duration 5m --warmup 0s"));
-    command.args(["--url", &rival.url]);
-    let (load, _) = start_run(command);
+    let load = rival.start(&format!("{arguments} --duration 5m --warmup 0s"));
     let run = parse_run(&bench.prony(&format!("{arguments} --duration 8s --json")));
     send_signal(&load, "-INT");
     load.wait_with_output().expect("it ends");

@@ -1,14 +1,8 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
-use crate::common::{
-    TestBench, assert_code, assert_hidden, files_below, ok_stdout, send_signal, start_run,
-    stderr_text,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_test_servers::shared_postgres;
+use crate::common::*;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::process::Command;
 
 /// The ways to pass a password to Prony.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +94,8 @@ fn a_right_password_appears_nowhere() {
         let journals = files_below(&bench.home.join("runs"));
         assert!(!journals.is_empty(), "there is no journal");
         send_signal(&child, "-INT");
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+        let output = bench.finish(child);
+        assert_code(&output, 130);
     }
     let stored = ok_stdout(&bench.prony_without_server("runs"));
     assert_eq!(

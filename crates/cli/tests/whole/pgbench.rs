@@ -1,9 +1,7 @@
 //! The installed pgbench on tables created by `prony load`, and Prony on tables created by pgbench.
 
-use crate::common::{TestBench, ok_stdout, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use prony_server::embedded;
-use std::process::Command;
 
 /// Runs the installed pgbench; asserts that it succeeds.
 fn pgbench(bench: &TestBench, arguments: &str) {

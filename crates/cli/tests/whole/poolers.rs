@@ -1,11 +1,10 @@
 //! Runs through a pooler: it is named, nothing is misjudged, and its price is measured.
 
-use crate::common::{TestBench, ok_stdout, parse_run, stderr_text, stored_runs};
+use crate::common::*;
 use crate::services::{mock_of, run_on};
-use prony_assertions::TextAssertions;
 use prony_store::{Pooler, Service};
+use prony_test_servers::PgBouncer;
 use prony_test_servers::canned::{Answer, CannedError};
-use prony_test_servers::{PgBouncer, shared_postgres};
 
 /// A loaded database with PgBouncer before it, and the URL through PgBouncer; `None` if none is installed.
 pub fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
@@ -28,10 +27,7 @@ fn a_run_through_a_pooler_names_it_and_is_not_misjudged() {
     let Some((bench, _pooler, url)) = bench_with_pooler("through_pooler") else {
         return;
     };
-    let run = |arguments: &str| {
-        let output = bench.command(arguments).args(["--url", &url]).output();
-        bench.assert_no_password(output.expect("it starts"))
-    };
+    let run = |arguments: &str| bench.prony_with(arguments, &["--url", &url]);
     let pooled = parse_run(&run(
         "run tpcb --clients 8 --duration 3s --protocol simple --json",
     ));
@@ -93,7 +89,7 @@ fn via_measures_a_pooler_against_the_server_itself() {
     }
     let id = &runs[0].experiment.as_ref().unwrap().id;
     let compared = bench.prony_without_server(&format!("compare {id}"));
-    let compared = String::from_utf8_lossy(&compared.stdout).into_owned();
+    let compared = stdout_text(&compared);
     let line = compared
         .lines()
         .find(|line| line.contains("pooler") && line.contains("PgBouncer"));
@@ -212,7 +208,7 @@ const POOLED: [PooledService; 11] = [
 ];
 
 /// What a canned server answers through a pooler: its statements run in another session than the log-in named.
-fn run_through(pooled: &PooledService) -> (prony_store::Run, String) {
+fn run_through(pooled: &PooledService) -> (Run, String) {
     let mock = mock_of(pooled.service);
     let mut conversation = mock.conversation();
     if let Some(version) = pooled.version {
@@ -255,7 +251,7 @@ fn each_pooler_is_named_by_its_own_words_and_nothing_is_misjudged() {
         // The canned server says the same session to every connection.
         assert!(found.shares_sessions, "{service}: {found:?}");
         assert_eq!(run.server.service, Some(pooled.service));
-        let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = terminal.unwrapped();
         flat.assert_contains(&format!("through {}", name.unwrap_or("a pooler")));
         assert!(run.check("pooler").is_some(), "{:?}", run.checks);
         if pooled.service == Service::Galera {

@@ -1,14 +1,7 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, own_postgres, send_signal, start_run,
-    stderr_text, stored_runs, total_figures,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{Choice, Run, RunState};
-use prony_test_servers::TestControl;
-use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use crate::common::*;
+use prony_store::Choice;
 
 const PLAN: &str = "\
 [workload]
@@ -160,9 +153,11 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
     );
     let repeated = ok_stdout(&bench.prony(&run));
     assert_eq!(first_order, order(&parse(&repeated)));
-    let single = bench.prony("run select-only --transactions 20 --primary cpu");
-    assert_eq!(single.status.code(), Some(2));
-    stderr_text(&single).assert_contains("there is nothing to compare");
+    assert_code(
+        &bench.prony("run select-only --transactions 20 --primary cpu"),
+        2,
+    )
+    .assert_contains("there is nothing to compare");
 }
 
 #[test]
@@ -181,7 +176,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     messages.assert_contains("experiment.between");
     messages.assert_contains("exit status: 1");
     messages.assert_lacks("hunter2");
-    let printed = String::from_utf8_lossy(&output.stdout);
+    let printed = stdout_text(&output);
     printed.assert_contains("2 of 4 runs");
     for variant in ["simple", "prepared"] {
         let unfinished =
@@ -218,11 +213,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     let mut control = bench.control();
     control.run("update pgbench_branches set bbalance = bbalance + 1");
     let (child, _) = start_run(run_command(&bench, &plan, "--check-after"));
-    let started = Instant::now();
-    while !waiting.exists() {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "the first run ends");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_for("the first run ends", || waiting.exists());
     control.run("update pgbench_branches set bbalance = bbalance - 1");
     std::fs::write(&repaired, "").expect("a file");
     let (code, printed) = wait_for_end(child, &bench);
@@ -239,8 +230,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
         "{states:?}"
     );
     for part in ["invalid (consistency)", "must not be used: run 1"] {
-        let words: Vec<&str> = printed.split_whitespace().collect();
-        assert!(words.join(" ").contains(part), "{part}:\n{printed}");
+        assert!(printed.unwrapped().contains(part), "{part}:\n{printed}");
     }
 }
 
@@ -254,10 +244,7 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
     let mut control = bench.control();
     control.run("update pgbench_branches set bbalance = bbalance + 1");
     let output = bench.prony(&format!("run {plan} --check-after"));
-    let (printed, messages) = (
-        String::from_utf8_lossy(&output.stdout),
-        stderr_text(&output),
-    );
+    let (printed, messages) = (stdout_text(&output), stderr_text(&output));
     assert_eq!(output.status.code(), Some(7), "{messages}");
     let expected = "prony: the experiment ends after 2 of 6 runs: each is invalid by ";
     messages.assert_contains(expected);
@@ -268,15 +255,13 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
 
 /// The command that runs a plan with additional `options`.
 fn run_command(bench: &TestBench, plan: &str, options: &str) -> Command {
-    let mut command = bench.command(&format!("run {plan} {options}"));
-    command.args(["--url", &bench.url]);
-    command
+    bench.command_with_url(&format!("run {plan} {options}"))
 }
 
 /// Waits for the end of a command; returns its exit code and stdout.
 fn wait_for_end(child: Child, bench: &TestBench) -> (Option<i32>, String) {
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = bench.finish(child);
+    let printed = stdout_text(&output);
     (output.status.code(), printed)
 }
 
@@ -307,17 +292,12 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
         let mut command = run_command(&bench, &plan, "--progress 0s");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().expect("it starts");
-        let started = Instant::now();
         // The pause begins when the document of the first run is stored.
-        while stored_runs(&bench.home)
-            .iter()
-            .filter(|run| run.state == RunState::Complete)
-            .count()
-            == before
-        {
-            assert!(started.elapsed() < WAIT_TIMEOUT, "it takes too long");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        wait_for("the first run ends", || {
+            let runs = stored_runs(&bench.home).into_iter();
+            let complete = runs.filter(|run| run.state == RunState::Complete);
+            complete.count() > before
+        });
         send_signal(&child, name);
         let (code, printed) = wait_for_end(child, &bench);
         assert_eq!(code, expected, "{printed}");

@@ -1,14 +1,7 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, query_number,
-    spawn_piped, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Choice, Run};
-use std::process::Output;
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::Choice;
 
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {
     run.scenario.as_ref().expect("a scenario")
@@ -16,14 +9,14 @@ fn stored_scenario(run: &Run) -> &prony_store::Scenario {
 
 /// Joins the lines of a text, with single spaces.
 fn single_spaced(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.unwrapped()
 }
 
 /// Runs a command with additional arguments that may contain spaces.
 fn prony_with(bench: &TestBench, arguments: &str, additional: &[&str]) -> Output {
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]).args(additional);
-    bench.assert_no_password(command.output().expect("it starts"))
+    bench.execute(&mut command)
 }
 
 #[test]
@@ -92,10 +85,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         "load: keys 326 ",
     ] {
         stdout.assert_contains(phase);
-        assert!(
-            !stdout.contains(&format!("{phase}not known")),
-            "{phase}: {stdout}"
-        );
+        stdout.assert_lacks(&format!("{phase}not known"));
     }
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
@@ -227,12 +217,11 @@ fn a_mysql_scenario_runs_on_mariadb() {
 
 #[test]
 fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         max_connections: 20,
         ..EmbeddedOptions::default()
     };
-    let server = EmbeddedPostgres::start(&installation, &options).expect("a server");
+    let server = own_postgres_with(&options);
     let bench = TestBench::on(&server, "scenario_cap");
     let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --duration 3s";
     let output = bench.prony(arguments);
@@ -282,11 +271,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
             "{option}: {}",
             stderr_text(&output)
         );
-        assert!(
-            stderr_text(&output).contains(expected),
-            "{option}: {}",
-            stderr_text(&output)
-        );
+        stderr_text(&output).assert_contains(expected);
     }
     let branches = query_number(
         &mut bench.control(),
@@ -308,14 +293,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
     let child = spawn_piped(command);
-    let started = Instant::now();
-    while !request_file.exists() {
-        assert!(
-            started.elapsed() < WAIT_TIMEOUT,
-            "the command is not called"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the command is not called", || request_file.exists());
     // The tables of the previous run were dropped first.
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);

@@ -1,7 +1,6 @@
 //! What a user requires of a run: the answer on the screen, in the document, for CI servers, and as exit code.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text, stored_runs};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use prony_store::AnswerVerdict;
 
 /// What is counted decides however noisy the machine is: no run misses these limits by chance.
@@ -12,7 +11,7 @@ fn counted_limits_are_missed_in_any_run() {
     let run = "run select-only --clients 2 --transactions 200 --require max<1us";
     let printed = |options: &str| {
         let output = bench.prony(&format!("{run} {options}"));
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = stdout_text(&output);
         assert_eq!(output.status.code(), Some(8), "{text}");
         text
     };
@@ -84,9 +83,7 @@ fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
             "no transaction nope",
         ),
     ] {
-        let output = bench.prony(&format!("{run} {options}"));
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
-        stderr_text(&output).assert_contains(part);
+        assert_code(&bench.prony(&format!("{run} {options}")), code).assert_contains(part);
         assert!(stored_runs(&bench.home).is_empty(), "{options}");
     }
 }

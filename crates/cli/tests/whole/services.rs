@@ -1,11 +1,8 @@
 //! Runs on canned servers that answer as services do, by their documentation: each is named, what it does not have is said
 //! to be absent, and its misleading values are not judged.
 
-use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{ObservedTopic, Run, Service, SqlDialect};
+use crate::common::*;
+use prony_store::{ObservedTopic, Service, SqlDialect};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
 
 /// What a canned server refuses; an observation that asks for what is absent would report it.

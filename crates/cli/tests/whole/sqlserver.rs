@@ -1,6 +1,6 @@
 //! Own SQL and the ledger on the SQL Server that `PRONY_TEST_SQLSERVER` names.
 
-use crate::common::{TestBench, connect, ok_stdout, query_number, total_figures};
+use crate::common::*;
 
 /// The server, and a store for one test; `None`, with a message, without a server.
 fn sql_server_bench() -> Option<TestBench> {

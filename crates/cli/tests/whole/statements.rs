@@ -1,7 +1,6 @@
 //! Latencies per statement, end to end.
 
-use crate::common::{TestBench, last_run, ok_stdout, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 #[test]
 fn each_statement_of_a_transaction_has_its_latency() {

@@ -1,13 +1,7 @@
 //! `prony reproduce SUITE` on a real server: a whole suite at a small fraction of its size, stopped and continued.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, stored_runs,
-    wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use std::io::Read;
-use std::process::Stdio;
 
 const SUITE: &str = "reproduce alloydb-64 --shrink 1/25000 --clients 2 --warmup 0s --duration 3s";
 
@@ -135,7 +129,7 @@ fn check_table(table: &str) {
     }
     table.assert_contains("not comparable");
     table.assert_lacks("+").assert_lacks(" -");
-    let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = table.unwrapped();
     flat.assert_contains("load time (s) 2,205");
     flat.assert_contains("such a row had a shorter window, fewer clients, less data");
 }

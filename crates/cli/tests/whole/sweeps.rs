@@ -1,8 +1,7 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
-use crate::common::{TestBench, assert_code, ok_stdout, own_postgres, stderr_text, stored_runs};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
+use crate::common::*;
+use prony_store::{ExperimentKind, Setting};
 use serde_json::Value;
 
 const PLAN: &str = "\

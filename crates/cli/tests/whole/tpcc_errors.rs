@@ -1,20 +1,11 @@
 //! Errors of the tpcc workload: wrong schemas, missing privileges, interrupted loads, killed servers. Messages
 //! say what happened and what to do, and no data is lost.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, parse_run, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
-use prony_test_servers::TestControl;
-use std::process::Output;
-use std::time::{Duration, Instant};
+use crate::common::*;
 
 /// Runs the program with the role and password of `url`.
 fn run_as(bench: &TestBench, arguments: &str, url: &str) -> Output {
-    let output = bench.command(arguments).args(["--url", url]).output();
-    bench.assert_no_password(output.expect("it starts"))
+    bench.prony_with(arguments, &["--url", url])
 }
 
 /// Asserts the exit code of a failed command, and that stderr contains each of `parts`.
@@ -22,7 +13,7 @@ fn assert_failed(output: &Output, code: i32, parts: &[&str]) {
     let messages = stderr_text(output);
     assert_eq!(output.status.code(), Some(code), "{messages}");
     // Lines are wrapped at the width of the terminal.
-    let unwrapped = messages.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unwrapped = messages.unwrapped();
     for part in parts {
         assert!(unwrapped.contains(part), "no `{part}` in {messages}");
     }
@@ -119,21 +110,17 @@ create event trigger held on ddl_command_start when tag in ('ALTER TABLE', 'CREA
 #[test]
 fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     let bench = TestBench::new("half");
-    let mut command = bench.command("load tpcc --scale 3 --jobs 2");
-    command.args(["--url", &bench.url]);
     let mut control = bench.control();
     control.run(LOCK_TRIGGER_SQL);
     let lock = "select pg_advisory_lock(815)";
     control.query(lock).expect("a lock");
-    let (child, _) = start_run(command);
-    let started = Instant::now();
+    let child = bench.start("load tpcc --scale 3 --jobs 2");
     let table_sql = "select count(*) from pg_class where relname = 'order_line'";
-    while query_number(&mut control, table_sql) == 0 {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "no load started");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("no load started", || {
+        query_number(&mut control, table_sql) != 0
+    });
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     assert_failed(
         &output,
         130,
@@ -167,7 +154,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         wait_until(&bench.home, any_committed);
         server.kill();
         server.restart().expect("restarts");
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         let run = parse_run(&output);
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let outage = run

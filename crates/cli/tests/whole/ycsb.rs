@@ -1,7 +1,6 @@
 //! YCSB end to end: the mix of operations, inserted rows, and comparability.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 #[test]
 fn ycsb_is_loaded_run_checked_and_cleaned() {
@@ -27,7 +26,7 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     stdout.assert_contains("read-modify-write");
     let refused = bench.prony_without_server(&format!("compare {} {}", ids[0], ids[1]));
-    assert_eq!(refused.status.code(), Some(7), "{}", stderr_text(&refused));
+    assert_code(&refused, 7);
     let checked = ok_stdout(&bench.prony("check ycsb"));
     checked.assert_contains("records were inserted since");
     let cleaned = ok_stdout(&bench.prony("clean ycsb"));

@@ -10,6 +10,8 @@ pub trait TextAssertions {
     fn assert_lacks(&self, part: &str) -> &Self;
     fn assert_starts_with(&self, start: &str) -> &Self;
     fn assert_ends_with(&self, end: &str) -> &Self;
+    /// The words of the text with single spaces: lines are wrapped at the width of the terminal.
+    fn unwrapped(&self) -> String;
 }
 
 impl TextAssertions for str {
@@ -38,6 +40,10 @@ impl TextAssertions for str {
     fn assert_ends_with(&self, end: &str) -> &str {
         assert!(self.ends_with(end), "no {end:?} at the end of:\n{self}");
         self
+    }
+
+    fn unwrapped(&self) -> String {
+        self.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
