@@ -325,10 +325,8 @@ fn mariadb_is_examined() {
     let report = parse(&prony(&[
         "doctor", "--url", &url, "--watch", "0s", "--json",
     ]));
-    let of_server = report
-        .findings
-        .iter()
-        .filter(|f| f.subject == DoctorSubject::Server);
+    let findings = report.findings.iter();
+    let of_server = findings.filter(|f| f.subject == DoctorSubject::Server);
     // Without tables, the data has no size.
     let unknown = of_server.filter(|f| f.state == DoctorState::Unknown);
     let unknown = unknown.filter(|f| !["data-size", "round-trip"].contains(&&*f.id));

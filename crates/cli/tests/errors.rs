@@ -38,9 +38,8 @@ impl Home {
             output.status.code().is_some_and(|code| code != 0),
             "{line}: {stderr}"
         );
-        let lines = stderr
-            .lines()
-            .skip_while(|line| !line.starts_with("prony: "));
+        let lines = stderr.lines();
+        let lines = lines.skip_while(|line| !line.starts_with("prony: "));
         lines.map(str::to_owned).collect()
     }
 }
@@ -320,9 +319,8 @@ fn recorded_errors_have_three_lines() {
                 continue;
             }
             let error = format!("prony: {after}");
-            let lines = error
-                .lines()
-                .take_while(|line| !line.is_empty() && *line != "```");
+            let lines = error.lines();
+            let lines = lines.take_while(|line| !line.is_empty() && *line != "```");
             let lines: Vec<String> = lines.map(str::to_owned).collect();
             assert_form(&format!("{}: {block}", path.display()), &lines, "");
             errors += 1;

@@ -70,13 +70,8 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         )
         .unwrap();
     let ids_of = |filter: RunFilter| -> Vec<String> {
-        let mut ids: Vec<String> = store
-            .list(&filter)
-            .unwrap()
-            .runs
-            .into_iter()
-            .map(|run| run.id)
-            .collect();
+        let runs = store.list(&filter).unwrap().runs.into_iter();
+        let mut ids: Vec<String> = runs.map(|run| run.id).collect();
         ids.sort();
         ids
     };

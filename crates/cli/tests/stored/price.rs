@@ -368,10 +368,8 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 fn home_with_experiment() -> (Home, Vec<String>, String) {
     let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps
-        .iter()
-        .map(|tps| home.store_next_run(*tps, 8.0))
-        .collect();
+    let all_tps = all_tps.iter();
+    let ids: Vec<String> = all_tps.map(|tps| home.store_next_run(*tps, 8.0)).collect();
     add_to_experiment(&home, &ids);
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     (home, ids, prices)

@@ -74,10 +74,8 @@ fn assert_driven(run: &Run, plan: &str) {
     let transactions = transactions(plan);
     let all: i64 = transactions.iter().map(|(_, weight, _)| weight).sum();
     for (name, weight, _) in &transactions {
-        let mut rows = run
-            .shares
-            .iter()
-            .filter(|share| share.base == ROWS_OF_CALLS);
+        let shares = run.shares.iter();
+        let mut rows = shares.filter(|share| share.base == ROWS_OF_CALLS);
         let rows = rows.find(|share| share.name == *name).expect("its rows");
         // Those of Prony's own connections are too few to be drawn for certain.
         if *weight * 200 > all {

@@ -240,11 +240,8 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         },
     );
     assert_eq!(sizes, ["3", "2"]);
-    let causes: BTreeSet<_> = run
-        .events
-        .iter()
-        .filter_map(|event| event.cause.as_deref())
-        .collect();
+    let events = run.events.iter();
+    let causes: BTreeSet<_> = events.filter_map(|event| event.cause.as_deref()).collect();
     assert!(causes.contains("silent"), "{causes:?}");
     signal(stopped.pid().expect("it runs"), libc::SIGCONT);
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
@@ -405,11 +402,8 @@ fn a_failover_behind_a_proxy_is_accounted_for() {
     let gap = run.commit_gap.as_ref().expect("measured");
     assert_eq!(gap.clients.not_back, 0, "{gap:?}");
     // The proxy accepts every connection, and closes it while no server is well.
-    let causes: BTreeSet<_> = run
-        .events
-        .iter()
-        .filter_map(|event| event.cause.as_deref())
-        .collect();
+    let events = run.events.iter();
+    let causes: BTreeSet<_> = events.filter_map(|event| event.cause.as_deref()).collect();
     assert!(
         causes.contains("role") || causes.contains("closed"),
         "{causes:?}"

@@ -120,11 +120,8 @@ fn a_full_disk_of_the_server_loses_nothing() {
         );
         assert_eq!(lost_of_ledger(&run), 0);
         assert_ne!(account(&run).acknowledged, 0);
-        let errors = run
-            .measured
-            .errors
-            .iter()
-            .map(|error| error.example.as_str());
+        let errors = run.measured.errors.iter();
+        let errors = errors.map(|error| error.example.as_str());
         let errors: Vec<&str> = errors.collect();
         assert!(
             errors

@@ -205,9 +205,8 @@ fn run_count(line: &str) -> usize {
     match (arguments[0].as_str(), suite) {
         ("reproduce", Some(_)) if has("--estimate") => 0,
         ("reproduce", Some(suite)) => {
-            let mut only = arguments
-                .iter()
-                .skip_while(|argument| *argument != "--only");
+            let arguments = arguments.iter();
+            let mut only = arguments.skip_while(|argument| *argument != "--only");
             let text = only.nth(1).map_or("", String::as_str);
             suite.rows.iter().filter(|id| id.contains(text)).count()
         }

@@ -57,10 +57,8 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         "{shown}"
     );
     let run = last_run(&bench);
-    let mark = run
-        .events
-        .iter()
-        .find(|event| event.kind == EventKind::Mark);
+    let mut events = run.events.iter();
+    let mark = events.find(|event| event.kind == EventKind::Mark);
     let mark = mark.expect("a mark");
     let result = mark.command.as_ref().expect("a command");
     assert_eq!(
@@ -230,10 +228,8 @@ fn sigusr1_is_a_mark_and_ends_nothing() {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.code().is_some(), "{output:?}");
     let run = last_run(&bench);
-    let marks = run
-        .events
-        .iter()
-        .filter(|event| event.kind == EventKind::Mark);
+    let events = run.events.iter();
+    let marks = events.filter(|event| event.kind == EventKind::Mark);
     let marks: Vec<_> = marks
         .map(|mark| (mark.detail.as_str(), &mark.command))
         .collect();

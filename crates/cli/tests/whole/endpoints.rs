@@ -73,11 +73,8 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         assert!(!endpoint.version.is_empty());
     }
     // Each counts only its own commits.
-    let ids: Vec<&str> = spread
-        .checks
-        .iter()
-        .map(|check| check.id.as_str())
-        .collect();
+    let checks = spread.checks.iter();
+    let ids: Vec<&str> = checks.map(|check| check.id.as_str()).collect();
     assert!(!ids.contains(&"server-commits"), "{:?}", spread.checks);
     let shown = ok_stdout(&bench.prony_without_server("show last --full"));
     shown.assert_contains("by the rule round-robin");
@@ -145,16 +142,12 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     assert_eq!(most, [3, 2, 4].map(Some));
     let others = [&endpoints[1], &endpoints[2]];
     for endpoint in others {
-        let read = endpoint
-            .series
-            .iter()
-            .filter(|row| row.is_replica == Some(false));
+        let series = endpoint.series.iter();
+        let read = series.filter(|row| row.is_replica == Some(false));
         let commits: u64 = read.filter_map(|row| row.commits).sum();
         assert!(commits > 0, "{endpoint:?}");
-        let machine = endpoint
-            .series
-            .iter()
-            .filter_map(|row| row.machine.as_ref());
+        let series = endpoint.series.iter();
+        let machine = series.filter_map(|row| row.machine.as_ref());
         let cpu_s: f64 = machine.filter_map(|machine| machine.server_cpu_s).sum();
         assert!(cpu_s > 0.0, "{endpoint:?}");
     }
@@ -272,10 +265,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let share = "select-only --transactions 200 --read-share 25 --json";
     for options in ["", "--connect-per-transaction", "--protocol simple"] {
         let shared = parse_run(&run(&format!("{share} {options}")));
-        let samples = shared
-            .endpoints
-            .iter()
-            .map(|endpoint| endpoint.response.samples);
+        let endpoints = shared.endpoints.iter();
+        let samples = endpoints.map(|endpoint| endpoint.response.samples);
         assert_eq!(samples.collect::<Vec<_>>(), [450, 150], "{options}");
     }
     // Two agents send the same transactions there as one machine.
@@ -283,10 +274,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     command.args(["--url", &bench.url, "--read-from", &read_from]);
     command.args(["--agent", "env A=1", "--agent", "env A=2"]);
     let by_agents = parse_run(&bench.execute(&mut command));
-    let samples = by_agents
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let endpoints = by_agents.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.collect::<Vec<_>>(), [450, 150]);
 
     let refused = run("tpcb --duration 1s");
@@ -306,17 +295,12 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         plan.display()
     )));
     let kind = |name: &str| {
-        let kind = own
-            .measured
-            .kinds
-            .iter()
-            .find(|kind| kind.kind.as_deref() == Some(name));
+        let mut kinds = own.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_deref() == Some(name));
         kind.expect("it ran").committed
     };
-    let samples = own
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let endpoints = own.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.collect::<Vec<_>>(), [kind("pay"), kind("look")]);
 }
 

@@ -129,11 +129,8 @@ fn what_several_machines_measured_adds_up() {
         assert_eq!(of_second.sum::<u64>(), second.committed);
     }
     assert_eq!(all.committed, committed);
-    let seconds = run
-        .series
-        .iter()
-        .map(|second| second.committed)
-        .sum::<u64>();
+    let series = run.series.iter();
+    let seconds = series.map(|second| second.committed).sum::<u64>();
     let warmup = run.warmup.as_ref().map(total_figures).expect("a warm-up");
     assert_eq!(seconds, committed + warmup.committed);
     assert!(all.parts.is_some(), "{}", run.timing.parts_source);
@@ -381,15 +378,11 @@ fn statements_and_hosts_of_several_machines_add_up() {
     let run = parse_run(&execute(&bench, command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.endpoints.len(), 2);
-    let connections = run
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.connections_at_start);
+    let endpoints = run.endpoints.iter();
+    let connections = endpoints.map(|endpoint| endpoint.connections_at_start);
     assert_eq!(connections.collect::<Vec<_>>(), [2, 2]);
-    let samples = run
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let endpoints = run.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.sum::<u64>(), 80);
     let statements = run.statements.expect("their latencies");
     assert!(!statements.is_empty());

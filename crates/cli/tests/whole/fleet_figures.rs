@@ -64,9 +64,8 @@ fn a_rate_of_several_machines_arrives_as_that_of_one() {
             let (one, two) = (arrivals(&bench, 0, arrival), arrivals(&bench, 2, arrival));
             let differences: Vec<f64> = one.iter().zip(&two).map(|(a, b)| b - a).collect();
             let middle = quantile(differences.clone(), 0.5);
-            let apart = differences
-                .iter()
-                .map(|difference| (difference - middle).abs());
+            let differences = differences.iter();
+            let apart = differences.map(|difference| (difference - middle).abs());
             let apart_ms = quantile(apart.collect(), 0.5);
             let gaps = || two.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let [least, most] = [0.25, 0.75].map(|share| quantile(gaps(), share));

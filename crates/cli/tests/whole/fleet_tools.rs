@@ -74,10 +74,8 @@ fn log_lines(bench: &TestBench, prefix: &str) -> Vec<Vec<String>> {
 }
 
 fn committed(run: &Run) -> Vec<u64> {
-    let parts = run
-        .machines
-        .iter()
-        .filter_map(|machine| machine.part.as_ref());
+    let machines = run.machines.iter();
+    let parts = machines.filter_map(|machine| machine.part.as_ref());
     parts.map(|part| part.committed).collect()
 }
 

@@ -36,9 +36,8 @@ fn try_goals(home: &Path, product: &str, prony: impl Fn(&str, bool) -> Output) {
         plan.assert_contains("cache (");
         let check = prony(&format!("plan check {shown}"), false);
         assert!(check.status.success(), "{goal}: {}", stderr_text(&check));
-        let commands = plan
-            .lines()
-            .filter_map(|line| line.strip_prefix("#   prony "));
+        let lines = plan.lines();
+        let commands = lines.filter_map(|line| line.strip_prefix("#   prony "));
         let commands: Vec<&str> = commands.collect();
         assert!(!commands.is_empty(), "{plan}");
         for command in commands {

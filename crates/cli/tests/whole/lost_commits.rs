@@ -151,10 +151,8 @@ pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl Fn
     let output = child.wait_with_output().expect("it ends");
     assert_hidden(password, &output, home);
     let run = parse_run(&output);
-    let is_invalid = run
-        .checks
-        .iter()
-        .any(|check| check.severity == Severity::Invalid);
+    let mut checks = run.checks.iter();
+    let is_invalid = checks.any(|check| check.severity == Severity::Invalid);
     assert_eq!(output.status.code(), Some(if is_invalid { 7 } else { 0 }));
     run
 }

@@ -100,10 +100,8 @@ fn a_run_on_mariadb_records_its_server() {
     let child = bench.start("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     let is_loaded = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
     wait_until(&bench.home, |run| {
-        let rows = run
-            .observed
-            .as_ref()
-            .map_or(&[][..], |observed| &observed.series);
+        let observed = run.observed.as_ref();
+        let rows = observed.map_or(&[][..], |observed| &observed.series);
         rows.len() >= 2 && rows.iter().any(is_loaded)
     });
     send_signal(&child, "-INT");

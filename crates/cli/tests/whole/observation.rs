@@ -109,10 +109,8 @@ fn a_run_records_seconds_and_events_of_its_server() {
         assert_eq!(client, None, "client and server share the machine");
     }
 
-    let checkpoint = observed
-        .events
-        .iter()
-        .find(|event| event.kind == EventKind::Checkpoint);
+    let mut events = observed.events.iter();
+    let checkpoint = events.find(|event| event.kind == EventKind::Checkpoint);
     let checkpoint = checkpoint.expect("a checkpoint");
     assert!(
         checkpoint.until_s.unwrap() >= checkpoint.at_s,
@@ -298,10 +296,8 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
         (observed.machine.cpus, observed.machine.memory_bytes),
         (Some(1), Some(8_000_000_000))
     );
-    let machines = observed
-        .series
-        .iter()
-        .filter_map(|row| row.machine.as_ref());
+    let series = observed.series.iter();
+    let machines = series.filter_map(|row| row.machine.as_ref());
     let busy: Vec<f64> = machines.filter_map(|machine| machine.busy_share).collect();
     assert!(
         !busy.is_empty() && busy.iter().all(|share| (share - 0.5).abs() < 1e-6),

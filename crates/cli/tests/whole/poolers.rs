@@ -34,11 +34,8 @@ fn a_run_through_a_pooler_names_it_and_is_not_misjudged() {
     let found = pooled.server.pooler.as_ref().expect("a pooler");
     assert_eq!(found.product, Some(Pooler::PgBouncer), "{found:?}");
     assert!(found.shares_sessions, "{found:?}");
-    let ids: Vec<&str> = pooled
-        .checks
-        .iter()
-        .map(|check| check.id.as_str())
-        .collect();
+    let checks = pooled.checks.iter();
+    let ids: Vec<&str> = checks.map(|check| check.id.as_str()).collect();
     assert!(ids.contains(&"pooler"), "{ids:?}");
     // Its sessions report their commits late.
     assert!(!ids.contains(&"server-commits"), "{:?}", pooled.checks);
@@ -236,7 +233,7 @@ fn run_through(pooled: &PooledService) -> (Run, String) {
     conversation.answers = answers;
     let name = pooled.pooler.map_or("a pooler", Pooler::name);
     let folder = format!("{name} {}", pooled.service.name());
-    let (run, terminal, _) = run_on(&folder, mock, conversation);
+    let (run, terminal, _) = run_on(&folder, &mock, conversation);
     (run, terminal)
 }
 

@@ -192,10 +192,8 @@ fn a_replayed_load_leaves_the_same_rows() {
         assert!(totals.committed >= 160, "{}", totals.committed);
         assert_eq!(rows(&mut connect(&url)), expected, "{database}");
         assert_same_mix(&run);
-        let again = run
-            .shares
-            .iter()
-            .find(|share| share.name == "failed as recorded");
+        let mut shares = run.shares.iter();
+        let again = shares.find(|share| share.name == "failed as recorded");
         assert_eq!(again.map(|share| share.count), Some(1));
         let other = run
             .shares

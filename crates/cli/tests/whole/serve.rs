@@ -77,10 +77,8 @@ fn assert_shown_by_browser(bench: &TestBench, url: &str) {
         output => output.expect("it starts"),
     };
     let log = String::from_utf8_lossy(&output.stderr);
-    let messages: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect();
+    let lines = log.lines();
+    let messages: Vec<&str> = lines.filter(|line| line.contains("CONSOLE")).collect();
     assert_eq!(messages, [""; 0]);
     let page = stdout_text(&output);
     page.assert_contains("In progress for ");

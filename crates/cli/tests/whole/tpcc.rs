@@ -83,10 +83,8 @@ fn tpm_is_reported_with_nopm() {
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
     let table = ok_stdout(&bench.prony_without_server("show last --rates"));
-    let names: Vec<_> = table
-        .lines()
-        .filter_map(|line| line.split(',').next())
-        .collect();
+    let lines = table.lines();
+    let names: Vec<_> = lines.filter_map(|line| line.split(',').next()).collect();
     assert_eq!(names, ["name", "NOPM", "TPM", "TPS"]);
     table.assert_contains(&format!("\nTPM,{tpm},"));
 }

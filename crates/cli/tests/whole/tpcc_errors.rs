@@ -35,10 +35,8 @@ fn wrong_schemas_and_roles_are_reported() {
 
     // With more clients than warehouses, the run reports contention.
     let crowded_run = bench.run("run tpcc --clients 5 --transactions 20");
-    let contention = crowded_run
-        .checks
-        .iter()
-        .find(|check| check.id == "contention");
+    let mut checks = crowded_run.checks.iter();
+    let contention = checks.find(|check| check.id == "contention");
     let finding = &contention.expect("one warehouse").finding;
     finding.assert_starts_with("5 clients shared 1 warehouse:");
     assert!(total_figures(&crowded_run.measured).committed > 0);
@@ -163,10 +161,8 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             .find(|event| event.kind == prony_store::EventKind::Outage);
         let outage = outage.expect("an outage");
         let outage_end_s = outage.until_s.expect("an end of the outage");
-        let mut later_seconds = run
-            .series
-            .iter()
-            .filter(|second| second.at_s > outage_end_s);
+        let series = run.series.iter();
+        let mut later_seconds = series.filter(|second| second.at_s > outage_end_s);
         assert!(
             later_seconds.any(|second| second.committed > 0),
             "no commits after the outage"
@@ -182,11 +178,8 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
 
         // All orders reported as committed exist; those in flight may exist.
         let inserted = query_number(&mut bench.control(), orders_sql) - before;
-        let kind = run
-            .measured
-            .kinds
-            .iter()
-            .find(|kind| kind.kind.as_deref() == Some("new-order"));
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_deref() == Some("new-order"));
         let committed = kind.expect("new orders").committed;
         assert!(
             inserted >= committed && inserted <= committed + 8,

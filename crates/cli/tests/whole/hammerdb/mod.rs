@@ -158,10 +158,8 @@ pub fn parse_result(stdout: &str) -> (u64, u64) {
 
 /// Like [`parse_result`], for another database.
 pub fn parse_result_of(database: &str, stdout: &str) -> (u64, u64) {
-    let results: Vec<&str> = stdout
-        .lines()
-        .filter(|line| line.contains("NOPM"))
-        .collect();
+    let lines = stdout.lines();
+    let results: Vec<&str> = lines.filter(|line| line.contains("NOPM")).collect();
     assert_eq!(results.len(), 1, "{stdout}");
     let line = results[0].trim_start_matches('\r');
     let figures = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
