@@ -40,7 +40,7 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
         ..Observed::default()
     });
     run.rates = vec![IndustryMetric {
-        name: MetricName::Nopm,
+        name: NOPM.to_owned(),
         value: run.measured.kinds[1].tps * 60.0,
         per_scale: run.measured.kinds[1].tps * 60.0 / 7.0,
         ..IndustryMetric::default()

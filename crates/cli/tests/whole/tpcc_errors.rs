@@ -169,9 +169,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         );
         // TPM is not reported because the server's counts were reset.
         assert!(
-            run.rates
-                .iter()
-                .all(|rate| rate.name != prony_store::MetricName::Tpm),
+            run.rates.iter().all(|rate| rate.name != prony_store::TPM),
             "{:?}",
             run.rates
         );
