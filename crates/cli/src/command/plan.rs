@@ -2,7 +2,7 @@
 //!
 //! Reports every mistake in a plan file; connects to no server.
 
-use super::{file::read_hint, output, server};
+use super::{file, output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use crate::run::describe_warmup;
@@ -14,7 +14,6 @@ use prony_plan::{
 };
 use prony_report::{json, units};
 use prony_workload::Error;
-use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
@@ -44,26 +43,18 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::NotFound => concat!(
-                "`prony init` writes one; others: ",
-                env!("CARGO_PKG_REPOSITORY"),
-                "/tree/HEAD/plans"
-            ),
-            _ => read_hint(
-                &error,
-                "a plan is a TOML file; `prony plan schema` describes it",
-            ),
-        };
-        let message = format!("cannot read the plan: {}", system_error(&error));
-        Failure::usage(message, hint).at(&name)
-    })?;
+pub fn read_plan(path: &Path) -> Result<PlanInput, Failure> {
+    let name = path.display().to_string();
+    let others = concat!(
+        "`prony init` writes one; others: ",
+        env!("CARGO_PKG_REPOSITORY"),
+        "/tree/HEAD/plans"
+    );
+    let form = "a plan is a TOML file; `prony plan schema` describes it";
+    let text = file::read_text(path, "plan", others, form)?;
     let mut input =
         PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
-    let folder = file.parent().unwrap_or(Path::new(""));
+    let folder = path.parent().unwrap_or(Path::new(""));
     input.read_transaction_files(&|path| {
         std::fs::read_to_string(folder.join(path)).map_err(|error| system_error(&error))
     });
