@@ -83,8 +83,7 @@ fn healthy_documents_do_not_contradict_themselves() {
 
 #[test]
 fn a_killed_run_does_not_contradict_itself() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let (rows, _) = load(schedule(2 * S, 6 * S));
     let mut header = run();
     let mut writer = store.begin(&mut header).unwrap();

@@ -15,6 +15,7 @@ pub use std::time::{Duration, Instant};
 use prony_server::{Environment, resolve};
 use prony_store::KindFigures;
 use prony_test_servers::restore_signals;
+use std::borrow::BorrowMut;
 
 /// The timeout of every wait in a test; long enough for a loaded machine.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -102,8 +103,9 @@ impl TestBench {
     }
 
     /// Runs a command to its end; asserts that its output contains no password.
-    pub fn execute(&self, command: &mut Command) -> Output {
-        self.assert_no_password(command.output().expect("it starts"))
+    pub fn execute(&self, command: impl BorrowMut<Command>) -> Output {
+        let output = { command }.borrow_mut().output();
+        self.assert_no_password(output.expect("it starts"))
     }
 
     /// Waits for the end of a command; asserts that its output contains no password.

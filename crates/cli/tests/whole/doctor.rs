@@ -395,7 +395,9 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
 fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let bench = TestBench::loaded("doctored_run", 1);
     let run = |options: &str| {
-        bench.run(&format!("run tpcb --clients 2 --threads 1 --duration 1s {options}"))
+        bench.run(&format!(
+            "run tpcb --clients 2 --threads 1 --duration 1s {options}"
+        ))
     };
     let examined = run("--doctor");
     let report = examined.doctor.as_ref().expect("findings");

@@ -5,7 +5,10 @@ use prony_store::MachinePart;
 
 /// The bench's program with agents whose environment has this name, and a number each.
 pub fn command(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Command {
-    let mut command = bench.command_with_url(arguments);
+    with_agents(bench.command_with_url(arguments), name, agents)
+}
+
+pub fn with_agents(mut command: Command, name: &str, agents: usize) -> Command {
     for number in 1..=agents {
         command.args(["--agent", &agent(name, number)]);
     }
@@ -16,13 +19,9 @@ pub fn agent(name: &str, number: usize) -> String {
     format!("env FLEET_OF_TEST={name}{number}")
 }
 
-pub fn execute(bench: &TestBench, mut command: Command) -> Output {
-    bench.execute(&mut command)
-}
-
 fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
     let arguments = format!("{arguments} --json");
-    let output = execute(bench, command(bench, name, agents, &arguments));
+    let output = bench.execute(command(bench, name, agents, &arguments));
     parse_run(&output)
 }
 
@@ -41,14 +40,9 @@ pub fn processes(name: &str, number: usize) -> Vec<u32> {
 
 pub fn assert_all_end(name: &str, agents: usize, limit: Duration) {
     let since = Instant::now();
-    loop {
-        let left: Vec<u32> = (1..=agents)
-            .flat_map(|number| processes(name, number))
-            .collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(since.elapsed() < limit, "{left:?} did not end");
+    let left = || (1..=agents).any(|number| !processes(name, number).is_empty());
+    while left() {
+        assert!(since.elapsed() < limit, "agents of {name} did not end");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -67,8 +61,9 @@ pub fn rows(bench: &TestBench) -> Vec<String> {
         "select md5(string_agg(t, ',' order by t)) from \
          (select tid || ' ' || bid || ' ' || aid || ' ' || delta as t from pgbench_history) h",
     ];
-    let values = texts.map(|sql| control.query_value(sql).expect(sql).expect("not null"));
-    values.into()
+    texts
+        .map(|sql| control.query_value(sql).expect(sql).expect("not null"))
+        .into()
 }
 
 #[test]
@@ -243,11 +238,9 @@ fn what_is_no_agent_of_this_build_is_refused() {
         ),
         ("true;exit 9;", 3, "its command ended with exit code 9"),
     ] {
-        let mut command = bench.command("run select-only --clients 2 --duration 1s");
-        command.args(["--url", &bench.url, "--agent", agent]);
-        let output = execute(&bench, command);
-        let stderr = assert_code(&output, code);
-        stderr.assert_contains(expected);
+        let mut command = bench.command_with_url("run select-only --clients 2 --duration 1s");
+        command.args(["--agent", agent]);
+        assert_code(&bench.execute(command), code).assert_contains(expected);
     }
     for (arguments, expected) in [
         ("run select-only --embedded", "throw-away server"),
@@ -264,28 +257,19 @@ fn what_is_no_agent_of_this_build_is_refused() {
             "1 threads are fewer than the 2 machines",
         ),
     ] {
-        let mut command = bench.command(arguments);
-        for number in [1, 2] {
-            command.args(["--agent", &agent("refused", number)]);
-        }
-        let output = execute(&bench, command);
-        let stderr = assert_code(&output, 2);
-        stderr.assert_contains(expected);
+        let command = with_agents(bench.command(arguments), "refused", 2);
+        assert_code(&bench.execute(command), 2).assert_contains(expected);
     }
-    let mut twice = bench.command("run select-only --clients 2 --threads 2");
-    twice.args([
-        "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
-    ]);
-    assert_code(&execute(&bench, twice), 2).assert_contains("an agent is named twice");
     for (agent, expected) in [
+        ("env A=1", "an agent is named twice"),
         ("weight=0 env A=1", "has no weight above 0, or no command"),
         ("weight=3", "has no weight above 0, or no command"),
         // Whatever it counts as.
         ("weight=2 env A=1", "an agent is named twice"),
     ] {
-        let mut wrong = bench.command("run select-only --clients 2 --threads 2");
-        wrong.args(["--url", &bench.url, "--agent", " env A=1", "--agent", agent]);
-        assert_code(&execute(&bench, wrong), 2).assert_contains(expected);
+        let mut wrong = bench.command_with_url("run select-only --clients 2 --threads 2");
+        wrong.args(["--agent", " env A=1", "--agent", agent]);
+        assert_code(&bench.execute(wrong), 2).assert_contains(expected);
     }
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
@@ -296,9 +280,8 @@ pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) ->
     for agent in agents {
         command.args(["--agent", agent]);
     }
-    let folder = Path::new(env!("CARGO_BIN_EXE_prony"))
-        .parent()
-        .expect("a folder");
+    let folder = Path::new(env!("CARGO_BIN_EXE_prony")).parent();
+    let folder = folder.expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", folder.display()));
     command
@@ -321,22 +304,10 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
     // Each connection takes a second, after the log-in.
     let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
     command.args(["--url", &slow]);
-    for number in [1, 2] {
-        command.args(["--agent", &agent("connecting", number)]);
-    }
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let since = Instant::now();
-    while backends("fleet_connecting") < 16 {
-        assert!(since.elapsed() < Duration::from_secs(120));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let child = spawn_piped(with_agents(command, "connecting", 2));
+    wait_for("all connect", || backends("fleet_connecting") >= 16);
     kill(&processes("connecting", 2), "-KILL");
-    let output = child.expect("it starts").wait_with_output();
-    let stderr = assert_code(&bench.assert_no_password(output.expect("it ends")), 3);
-    stderr
+    assert_code(&bench.finish(child), 3)
         .assert_contains("agent 2 (")
         .assert_contains("was lost before the load: its command was ended by signal 9");
     assert!(last_run_is_missing(&bench));
@@ -352,7 +323,7 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
         let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
         let since = Instant::now();
         let command = command_with_path(&bench, &[&agent("early", 1), &lost], arguments);
-        let output = execute(&bench, command);
+        let output = bench.execute(command);
         assert!(since.elapsed() < Duration::from_secs(30), "{time}");
         let text = stderr_text(&output) + &stdout_text(&output);
         assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
@@ -372,10 +343,7 @@ fn statements_and_hosts_of_several_machines_add_up() {
     let (port, database) = end.split_once('/').expect("a database");
     let url = format!("{start}@127.0.0.1:{port},localhost:{port}/{database}");
     command.args(["--url", &url]);
-    for number in [1, 2] {
-        command.args(["--agent", &agent("hosts", number)]);
-    }
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(with_agents(command, "hosts", 2)));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.endpoints.len(), 2);
     let endpoints = run.endpoints.iter();
@@ -398,7 +366,7 @@ fn last_run_is_missing(bench: &TestBench) -> bool {
 fn half_of_the_machines_prove_what_the_client_can_do() {
     let bench = TestBench::loaded("fleet_proof", 1);
     let proof = "run select-only --clients 4 --threads 2 --duration 1s --prove-client --warmup 0s";
-    let output = execute(&bench, command(&bench, "proof", 2, proof));
+    let output = bench.execute(command(&bench, "proof", 2, proof));
     let stderr = stderr_text(&output);
     // What others do on this machine may make either run invalid, which ends the proof.
     if output.status.code() == Some(0) {
@@ -408,12 +376,9 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
     } else {
         assert_eq!(output.status.code(), Some(7), "{stderr}");
     }
-    let single = execute(&bench, command(&bench, "proof", 1, proof));
+    let single = bench.execute(command(&bench, "proof", 1, proof));
     assert_code(&single, 2).assert_contains("--prove-client needs several machines");
-    let paced = execute(
-        &bench,
-        command(&bench, "proof", 2, &format!("{proof} --rate 50")),
-    );
+    let paced = bench.execute(command(&bench, "proof", 2, &format!("{proof} --rate 50")));
     assert_code(&paced, 2).assert_contains("--prove-client needs a load without a rate");
 }
 
@@ -477,7 +442,7 @@ fn agents_run_own_scripts_without_their_files() {
                 let agent = format!("env -C elsewhere FLEET_OF_TEST=scripts{number}");
                 command.args(["--agent", &agent]);
             }
-            let run: Run = parse_run(&execute(&bench, command));
+            let run: Run = parse_run(&bench.execute(command));
             assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
             assert_eq!(total_figures(&run.measured).committed, 120);
             let sums = "select count(*) * 10000 + sum(client) from marks";

@@ -1,7 +1,7 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
 use crate::common::*;
-use crate::fleet::{agent, command, execute, processes};
+use crate::fleet::{command, processes, with_agents};
 use crate::relay::Relay;
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,10 +19,7 @@ const WORKER: &str = "worker";
 fn complete_run(bench: &TestBench, agents: usize, url: &str, arguments: &str) -> Run {
     let mut command = bench.command(&format!("{arguments} --json"));
     command.args(["--url", url]);
-    for number in 1..=agents {
-        command.args(["--agent", &agent("figures", number)]);
-    }
-    let run = parse_run(&execute(bench, command));
+    let run = parse_run(&bench.execute(with_agents(command, "figures", agents)));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }

@@ -1,7 +1,7 @@
 //! Loads whose rows several machines send, and what agents of a killed coordinator kept.
 
 use crate::common::*;
-use crate::fleet::{agent, assert_all_end, command, command_with_path, execute, long_run};
+use crate::fleet::{agent, assert_all_end, command, command_with_path, long_run};
 
 #[test]
 fn several_machines_load_the_same_rows_as_one() {
@@ -29,7 +29,7 @@ fn several_machines_load_the_same_rows_as_one() {
         ok_stdout(&bench.prony(&format!("load {workload} --jobs 2 --seed 5")));
         let expected = contents(tables);
         let arguments = format!("load {workload} --jobs 2 --seed 5");
-        let stdout = ok_stdout(&execute(&bench, command(&bench, "load", 2, &arguments)));
+        let stdout = ok_stdout(&bench.execute(command(&bench, "load", 2, &arguments)));
         stdout.assert_contains("2 connections of 2 other machines");
         assert_eq!(contents(tables), expected, "{workload}");
         let name = workload.split(' ').next().expect("a name");
@@ -44,7 +44,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
     let lost = "timeout -s KILL 1";
     let arguments = "load tpcc --scale 40 --jobs 2 --yes";
     let command = command_with_path(&bench, &[&agent("load_lost", 1), lost], arguments);
-    let stderr = assert_code(&execute(&bench, command), 6);
+    let stderr = assert_code(&bench.execute(command), 6);
     stderr.assert_contains("agent 2 (timeout -s KILL 1) was lost");
     stderr.assert_contains("incomplete tables");
     assert_all_end("load_lost", 1, Duration::from_secs(20));
@@ -79,7 +79,7 @@ fn a_load_after_a_killed_one_has_each_row_once() {
         std::thread::sleep(Duration::from_millis(after_ms));
         killed.kill().expect("it runs");
         killed.wait().expect("it ends");
-        let output = execute(&bench, command(&bench, "second_load", 2, arguments));
+        let output = bench.execute(command(&bench, "second_load", 2, arguments));
         // It may say that the server is still busy with the first load, but never that all is well when it is not.
         if !output.status.success() {
             assert_all_end(&name, 2, Duration::from_secs(20));
@@ -107,7 +107,7 @@ fn what_agents_of_a_killed_coordinator_measured_is_collected() {
         // Both agents are on this machine, and have one disk.
         let mut command = bench.command("fleet collect --output");
         command.arg(&folder).args(["--agent", &agent("collect", 1)]);
-        ok_stdout(&execute(&bench, command))
+        ok_stdout(&bench.execute(command))
     };
     collect().assert_contains("tpcb");
     let kept = std::fs::read_dir(&folder).expect("a folder").flatten();
@@ -139,7 +139,7 @@ fn a_long_file_of_an_agent_is_collected() {
     command
         .arg(&bench.home)
         .args(["--agent", &agent("long", 1)]);
-    let stdout = ok_stdout(&execute(&bench, command));
+    let stdout = ok_stdout(&bench.execute(command));
     stdout.assert_contains("vm1").assert_contains("70");
     let collected = std::fs::read_to_string(bench.home.join("prony-7-vm1-0.jsonl"));
     assert!(collected.expect("a file") == text);

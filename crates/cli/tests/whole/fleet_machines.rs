@@ -1,7 +1,7 @@
 //! The machines of a fleet: how they are reached and examined, and how the program gets there.
 
 use crate::common::*;
-use crate::fleet::{command, command_with_path, execute, kill, parts};
+use crate::fleet::{command, command_with_path, kill, parts};
 use prony_test_servers::KillOnDrop;
 
 /// The processes of `ssh` whose arguments have all of these texts.
@@ -30,7 +30,7 @@ fn the_offset_of_another_clock_is_measured() {
     }
     let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
     let command = command_with_path(&bench, &[unshare, "env"], arguments);
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     let parts = parts(&run);
     for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
@@ -125,7 +125,7 @@ fn agents_are_reached_by_ssh() {
     let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
     let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
@@ -147,15 +147,15 @@ fn agents_are_reached_by_ssh() {
         .assert_contains("agent 2 (")
         .assert_contains("its command was ended by signal 9");
     let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
-    ok_stdout(&execute(&bench, again));
+    ok_stdout(&bench.execute(again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
-    assert_code(&execute(&bench, unknown), 3).assert_contains("elsewhere.invalid");
+    assert_code(&bench.execute(unknown), 3).assert_contains("elsewhere.invalid");
 }
 
 #[test]
 fn the_machines_of_a_fleet_are_examined() {
     let bench = TestBench::new("fleet_check");
-    let output = execute(&bench, command(&bench, "examined", 2, "fleet check"));
+    let output = bench.execute(command(&bench, "examined", 2, "fleet check"));
     // 7 if this machine is not fit for a load.
     assert!(
         matches!(output.status.code(), Some(0 | 7)),
@@ -192,7 +192,7 @@ fn the_program_is_installed_where_it_is_missing() {
             Some(agents) => command.env("PRONY_AGENTS", agents),
             None => command.args(["--agent", &agent]),
         };
-        execute(&bench, command)
+        bench.execute(command)
     };
     for (variable, expected) in [
         (None, "installed on agent 1 (env -C"),
@@ -211,6 +211,6 @@ fn the_program_is_installed_where_it_is_missing() {
     // A machine that says it is another one.
     let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
     command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
-    let output = execute(&bench, command);
+    let output = bench.execute(command);
     assert_code(&output, 3).assert_contains("it is a machine of architecture s390x");
 }

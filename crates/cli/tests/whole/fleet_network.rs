@@ -1,7 +1,6 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
 use crate::common::*;
-use crate::fleet::execute;
 use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run};
 use crate::relay::Relay;
 use prony_test_servers::KillOnDrop;
@@ -59,7 +58,7 @@ fn agents_behind_a_slow_way_with_another_clock_start_together() {
     let mut skews_ms = Vec::new();
     // The machine may be too busy for a start on time.
     for _ in 0..10 {
-        let run = complete_run(&execute(&bench, command(&bench, &names, SHORT_RUN)));
+        let run = complete_run(&bench.execute(command(&bench, &names, SHORT_RUN)));
         let parts = run.machines.iter().map(|machine| machine.part.as_ref());
         let parts: Vec<_> = parts.map(|part| part.expect("a part")).collect();
         assert!(parts[0].round_trip_ns >= 2_000_000, "{:?}", parts[0]);
@@ -175,7 +174,7 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let collect = || {
         let mut command = bench.command("fleet collect --output");
         command.arg(&folder).args(["--agent", &names[1]]);
-        execute(&bench, command)
+        bench.execute(command)
     };
     let since = Instant::now();
     let text = loop {
@@ -191,7 +190,7 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let files = std::fs::read_dir(&folder).expect("a folder").flatten();
     let kept = files.map(|file| std::fs::read_to_string(file.path()).expect("a file"));
     assert!(kept.into_iter().any(|text| text.contains("\"kinds\"")));
-    let output = execute(&bench, run(SHORT_RUN));
+    let output = bench.execute(run(SHORT_RUN));
     complete_run(&output);
 }
 
@@ -217,7 +216,7 @@ fn a_machine_that_two_commands_reach_is_refused() {
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    assert_code(&execute(&bench, command), 2)
+    assert_code(&bench.execute(command), 2)
         .assert_contains("agent 2 (")
         .assert_contains("is on the same machine as agent 1 (");
     crate::fleet::assert_all_end("same", 2, Duration::from_secs(5));

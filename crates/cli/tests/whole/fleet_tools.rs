@@ -28,10 +28,6 @@ fn name_of(bench: &TestBench) -> String {
     format!("{}-", name.to_string_lossy())
 }
 
-fn output(bench: &TestBench, mut command: Command) -> Output {
-    bench.execute(&mut command)
-}
-
 /// A text with `N` for each number.
 fn without_numbers(text: &str) -> String {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
@@ -84,9 +80,9 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
     let bench = TestBench::new("tools_pgbench");
     let (mut expected_rows, mut expected_text) = (None, None);
     for count in [0, 1, 2] {
-        ok_stdout(&output(&bench, pgbench(&bench, count, "-i -q -s 2")));
+        ok_stdout(&bench.execute(pgbench(&bench, count, "-i -q -s 2")));
         let arguments = "-n -c 4 -j 2 -t 30 --random-seed=7 -r -M prepared";
-        let text = ok_stdout(&output(&bench, pgbench(&bench, count, arguments)));
+        let text = ok_stdout(&bench.execute(pgbench(&bench, count, arguments)));
         text.assert_contains("number of transactions actually processed: 120/120");
         let rows = rows(&bench);
         assert_eq!(expected_rows.get_or_insert(rows.clone()), &rows, "{count}");
@@ -107,7 +103,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
             "-n -c 2 -j 2 -t 60 --random-seed=7 -l --sampling-rate=0.5 --log-prefix=log";
         let mut command = pgbench(&bench, count, arguments);
         command.current_dir(&bench.home);
-        ok_stdout(&output(&bench, command));
+        ok_stdout(&bench.execute(command));
         let lines = log_lines(&bench, "log.");
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines.iter().all(|lines| (10..50).contains(&lines.len())));
@@ -121,7 +117,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         "-n -c 4 -j 2 -T 3 -R 200 -P 1 -f {}@3 -b select-only@1",
         script.display()
     );
-    let timed = output(&bench, pgbench(&bench, 2, &arguments));
+    let timed = bench.execute(pgbench(&bench, 2, &arguments));
     let text = ok_stdout(&timed);
     text.assert_contains("own.sql")
         .assert_contains("(targets 75.0% of total)");
@@ -140,7 +136,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
 #[test]
 fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let bench = TestBench::new("tools_refused");
-    ok_stdout(&output(&bench, pgbench(&bench, 0, "-i -q")));
+    ok_stdout(&bench.execute(pgbench(&bench, 0, "-i -q")));
     let script = |name: &str, text: &str| {
         let file = bench.home.write(name, text);
         file.display().to_string()
@@ -156,14 +152,14 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
             "agents execute no \\shell or \\setshell",
         ),
     ] {
-        let refused = output(&bench, pgbench(&bench, 2, &arguments));
+        let refused = bench.execute(pgbench(&bench, 2, &arguments));
         assert_eq!(refused.status.code(), Some(1), "{arguments}");
         stderr_text(&refused).assert_contains(problem);
         assert_eq!(stdout_text(&refused), "");
     }
     let mut missing = pgbench(&bench, 1, "-n -t 1");
     missing.env("PRONY_AGENTS", "no_such_command_of_prony");
-    let missing = output(&bench, missing);
+    let missing = bench.execute(missing);
     assert_code(&missing, 1).assert_contains("its command ended with exit code 127");
     assert!(stored_runs(&bench.home).is_empty());
 
@@ -171,7 +167,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let broken = script("broken.sql", "select 1 / 0;\n");
     let texts = [0, 2].map(|count| {
         let arguments = format!("-n -c 2 -j 2 -t 5 -f {broken}");
-        let stderr = assert_code(&output(&bench, pgbench(&bench, count, &arguments)), 2);
+        let stderr = assert_code(&bench.execute(pgbench(&bench, count, &arguments)), 2);
         let mut lines: Vec<String> = stderr.lines().map(str::to_owned).collect();
         lines.sort();
         lines
