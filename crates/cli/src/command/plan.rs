@@ -10,7 +10,7 @@ use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
     ErrorParts, Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problem, Problems,
-    QueryMode, ServerPlan, WorkloadPlan, system_error,
+    QueryMode, WorkloadPlan, system_error,
 };
 use prony_report::{json, units};
 use prony_workload::Error;
@@ -297,15 +297,9 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
 
 /// What `prony compare` will refuse, as far as the plans of the variants say.
 pub fn planned_refusals_of(experiment: &Experiment) -> Vec<PlannedRefusal> {
-    let variants = experiment.variants.iter().map(|variant| {
-        let server = match &variant.plan.server {
-            ServerPlan::Url(url) => prony_server::redact(url),
-            ServerPlan::Embedded => "embedded".to_owned(),
-        };
-        PlannedVariant {
-            name: variant.name.clone(),
-            plan: prony_plan::to_json(&variant.plan, &server),
-        }
+    let variants = experiment.variants.iter().map(|variant| PlannedVariant {
+        name: variant.name.clone(),
+        plan: prony_plan::to_json(&variant.plan, &server::shown_name(&variant.plan)),
     });
     planned_refusals(&variants.collect::<Vec<_>>())
 }

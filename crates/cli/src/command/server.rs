@@ -90,6 +90,14 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
+/// The server of a plan in documents and messages.
+pub fn shown_name(plan: &Plan) -> String {
+    match &plan.server {
+        ServerPlan::Url(url) => prony_server::redact(url),
+        ServerPlan::Embedded => "embedded".to_owned(),
+    }
+}
+
 pub fn commands(url: Option<&str>) -> PronyCommands {
     PronyCommands {
         needs_url: url.is_some(),
