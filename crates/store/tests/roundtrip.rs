@@ -299,9 +299,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
     // Not even root can create a folder below a file.
     let store = RunStore::open(Some(&file.join("store"))).unwrap();
     let error = store.begin(&mut run()).unwrap_err().to_string();
-    for expected in ["cannot create the folder", "file/store", "set PRONY_HOME"] {
-        error.assert_contains(expected);
-    }
+    error.assert_contains_all(["cannot create the folder", "file/store", "set PRONY_HOME"]);
 }
 
 #[test]

@@ -219,14 +219,12 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
     ];
     home.run(&arguments, 0);
     let html = std::fs::read_to_string(&page).expect("it is written");
-    for line in [
+    html.assert_contains_all([
         "1: small: 100.00 EUR per month, 10,000 transactions per second by one run, on the frontier",
         "2: big: 300.00 EUR per month, 25,000 transactions per second by one run, on the frontier",
         "2019, OLD",
         "a letter (",
-    ] {
-        html.assert_contains(line);
-    }
+    ]);
     home.run(&["verify", &page], 0)
         .assert_contains("are unchanged");
     let changed = html.replace("300.00 EUR per month", "200.00 EUR per month");
@@ -316,25 +314,21 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
         ],
         0,
     );
-    for line in [
+    load.assert_contains_all([
         "  big (new): 300.00 EUR per month, by the median of 3 runs.",
         "small (old)     3 ",
         "big (new)       3 ",
-    ] {
-        load.assert_contains(line);
-    }
+    ]);
     let page = home.0.join("report.html").display().to_string();
     let arguments = [
         "report", &small, &best, "--sheet", &prices, "--output", &page,
     ];
     home.run(&arguments, 0);
     let html = std::fs::read_to_string(&page).expect("it is written");
-    for line in [
+    html.assert_contains_all([
         ">1 small (old), 3 runs</text>",
         ">2 big (new), 3 runs</text>",
-    ] {
-        html.assert_contains(line);
-    }
+    ]);
     home.run(&["verify", &page], 0);
 }
 
@@ -459,13 +453,11 @@ fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
         text.unwrapped()
     };
     let text = load("10500tps");
-    for line in [
+    text.assert_contains_all([
         "by the median of 3 runs, but 1 of 3 runs did not sustain the load: 10,000 transactions per second.",
         "in 2 of 3 runs",
         "load-not-always-held",
-    ] {
-        text.assert_contains(line);
-    }
+    ]);
     let text = load("9000tps");
     text.assert_lacks("did not sustain");
     text.assert_contains(" yes ");

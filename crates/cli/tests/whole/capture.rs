@@ -113,14 +113,14 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
     let reset = "SELECT pg_stat_statements_reset()";
     control.execute(reset).expect("a reset");
     let application = write_application(&bench.home);
-    ok_stdout(&bench.prony(&format!("run {application} --no-observe")));
+    bench.ok(&format!("run {application} --no-observe"));
     let captured = bench.prony(&capture);
     assert!(captured.status.success(), "{}", stderr_text(&captured));
     let plan = std::fs::read_to_string(&out).expect("the plan");
     assert_captured(&plan);
     let run = bench.run(&format!("run {out} --transactions 1000 --clients 2"));
     assert_driven(&run, &plan);
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let shown = bench.ok_without_server("show last");
     shown.unwrapped().assert_contains("when captured");
     // Who may not see the statements of others is told so.
     let weak_url = bench.socket_url.replace("postgres@", "weak@");
@@ -144,7 +144,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
         control.execute(sql).expect(sql);
     }
     let application = write_application(&bench.home);
-    ok_stdout(&bench.prony(&format!("run {application} --no-observe")));
+    bench.ok(&format!("run {application} --no-observe"));
     let out = bench.home.join("mix.toml").display().to_string();
     let captured = bench.prony(&format!("capture --for 0s --share 100 --out {out}"));
     assert!(captured.status.success(), "{}", stderr_text(&captured));

@@ -86,7 +86,7 @@ enum Replacement {
 fn fail_over_mariadb(replacement: Replacement) -> Run {
     let (primary, replica) = (with_binary_log(1), with_binary_log(2));
     let bench = TestBench::on_maria(&primary, "failover");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let (mut on_primary, mut on_replica) = (connect(&primary.url()), connect(&replica.url()));
     let password = primary.password().reveal();
     on_replica.run("set global rpl_semi_sync_slave_enabled = on");
@@ -196,7 +196,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     };
     let ready_is = |node, expected| Galera::wait_until_ready_is(node, expected).expect("its state");
     let bench = TestBench::on_maria(killed, "drill");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let password = killed.password().reveal();
     let run_on = |nodes: &[&MariaDb], read_timeout_s: u32, workload: &str, disturb: &dyn Fn()| {
         let hosts: Vec<String> = nodes
@@ -299,7 +299,7 @@ fn commits_on_all_nodes_of_a_galera_cluster_are_accounted_for() {
         panic!("three nodes");
     };
     let bench = TestBench::on_maria(first, "drill");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=40"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=40");
     let hosts = cluster.nodes.iter();
     let hosts: Vec<String> = hosts
         .map(|node| format!("127.0.0.1:{}", node.port()))
@@ -354,7 +354,7 @@ fn an_outage_behind_a_pooler_is_accounted_for() {
     let Some(pooler) = PgBouncer::start(&server, "pooled") else {
         return eprintln!("skipped: PgBouncer is not installed");
     };
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    bench.ok("load tpcb --scale 4");
     let url = format!(
         "postgres://postgres:{}@127.0.0.1:{}/pooled",
         bench.password,

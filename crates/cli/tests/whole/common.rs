@@ -45,7 +45,7 @@ impl TestBench {
 
     pub fn loaded_on(server: &EmbeddedPostgres, name: &str, scale: u32) -> TestBench {
         let bench = TestBench::on(server, name);
-        ok_stdout(&bench.prony(&format!("load tpcb --scale {scale}")));
+        bench.ok(&format!("load tpcb --scale {scale}"));
         bench
     }
 
@@ -116,6 +116,18 @@ impl TestBench {
     /// Runs the program to its end, on this database.
     pub fn prony(&self, arguments: &str) -> Output {
         self.prony_with(arguments, &["--url", &self.url])
+    }
+
+    /// Runs a command that must succeed, on this database; returns its stdout.
+    #[track_caller]
+    pub fn ok(&self, arguments: &str) -> String {
+        ok_stdout(&self.prony(arguments))
+    }
+
+    /// Runs a command that must succeed, without a server; returns its stdout.
+    #[track_caller]
+    pub fn ok_without_server(&self, arguments: &str) -> String {
+        ok_stdout(&self.prony_without_server(arguments))
     }
 
     /// Runs the program to its end, without a server.
@@ -307,6 +319,7 @@ pub fn stored_runs(home: &Path) -> Vec<Run> {
 
 /// Returns the stdout of a command that must succeed. Exit code 7 (invalid figures) is accepted too: on a
 /// loaded machine, a check may reject the figures of a short run.
+#[track_caller]
 pub fn ok_stdout(output: &Output) -> String {
     let code = output.status.code();
     assert!(

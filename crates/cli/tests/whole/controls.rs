@@ -33,7 +33,7 @@ pub fn account(run: &Run) -> &LedgerAccount {
 fn a_crash_of_mariadb_loses_commits_only_if_they_are_not_durable() {
     let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "crash");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let crash = |flush: u32| {
         connect(&server.url()).run(format!(
             "set global innodb_flush_log_at_trx_commit = {flush}"
@@ -138,8 +138,8 @@ fn half_open_connections_leave_an_account_that_adds_up() {
         TestBench::new("half_open_ledger"),
         TestBench::maria("half_open_ledger"),
     );
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    postgres.ok("load tpcb --scale 4");
+    maria.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let maria_password = shared_mariadb().password();
     let engines = [
         (
@@ -203,8 +203,8 @@ fn cut_network(home: &Path, port: u16, url: &str, workload: &str, options: &str)
 #[test]
 fn a_network_that_is_cut_keeps_no_client_waiting_beyond_its_time_out() {
     let (postgres, maria) = (TestBench::new("cut_off"), TestBench::maria("cut_off"));
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=50000"));
+    postgres.ok("load tpcb --scale 4");
+    maria.ok("load oltp_write_only --scale 1 -o table_size=50000");
     // The server keeps the transactions that are cut off, and their locks: these meet none.
     let workload = "oltp_write_only -o table_size=50000 -o rand_type=uniform";
     let (pg_port, maria_port) = (shared_postgres().port(), shared_mariadb().port());

@@ -241,7 +241,7 @@ fn run_page(page: &Path) {
         assert!(is_told, "{}: {line}", page.display());
     }
     let runs: usize = commands.iter().map(|line| run_count(line)).sum();
-    let listed = ok_stdout(&bench.prony_without_server("runs"));
+    let listed = bench.ok_without_server("runs");
     // Each line of a run begins with its id, which begins with the year.
     let stored = listed.lines().filter(|line| line.starts_with("20"));
     assert_eq!(

@@ -17,7 +17,7 @@ fn three_servers(name: &str) -> (Vec<EmbeddedPostgres>, Vec<TestBench>, String) 
         .map(|server| TestBench::on(server, name))
         .collect();
     for bench in &benches {
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
     }
     let list = |text: fn(&EmbeddedPostgres) -> String| {
         servers.iter().map(text).collect::<Vec<_>>().join(",")
@@ -76,7 +76,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let checks = spread.checks.iter();
     let ids: Vec<&str> = checks.map(|check| check.id.as_str()).collect();
     assert!(!ids.contains(&"server-commits"), "{:?}", spread.checks);
-    let shown = ok_stdout(&bench.prony_without_server("show last --full"));
+    let shown = bench.ok_without_server("show last --full");
     shown.assert_contains("by the rule round-robin");
 
     let random = run("--spread random --clients 6");
@@ -203,8 +203,8 @@ fn connections_return_to_a_server_that_answers_again() {
 fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let primary = own_postgres();
     let bench = TestBench::on(&primary, "reads");
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcc --scale 1");
+    bench.ok("load tpcb --scale 1");
     let standby = start_standby(&primary);
     // The URL of the standby has the password too, which no output may contain.
     let at_primary = format!(":{}/", primary.port());
@@ -256,7 +256,7 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
             "{ids:?}"
         );
     }
-    let shown = ok_stdout(&bench.prony_without_server("show last --full"));
+    let shown = bench.ok_without_server("show last --full");
     let shown = shown.unwrapped();
     shown.assert_contains(", reads");
     shown.assert_contains("100 % of the read-only");

@@ -9,7 +9,7 @@ const SHORT: &str = "--step 1s --warmup 200ms --clients 4 --no-observe";
 #[test]
 fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let bench = TestBench::new("found");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let output = bench.prony(&format!(
         "find select-only --require p50<1s --precision 20% --max-steps 8 --label most {SHORT} --json"
     ));
@@ -41,7 +41,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
         );
         assert_eq!(experiment.point, [Setting::new("rate", rate.to_string())]);
     }
-    let listed = ok_stdout(&bench.prony_without_server("runs --label most"));
+    let listed = bench.ok_without_server("runs --label most");
     assert_eq!(
         listed.lines().filter(|line| line.starts_with("20")).count(),
         steps.len()
@@ -80,7 +80,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     assert_eq!(output.status.code(), Some(8), "{output:?}");
     text.assert_starts_with("less than ");
     let page = bench.home.join("curve.html").display().to_string();
-    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    bench.ok_without_server(&format!("report last --output {page}"));
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("id=\"capacity-times-t\""), "the drawing");
     assert!(page.contains(" at max below 1.00 µs"), "the answer");
@@ -99,16 +99,14 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
 #[test]
 fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
     let bench = TestBench::new("not_found");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let output = bench.prony(&format!(
         "find select-only --require max<1us --from 400 --max-steps 2 {SHORT}"
     ));
     let text = stdout_text(&output);
     assert_eq!(output.status.code(), Some(8), "{output:?}");
     text.assert_starts_with("less than 200 /s at max below 1.00 µs");
-    for part in ["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "] {
-        text.assert_contains(part);
-    }
+    text.assert_contains_all(["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "]);
     let output = bench.prony("find select-only --require throughput>5");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(
@@ -183,7 +181,7 @@ fn the_clients_of_a_closed_loop_are_searched() {
     let text = stdout_text(&compared);
     text.assert_contains(" at p99 below 60.0 s");
     let page = bench.home.join("clients.html").display().to_string();
-    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    bench.ok_without_server(&format!("report last --output {page}"));
     let page = std::fs::read_to_string(page).expect("a page");
     page.assert_contains("<h1>select-only: the best number of clients at p99 below 60.0 s</h1>");
     page.assert_contains("<strong>");

@@ -71,7 +71,7 @@ fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
     let bench = TestBench::new("fleet_rows");
     let mut expected = None;
     for agents in [0, 1, 2, 3] {
-        ok_stdout(&bench.prony("load tpcb --scale 2"));
+        bench.ok("load tpcb --scale 2");
         let arguments = "run tpcb --clients 7 --threads 3 --transactions 30 --seed 11";
         let run = run_with(&bench, "rows", agents, arguments);
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);

@@ -26,14 +26,14 @@ fn several_machines_load_the_same_rows_as_one() {
         ),
         ("ycsb --scale 3", &["usertable"]),
     ] {
-        ok_stdout(&bench.prony(&format!("load {workload} --jobs 2 --seed 5")));
+        bench.ok(&format!("load {workload} --jobs 2 --seed 5"));
         let expected = contents(tables);
         let arguments = format!("load {workload} --jobs 2 --seed 5");
         let stdout = ok_stdout(&bench.execute(command(&bench, "load", 2, &arguments)));
         stdout.assert_contains("2 connections of 2 other machines");
         assert_eq!(contents(tables), expected, "{workload}");
         let name = workload.split(' ').next().expect("a name");
-        ok_stdout(&bench.prony(&format!("check {name}")));
+        bench.ok(&format!("check {name}"));
         assert_all_end("load", 2, Duration::from_secs(5));
     }
 }
@@ -48,7 +48,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
     stderr.assert_contains("agent 2 (timeout -s KILL 1) was lost");
     stderr.assert_contains("incomplete tables");
     assert_all_end("load_lost", 1, Duration::from_secs(20));
-    ok_stdout(&bench.prony("clean tpcc"));
+    bench.ok("clean tpcc");
 }
 
 /// The coordinator of a load is killed, and the next load begins at once: what the agents of the first still send is in
@@ -57,7 +57,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
 fn a_load_after_a_killed_one_has_each_row_once() {
     let bench = TestBench::new("fleet_two_loads");
     let arguments = "load tpcb --scale 12 --jobs 2 --seed 5 --yes";
-    ok_stdout(&bench.prony(arguments));
+    bench.ok(arguments);
     let mut control = bench.control();
     let checksum =
         "select count(*) || ' ' || sum(hashtext(t::text)::bigint) from pgbench_accounts t";
@@ -69,7 +69,7 @@ fn a_load_after_a_killed_one_has_each_row_once() {
     };
     let expected = contents();
     for (attempt, after_ms) in [300, 600, 1_000].into_iter().enumerate() {
-        ok_stdout(&bench.prony("clean tpcb"));
+        bench.ok("clean tpcb");
         let name = format!("two_loads{attempt}");
         let mut killed = command(&bench, &name, 2, arguments)
             .stdout(Stdio::null())
@@ -83,10 +83,10 @@ fn a_load_after_a_killed_one_has_each_row_once() {
         // It may say that the server is still busy with the first load, but never that all is well when it is not.
         if !output.status.success() {
             assert_all_end(&name, 2, Duration::from_secs(20));
-            ok_stdout(&bench.prony(arguments));
+            bench.ok(arguments);
         }
         assert_eq!(contents(), expected, "killed after {after_ms} ms");
-        ok_stdout(&bench.prony("check tpcb"));
+        bench.ok("check tpcb");
         assert_all_end(&name, 2, Duration::from_secs(20));
     }
 }

@@ -121,7 +121,7 @@ fn agents_are_reached_by_ssh() {
     let Some(server) = SshServer::start(&bench.home) else {
         return eprintln!("skipped: no ssh server starts here");
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
     let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);

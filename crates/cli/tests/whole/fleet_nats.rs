@@ -37,7 +37,7 @@ impl NatsServer {
     pub fn beside_tables(name: &str) -> Option<(TestBench, NatsServer)> {
         let bench = TestBench::new(name);
         let server = NatsServer::start(&bench.home, "")?;
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
         Some((bench, server))
     }
 
@@ -269,7 +269,7 @@ fn users_keys_and_tls_of_nats() {
     let Some(server) = NatsServer::start(&bench.home, &config) else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let name = server.agent("vm1").replace("nats://", "tls://");
     let by_key = [("NATS_CA", &*certificate), ("NATS_NKEY", &*seed)];
     let _agents = start_agents(&bench, &[&name], &by_key);

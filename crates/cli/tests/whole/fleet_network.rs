@@ -48,7 +48,7 @@ fn agents_behind_a_slow_way_with_another_clock_start_together() {
     let Some(server) = NatsServer::start(&bench.home, "") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let relay = Relay::to_port(server.port);
     relay.delay(Duration::from_millis(2), Duration::ZERO);
     let at = |port: u16, name: &str| format!("nats://127.0.0.1:{port}/{name}");
@@ -131,7 +131,7 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let Some(nats) = NatsServer::start_on("0.0.0.0", &bench.home, "") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let (start, database) = bench.url.rsplit_once('/').expect("a database");
     let port = start.rsplit_once(':').expect("a port").1;
     let postgres = Relay::on("0.0.0.0", port.parse().expect("a port"));

@@ -55,7 +55,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let stdout = stdout_text(&output);
     stdout.assert_contains("transactions/s committed");
 
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    bench.ok_without_server("runs").assert_contains("partial");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

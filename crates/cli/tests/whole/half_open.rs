@@ -261,7 +261,7 @@ fn connects_to(pid: u32, port: u16) -> bool {
 fn commands_wait_for_a_busy_server_until_a_signal() {
     let bench = TestBench::new("busy");
     let [(relay, url, _), _] = start_relays(&bench, "busy");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
     lock_holder.run(lock);

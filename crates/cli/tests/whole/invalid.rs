@@ -114,16 +114,16 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
             &["run: sbtest1 (replaced, emptied or rewritten)"],
         ),
     ] {
-        ok_stdout(&bench.prony(load));
+        bench.ok(load);
         let valid_run = bench.run(&format!("run {workload} --clients 2 --duration 1s"));
         assert_severity(&valid_run, "tables-replaced", None);
         let arguments =
             format!("run {workload} --clients 2 --rate 20 --duration 20s --warmup 0s --json");
         let child = bench.start_long_run(&arguments, any_committed);
-        ok_stdout(&bench.prony(load));
+        bench.ok(load);
         let run = wait_for_run(&bench, child, 7);
         assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
-        let text = ok_stdout(&bench.prony_without_server("show last --full"));
+        let text = bench.ok_without_server("show last --full");
         let line = text.unwrapped();
         for part in parts {
             line.assert_contains(part);

@@ -100,7 +100,7 @@ fn tls_is_varied_by_the_url_alone() {
     let server = EmbeddedPostgres::start(&installation, &options.set("ssl", "on"));
     let server = server.expect("it starts");
     let bench = TestBench::on(&server, "kit_tls");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     ok_stdout(&run_kit(&bench, "tls", server.port(), ""));
     for run in stored_runs(&bench.home) {
         let variant = &run.experiment.as_ref().expect("an experiment").variant;
@@ -222,7 +222,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
 fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
     let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "kit_schema");
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     let kit = repository_root().join("plans/kits/performance-schema.toml");
     let text = std::fs::read_to_string(kit).expect("a file");
     let (request, done) = (bench.home.join("request"), bench.home.join("done"));
@@ -271,7 +271,7 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
         TestBench::on_maria(&cluster.nodes[0], "kit_galera_node"),
     );
     for bench in [&alone, &node] {
-        ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=1000"));
+        bench.ok("load oltp_read_write --scale 1 -o table_size=1000");
     }
     let kit = repository_root().join("plans/kits/galera.toml");
     let kit = format!("run {} {SHORT}", kit.display());

@@ -9,7 +9,9 @@ fn the_main_commands_work_in_sequence() {
     let bench = TestBench::new("whole");
     let without_tables = bench.prony("run tpcb --duration 1s");
     assert_eq!(without_tables.status.code(), Some(4), "no tables yet");
-    ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2")).assert_contains("pgbench_accounts");
+    bench
+        .ok("load tpcb --scale 2 --jobs 2")
+        .assert_contains("pgbench_accounts");
     let different_scale = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(different_scale.status.code(), Some(4), "a different scale");
     assert_eq!(
@@ -19,7 +21,7 @@ fn the_main_commands_work_in_sequence() {
     );
 
     // stdout holds only the document.
-    let json = ok_stdout(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
+    let json = bench.ok("run tpcb --clients 3 --transactions 50 --seed 7 --json");
     let run: Run = serde_json::from_str(&json).expect("a document");
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(total_figures(&run.measured).committed, 150);
@@ -36,28 +38,25 @@ fn the_main_commands_work_in_sequence() {
         "the stored and the printed document are equal"
     );
 
-    let open_loop_report =
-        ok_stdout(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
+    let open_loop_report = bench.ok("run select-only --rate 200 --duration 2s --warmup 1s --full");
     open_loop_report.assert_contains("from the scheduled start");
     open_loop_report.assert_contains("Stored in");
-    ok_stdout(&bench.prony("check tpcb")).assert_contains("balances-accounts-history");
+    bench
+        .ok("check tpcb")
+        .assert_contains("balances-accounts-history");
     assert_eq!(
-        ok_stdout(&bench.prony_without_server("runs"))
-            .lines()
-            .count(),
+        bench.ok_without_server("runs").lines().count(),
         3,
         "a header and two runs"
     );
     assert_eq!(
-        ok_stdout(&bench.prony_without_server("show last --csv"))
-            .lines()
-            .count(),
+        bench.ok_without_server("show last --csv").lines().count(),
         4,
         "three seconds"
     );
-    let stdout = ok_stdout(&bench.prony_without_server(&format!("show {} --full", run.id)));
+    let stdout = bench.ok_without_server(&format!("show {} --full", run.id));
     stdout.assert_contains("transactions/s committed");
-    ok_stdout(&bench.prony("clean tpcb")).assert_contains("pgbench_accounts");
+    bench.ok("clean tpcb").assert_contains("pgbench_accounts");
 }
 
 #[test]
@@ -77,7 +76,9 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         assert_eq!(run.state, RunState::Partial);
         assert!(total_figures(&run.measured).committed > 0);
     }
-    ok_stdout(&bench.prony("clean tpcb")).assert_contains("Dropped pgbench_branches");
+    bench
+        .ok("clean tpcb")
+        .assert_contains("Dropped pgbench_branches");
 }
 
 /// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.
@@ -118,7 +119,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         assert_eq!(code, Some(4), "{arguments}: {stderr}");
         assert!(stderr.contains(expected), "{arguments}: {stderr}");
     }
-    let runs = ok_stdout(&bench.prony_without_server("runs"));
+    let runs = bench.ok_without_server("runs");
     assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
 
     // Read-only sessions may become writable again if an outage is expected.
@@ -145,7 +146,7 @@ fn a_killed_run_keeps_its_measurements() {
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    bench.ok_without_server("runs").assert_contains("partial");
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -155,7 +156,7 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("PARTIAL RESULT");
     stdout.assert_lacks("Valid: nothing");
 }
@@ -163,7 +164,7 @@ fn a_killed_run_keeps_its_measurements() {
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     let bench = TestBench::loaded("pipes", 1);
-    ok_stdout(&bench.prony("run select-only --transactions 10"));
+    bench.ok("run select-only --transactions 10");
     for arguments in ["show last --full", "show last --json", "--help"] {
         let mut child = spawn_piped(bench.command(arguments));
         drop(child.stdout.take());

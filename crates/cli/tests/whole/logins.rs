@@ -54,7 +54,7 @@ impl TlsServer {
         let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
         let bench = TestBench::on(&server, "logins");
         connect(&server.url()).run(ROLES_SQL);
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().run(grant);
         let file = |name: &str, text: String| bench.home.write(name, text);

@@ -294,14 +294,14 @@ SELECT 1 / :zero::int;
 #[test]
 fn a_ledger_accounts_for_each_commit() {
     let (postgres, maria) = (TestBench::new("ledger"), TestBench::maria("ledger"));
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&postgres.prony("load tpcc --scale 1"));
+    postgres.ok("load tpcb --scale 4");
+    postgres.ok("load tpcc --scale 1");
     for load in [
         "load oltp_read_write --scale 2 -o table_size=1000",
         "load ycsb --scale 1",
     ] {
-        ok_stdout(&postgres.prony(load));
-        ok_stdout(&maria.prony(load));
+        postgres.ok(load);
+        maria.ok(load);
     }
     let own = postgres.home.write("own.toml", OWN_SQL);
     for control in [&mut postgres.control(), &mut connect(&maria.url)] {

@@ -99,16 +99,14 @@ fn a_script_can_extend_the_bundled_ones() {
         let arguments =
             format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
         let out = bench.ok(&arguments);
-        for line in [
+        out.assert_contains_all([
             "Running the test with following options:\nNumber of threads: 2\n",
             "Initializing worker threads...\n\nThreads started!\n\nSQL statistics:\n",
             "        read:                            240\n",
             "        other:                           40\n",
             "    transactions:                        20     (",
             "    ignored errors:                      0      (0.00 per sec.)\n",
-        ] {
-            out.assert_contains(line);
-        }
+        ]);
         let out = bench.ok("./mine.lua help");
         out.assert_contains("mine.lua options:\n");
         out.assert_contains("  --extra=N                     An option of its own [2]\n");

@@ -98,7 +98,7 @@ fn assert_no_errors(run: &Run, arguments: &str) {
 /// before a run adds the same number of scans in each run; the first run determines it.
 fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_history: bool) {
     let bench = TestBench::new(database);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let engines = io_engines(&bench);
     let mut control = bench.control();
     let mut check_reads = None;
@@ -153,7 +153,7 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
             }
         }
     }
-    let stdout = ok_stdout(&bench.prony("check tpcb"));
+    let stdout = bench.ok("check tpcb");
     stdout.assert_contains("balances-accounts-history");
 }
 

@@ -26,7 +26,7 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     let bench = TestBench::loaded_on(&server, "noise", 1);
     let plan = bench.home.write("noise.toml", PLAN);
     let neighbours = start_neighbours();
-    let printed = ok_stdout(&bench.prony(&format!("run {}", plan.display())));
+    let printed = bench.ok(&format!("run {}", plan.display()));
     drop(neighbours);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 6, "it goes on: {printed}");
@@ -38,9 +38,9 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
         checks.any(|check| check.id == "neighbours" && check.severity == Severity::Invalid)
     };
     assert!(runs.iter().filter(is_disturbed).count() >= 4, "{printed}");
-    let compared = ok_stdout(&bench.prony_without_server("compare last --primary cpu"));
+    let compared = bench.ok_without_server("compare last --primary cpu");
     let words = compared.unwrapped();
-    let json = ok_stdout(&bench.prony_without_server("compare last --json"));
+    let json = bench.ok_without_server("compare last --json");
     let json: serde_json::Value = serde_json::from_str(&json).expect("a document");
     assert_eq!(json["disturbed"]["pairs"], true, "{json}");
     assert_eq!(json["primary"], "TPS");

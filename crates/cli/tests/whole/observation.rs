@@ -65,7 +65,7 @@ fn a_run_records_its_server() {
     assert!(cost.queries >= 6 * observed.series.len() as u64, "{cost:?}");
     assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
 
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
+    let text = bench.ok_without_server("show last --full");
     text.assert_contains("The server, in the measured window");
     text.assert_contains("durability class D3 (a crash loses no commit), replication not visible");
 }
@@ -127,9 +127,9 @@ fn observation_can_be_disabled() {
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.before.is_none());
     assert_only_the_machine_is_read(&run);
-    let stdout = ok_stdout(&bench.prony_without_server("show last"));
+    let stdout = bench.ok_without_server("show last");
     stdout.assert_lacks("no problems were found");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("not observed: --no-observe was given");
 }
 
@@ -364,6 +364,6 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let restart = run.check("restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
+    let text = bench.ok_without_server("show last --full");
     text.assert_contains("Invalid (restart");
 }

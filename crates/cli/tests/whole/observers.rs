@@ -206,7 +206,7 @@ fn a_plan_can_disable_observation() {
 fn distributions_and_server_seconds_can_be_exported() {
     let bench = TestBench::loaded("looking_on_after", 2);
     let run = bench.run("run tpcb --clients 2 --duration 5s");
-    let log = ok_stdout(&bench.prony_without_server("show last --hdr-log"));
+    let log = bench.ok_without_server("show last --hdr-log");
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
@@ -229,7 +229,7 @@ fn distributions_and_server_seconds_can_be_exported() {
     assert_eq!(tags, [None, Some("tpcb".to_owned())]);
     log.assert_contains("#[BaseTime: ");
 
-    let csv = ok_stdout(&bench.prony_without_server("show last --csv-server"));
+    let csv = bench.ok_without_server("show last --csv-server");
     let seconds = run.observed.expect("an observation").series.len();
     assert!(seconds > 0);
     assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");

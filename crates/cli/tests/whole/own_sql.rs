@@ -119,7 +119,7 @@ fn own_transactions_run_in_every_mode_of_postgres() {
             Some("place order@3 look@1")
         );
     }
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let shown = bench.ok_without_server("show last");
     shown.assert_starts_with("orders, ");
     let wide = write_wide_plan(&bench.home);
     let run = bench.run(&format!("run {wide} --protocol simple"));
@@ -147,7 +147,7 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
         assert_executed(&run, &mut control);
     }
     let wide = write_wide_plan(&bench.home);
-    let run = parse_run(&bench.prony(&format!("run {wide} --protocol simple --json")));
+    let run = bench.run(&format!("run {wide} --protocol simple"));
     assert_eq!(total_figures(&run.measured).committed, 2);
 }
 

@@ -71,7 +71,7 @@ impl<'a> PasswordCommands<'a> {
 fn a_right_password_appears_nowhere() {
     let bench = TestBench::new("secrecy");
     let password_commands = PasswordCommands::new(&bench);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     for source in PASSWORD_SOURCES {
         let arguments = "run select-only --clients 2 --transactions 5 --json";
         let output = password_commands
@@ -97,14 +97,14 @@ fn a_right_password_appears_nowhere() {
         let output = bench.finish(child);
         assert_code(&output, 130);
     }
-    let stored = ok_stdout(&bench.prony_without_server("runs"));
+    let stored = bench.ok_without_server("runs");
     assert_eq!(
         stored.lines().count(),
         1 + 2 * PASSWORD_SOURCES.len(),
         "a header and two runs per source: {stored}"
     );
     for arguments in ["show last --full", "show last --json", "show last --csv"] {
-        ok_stdout(&bench.prony_without_server(arguments));
+        bench.ok_without_server(arguments);
     }
 }
 

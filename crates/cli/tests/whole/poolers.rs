@@ -13,7 +13,7 @@ pub fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
         eprintln!("{name} is skipped: PgBouncer is not installed");
         return None;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let url = format!(
         "postgres://postgres:{}@127.0.0.1:{}/{name}",
         bench.password,
@@ -39,7 +39,7 @@ fn a_run_through_a_pooler_names_it_and_is_not_misjudged() {
     assert!(ids.contains(&"pooler"), "{ids:?}");
     // Its sessions report their commits late.
     assert!(!ids.contains(&"server-commits"), "{:?}", pooled.checks);
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let shown = bench.ok_without_server("show last");
     shown.assert_contains("through PgBouncer");
     // Before 1.21 it cannot keep prepared statements, and before 1.24 it does not unless it is told.
     if PgBouncer::version() < Some((1, 24)) {
@@ -64,25 +64,21 @@ fn via_measures_a_pooler_against_the_server_itself() {
     let output = command.args([&url, "--url", &bench.url]).output();
     let output = bench.assert_no_password(output.expect("it starts"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for line in [
+    messages.assert_contains_all([
         "run 1 of 4: variant direct, repeat 1",
         "run 2 of 4: variant pooler, repeat 1",
         "run 3 of 4: variant pooler, repeat 2",
         "run 4 of 4: variant direct, repeat 2",
-    ] {
-        messages.assert_contains(line);
-    }
+    ]);
     let runs = stored_runs(&bench.home);
     let poolers: Vec<_> = runs.iter().map(|run| run.server.pooler.is_some()).collect();
     assert_eq!(poolers, [false, true, true, false]);
     if !printed.contains("Not counted") {
-        for part in [
+        printed.assert_contains_all([
             "What PgBouncer costs and gives",
             "TPS: ",
             "sessions of clients through PgBouncer",
-        ] {
-            printed.assert_contains(part);
-        }
+        ]);
     }
     let id = &runs[0].experiment.as_ref().unwrap().id;
     let compared = bench.prony_without_server(&format!("compare {id}"));

@@ -61,7 +61,7 @@ fn a_power_cut_of_mariadb_loses_what_a_crash_of_the_server_does_not() {
     });
     let server = server.expect("it starts");
     let bench = TestBench::on_maria(&server, "power");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let lost = |flush: u32, cuts_power: bool, lies: bool| {
         connect(&server.url()).run(format!(
             "set global innodb_flush_log_at_trx_commit = {flush}"

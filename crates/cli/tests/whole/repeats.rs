@@ -23,7 +23,7 @@ fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
 }
 
 fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let path = bench.home.write("plan.toml", plan);
     (bench, path.display().to_string())
 }
@@ -33,14 +33,12 @@ fn variants_are_run_interleaved_as_one_experiment() {
     let (bench, plan) = bench_with_plan("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for line in [
+    messages.assert_contains_all([
         "run 1 of 4: variant simple, repeat 1",
         "run 2 of 4: variant prepared, repeat 1",
         "run 3 of 4: variant prepared, repeat 2",
         "run 4 of 4: variant simple, repeat 2",
-    ] {
-        messages.assert_contains(line);
-    }
+    ]);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 4);
     for (run, protocol) in runs
@@ -73,14 +71,12 @@ fn variants_are_run_interleaved_as_one_experiment() {
     printed.assert_contains("4 runs, interleaved order");
     printed.assert_contains(&compare_command);
     // The printed command succeeds: differences between the variants are intended.
-    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    let comparison = bench.ok_without_server(&format!("compare {}", runs[0].id));
     comparison.assert_contains("\nCOMPARABLE, WITH ");
     comparison.assert_contains("this is what the experiment varied");
-    for part in ["  simple    ", "  prepared  ", "prepared, median"] {
-        comparison.assert_contains(part);
-    }
+    comparison.assert_contains_all(["  simple    ", "  prepared  ", "prepared, median"]);
     comparison.assert_lacks("Why they do not");
-    let listed = ok_stdout(&bench.prony_without_server("runs"));
+    let listed = bench.ok_without_server("runs");
     listed.assert_contains("1/4 simple");
     listed.assert_contains("3/4 prepared");
 }
@@ -89,7 +85,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
 fn json_output_of_repeats_has_one_document_per_line() {
     let (bench, _) = bench_with_plan("repeated", PLAN);
     let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --keep-going --json";
-    let printed = ok_stdout(&bench.prony(arguments));
+    let printed = bench.ok(arguments);
     let runs: Vec<Run> = printed
         .lines()
         .map(|line| serde_json::from_str(line).expect("a document in a line"))
@@ -102,15 +98,13 @@ fn json_output_of_repeats_has_one_document_per_line() {
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
     assert_eq!(seeds.len(), 3, "each run has its own seed");
-    let single_run =
-        ok_stdout(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
+    let single_run = bench.ok("run select-only --transactions 20 --repeats 1 --full");
     assert!(
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"
     );
-    let unstored = ok_stdout(
-        &bench.prony("run select-only --transactions 20 --repeats 2 --keep-going --no-store"),
-    );
+    let unstored =
+        bench.ok("run select-only --transactions 20 --repeats 2 --keep-going --no-store");
     unstored.assert_contains("2 runs");
     unstored.assert_lacks("prony compare");
     assert_eq!(stored_runs(&bench.home).len(), 4);
@@ -129,7 +123,7 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
             .collect::<Vec<_>>()
     };
     let run = format!("run {plan} --seed 11 --json --primary p50");
-    let printed = ok_stdout(&bench.prony(&run));
+    let printed = bench.ok(&run);
     // The comparison of the variants is the last line.
     let parse = |text: &str| -> Vec<Run> {
         let lines: Vec<&str> = text.lines().collect();
@@ -151,7 +145,7 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
         first_order.iter().all(|(_, _, seed)| *seed == Some(11)),
         "{first_order:?}"
     );
-    let repeated = ok_stdout(&bench.prony(&run));
+    let repeated = bench.ok(&run);
     assert_eq!(first_order, order(&parse(&repeated)));
     assert_code(
         &bench.prony("run select-only --transactions 20 --primary cpu"),
@@ -321,14 +315,12 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
     let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
         let messages = assert_code(&bench.prony_without_server(&arguments), 2);
-        for part in [
+        messages.assert_contains_all([
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",
             "bogus",
             "(variant forth)",
-        ] {
-            messages.assert_contains(part);
-        }
+        ]);
     }
     assert_eq!(stored_runs(&bench.home).len(), 0);
 }
@@ -338,19 +330,17 @@ fn two_servers_take_turns_and_are_compared_at_the_end() {
     let server = own_postgres();
     let [a, b] = ["versus_a", "versus_b"].map(|name| TestBench::on(&server, name));
     for bench in [&a, &b] {
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
     }
     let run = "run tpcb --clients 2 --duration 1s --repeats 2 --keep-going --versus";
     let output = a.command(run).args([&b.url, "--url", &a.url]).output();
     let output = a.assert_no_password(output.expect("it starts"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for order in [
+    messages.assert_contains_all([
         "run 1 of 4: variant A",
         "run 2 of 4: variant B",
         "run 4 of 4: variant A",
-    ] {
-        messages.assert_contains(order);
-    }
+    ]);
     let (answer, table) = printed.split_once("medians of the runs").expect("a table");
     // Others on the machine may make runs invalid.
     if !printed.contains("Not counted") {

@@ -211,7 +211,7 @@ fn a_replayed_load_leaves_the_same_rows() {
         let update = update.expect("a statement");
         assert_eq!(update.recorded.map(|recorded| recorded.samples), Some(100));
         assert_eq!(update.latency.samples, 100);
-        let shown = ok_stdout(&bench.prony_without_server("show last"));
+        let shown = bench.ok_without_server("show last");
         shown.assert_contains("times as long as the server logged");
     }
     assert_repeats_need_a_command(&server.url_for("fast"), home, &recording);
@@ -269,8 +269,7 @@ fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
                 .output()
                 .expect("it starts"),
         );
-        let run =
-            parse_run(&bench.prony(&format!("replay {recording} --writes --no-observe --json")));
+        let run = bench.run(&format!("replay {recording} --writes --no-observe"));
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         assert_eq!(
             total_figures(&run.measured).failed,

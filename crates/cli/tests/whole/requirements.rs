@@ -7,7 +7,7 @@ use prony_store::AnswerVerdict;
 #[test]
 fn counted_limits_are_missed_in_any_run() {
     let bench = TestBench::new("required");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 2 --transactions 200 --require max<1us";
     let printed = |options: &str| {
         let output = bench.prony(&format!("{run} {options}"));
@@ -21,7 +21,7 @@ fn counted_limits_are_missed_in_any_run() {
     let answer = last_run(&bench).answer.expect("an answer");
     assert_eq!(answer.verdict, AnswerVerdict::Fail);
     assert_eq!(answer.results[0].verdict, AnswerVerdict::Fail);
-    let listed = ok_stdout(&bench.prony_without_server("runs --label nightly --json"));
+    let listed = bench.ok_without_server("runs --label nightly --json");
     listed.assert_contains("\"answer\": \"FAIL\"");
     let text = printed("--format github");
     assert!(
@@ -29,16 +29,14 @@ fn counted_limits_are_missed_in_any_run() {
         "{text}"
     );
     let text = printed("--format junit");
-    for part in ["name=\"max&lt;1us\"", "failures=\"1\""] {
-        text.assert_contains(part);
-    }
+    text.assert_contains_all(["name=\"max&lt;1us\"", "failures=\"1\""]);
 }
 
 /// The label has one run, which says nothing about other runs.
 #[test]
 fn a_limit_beside_a_label_needs_repeats() {
     let bench = TestBench::new("beside");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 2 --transactions 200";
     bench.prony(&format!("{run} --label main"));
     let required = |requirement: &str| {
@@ -62,7 +60,7 @@ fn a_limit_beside_a_label_needs_repeats() {
 #[test]
 fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
     let bench = TestBench::new("early");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --transactions 20";
     for (options, code, part) in [
         (

@@ -36,9 +36,9 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
         "tpcb",
         "[variants.on]\n[variants.off.settings]\nsynchronous_commit = \"off\"\nwork_mem = \"8MB\"\n",
     );
-    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    let checked = bench.ok_without_server(&format!("plan check {plan}"));
     checked.assert_contains("synchronous_commit");
-    ok_stdout(&bench.prony(&format!("run {plan}")));
+    bench.ok(&format!("run {plan}"));
     let runs = stored_runs(&bench.home);
     let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
     assert_eq!(values(&runs, "synchronous_commit"), expected);
@@ -58,7 +58,7 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
             run.id
         );
     }
-    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    let comparison = bench.ok_without_server(&format!("compare {}", runs[0].id));
     comparison.assert_contains("\nCOMPARABLE");
     let why = "this is what the experiment varied on purpose";
     assert!(comparison.unwrapped().contains(why), "{comparison}");
@@ -86,7 +86,7 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     let refused = bench.prony_without_server(&compare);
     assert_eq!(refused.status.code(), Some(7));
     let despite = format!("{compare} --despite durability");
-    let shown = ok_stdout(&bench.prony_without_server(&despite));
+    let shown = bench.ok_without_server(&despite);
     let words: Vec<&str> = shown.split_whitespace().collect();
     let words = words.join(" ");
     assert!(
@@ -100,7 +100,7 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     let printed = stdout_text(&gate);
     assert_eq!(gate.status.code(), Some(9), "{printed}");
     printed.assert_starts_with("UNDECIDED");
-    let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
+    let json = bench.ok_without_server(&format!("{despite} --json"));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["verdict"], "not_comparable");
     assert_eq!(json["side_comparisons"][0]["verdict"], "not_comparable");
@@ -126,7 +126,7 @@ fn what_compare_will_refuse_is_said_before_the_first_run() {
     let plan = write_plan(&bench.home, "tpcb", variants);
     let expected =
         "prony compare will refuse to compare b with a: workload tpcb against select-only";
-    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    let checked = bench.ok_without_server(&format!("plan check {plan}"));
     checked.assert_contains(expected);
     let output = bench.prony(&format!("run {plan}"));
     ok_stdout(&output);
@@ -141,10 +141,10 @@ fn what_compare_will_refuse_is_said_before_the_first_run() {
 #[test]
 fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     let bench = TestBench::new("swept_settings");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 1 --transactions 20 --json";
     let sweep = format!("{run} --repeats 1 --sweep settings.synchronous_commit=on,off");
-    ok_stdout(&bench.prony(&sweep));
+    bench.ok(&sweep);
     let values: Vec<_> = values(&stored_runs(&bench.home), "synchronous_commit");
     let expected =
         ["on", "off"].map(|name| (format!("synchronous_commit-{name}"), name.to_owned()));
@@ -152,7 +152,7 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     // The same values as variants, whose difference is the answer.
     let vary = format!("{run} --repeats 2 --vary settings.synchronous_commit=on,off");
     let vary = vary.replace(" --json", "");
-    let text = ok_stdout(&bench.prony(&vary));
+    let text = bench.ok(&vary);
     text.assert_contains("synchronous_commit-off ");
     text.assert_lacks("Knee");
     // Runs of one second are in no order.
@@ -361,7 +361,7 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
 fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "settings");
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
+    bench.ok("load oltp_read_write -o table_size=1000");
     let plan = write_plan(
         &bench.home,
         "oltp_read_write",

@@ -434,17 +434,17 @@ fn ycsb_is_loaded_as_aurora_dsql_allows_and_tpcc_is_refused_by_name() {
     let mut control = connect(&bench.url);
     control.run("create schema sys");
     control.run("create table sys.iam_pg_role_mappings (role text)");
-    let loaded = ok_stdout(&bench.prony("load ycsb --scale 7"));
+    let loaded = bench.ok("load ycsb --scale 7");
     loaded.assert_contains("INSERTs of up to 3000 rows, each a transaction");
     let whole =
         "select count(*) from usertable where length(field0) = 100 and length(field9) = 100";
     assert_eq!(query_number(&mut control, whole), 7_000);
-    let run = parse_run(&bench.prony("run ycsb --scale 7 --clients 2 --transactions 50 --json"));
+    let run = bench.run("run ycsb --scale 7 --clients 2 --transactions 50");
     assert_eq!(run.server.service, Some(AuroraDsql));
     assert_eq!(run.measured.all_kinds().expect("figures").failed, 0);
     // Loaded by other means.
     control.run("alter schema sys rename to other");
-    ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 2"));
+    bench.ok("load tpcc --scale 1 --jobs 2");
     control.run("alter schema other rename to sys");
     for arguments in ["load tpcc --scale 1", "run tpcc --clients 1 --duration 1s"] {
         let output = bench.prony(arguments);

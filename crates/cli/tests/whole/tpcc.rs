@@ -19,7 +19,7 @@ fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
     ] {
         control.execute(&sql).expect(&sql);
     }
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     bench
 }
 
@@ -62,7 +62,7 @@ fn tpm_is_reported_with_nopm() {
         .assert_contains("unpaced");
 
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     let position = |text: &str| {
         stdout
             .find(text)
@@ -75,14 +75,14 @@ fn tpm_is_reported_with_nopm() {
     let population = run.check("population");
     let finding = &population.expect("loaded without a profile").finding;
     finding.assert_contains("The profile hammerdb ran on customers of the population standard");
-    let checked = ok_stdout(&bench.prony("check tpcc"));
+    let checked = bench.ok("check tpcc");
     let text = checked.unwrapped();
     text.assert_contains(
         "note condition-12: c_balance + c_ytd_payment is the delivered amount: not",
     );
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
-    let table = ok_stdout(&bench.prony_without_server("show last --rates"));
+    let table = bench.ok_without_server("show last --rates");
     let lines = table.lines();
     let names: Vec<_> = lines.filter_map(|line| line.split(',').next()).collect();
     assert_eq!(names, ["name", "NOPM", "TPM", "TPS"]);
@@ -114,7 +114,9 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     let run = parse_run(&output);
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    ok_stdout(&bench.prony_without_server("show last --full")).assert_lacks("TPM");
+    bench
+        .ok_without_server("show last --full")
+        .assert_lacks("TPM");
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 

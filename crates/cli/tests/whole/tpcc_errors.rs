@@ -26,7 +26,7 @@ fn wrong_schemas_and_roles_are_reported() {
     let run = "run tpcc --clients 2 --duration 1s";
     let expected = ["table item is missing", "prony load tpcc --scale N"];
     assert_failed(&bench.prony(run), 4, &expected);
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     let expected = [
         "the data has scale 1, but scale 7 was requested",
         "omit the scale",
@@ -68,7 +68,7 @@ fn wrong_schemas_and_roles_are_reported() {
         &format!("{run} --mode statements"),
         &restricted_url,
     ));
-    ok_stdout(&bench.prony(run));
+    bench.ok(run);
     ok_stdout(&run_as(&bench, run, &restricted_url));
     // The server's error names one of the tables that a load would replace.
     for command in ["load tpcc --scale 1", "clean tpcc"] {
@@ -79,7 +79,7 @@ fn wrong_schemas_and_roles_are_reported() {
         ];
         assert_failed(&run_as(&bench, command, &restricted_url), 4, &expected);
     }
-    ok_stdout(&bench.prony("check tpcc"));
+    bench.ok("check tpcc");
 
     let wrong_password = restricted_url.replace("let-me-in", "let-me-out");
     let expected = ["password authentication failed for user \"stranger\""];
@@ -94,7 +94,7 @@ fn wrong_schemas_and_roles_are_reported() {
         3,
         &["for user \"nobody\""],
     );
-    ok_stdout(&bench.prony("check tpcc"));
+    bench.ok("check tpcc");
 }
 
 /// Creates an event trigger that makes the creation of keys wait for an advisory lock, so that no load can
@@ -129,15 +129,17 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
     assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);
-    ok_stdout(&bench.prony("load tpcc --scale 3")).assert_contains("continued: ");
-    ok_stdout(&bench.prony("check tpcc"));
+    bench
+        .ok("load tpcc --scale 3")
+        .assert_contains("continued: ");
+    bench.ok("check tpcc");
 }
 
 #[test]
 fn a_run_survives_a_server_that_is_killed_and_restarted() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "killed");
-    ok_stdout(&bench.prony("load tpcc --scale 2 --jobs 2"));
+    bench.ok("load tpcc --scale 2 --jobs 2");
     let mut control = bench.control();
     let orders_sql = "select count(*) from orders";
     let loaded = query_number(&mut control, orders_sql);
@@ -183,7 +185,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             inserted >= committed && inserted <= committed + 8,
             "{inserted} inserted, {committed} committed"
         );
-        ok_stdout(&bench.prony("check tpcc"));
+        bench.ok("check tpcc");
     }
     assert!(query_number(&mut bench.control(), orders_sql) > loaded);
 }

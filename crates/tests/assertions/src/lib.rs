@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub trait TextAssertions {
     fn assert_contains(&self, part: &str) -> &Self;
     fn assert_lacks(&self, part: &str) -> &Self;
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
     fn assert_starts_with(&self, start: &str) -> &Self;
     fn assert_ends_with(&self, end: &str) -> &Self;
     /// The words of the text with single spaces: lines are wrapped at the width of the terminal.
@@ -24,6 +26,22 @@ impl TextAssertions for str {
     #[track_caller]
     fn assert_lacks(&self, part: &str) -> &str {
         assert!(!self.contains(part), "{part:?} is in the text:\n{self}");
+        self
+    }
+
+    #[track_caller]
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_contains(part.as_ref());
+        }
+        self
+    }
+
+    #[track_caller]
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_lacks(part.as_ref());
+        }
         self
     }
 

@@ -40,7 +40,7 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     out.assert_contains("FATAL: mysql_stmt_execute() returned error 1");
     out.assert_contains("FATAL: `thread_run' function failed: SQL error, errno = 1");
     out.assert_lacks("SQL statistics");
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     assert_eq!(run.state, RunState::Partial);
 
     // Nobody interrupted the run, so what its commits added is counted.
@@ -50,7 +50,7 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     control.run(trigger);
     let arguments = "--table-size=20 --threads=3 --time=600 oltp_insert run";
     bench.failed(arguments);
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     let [reading] = &run.growth[..] else {
         panic!("{:?}", run.growth);
     };

@@ -133,7 +133,7 @@ fn a_run_is_stored_with_its_queries() {
         "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
     let out = bench.ok(arguments);
     assert_eq!(query_counts(&out), (560.0, 0.0, 0.0));
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     assert_eq!(run.workload.name, "oltp_read_only");
     assert_eq!(total_figures(&run.measured).committed, 40);
     let queries = run.measured.queries.expect("query counts");
@@ -147,7 +147,7 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let stdout = ok_stdout(&bench.prony("show last --full"));
+    let stdout = bench.ok("show last --full");
     stdout.assert_contains("oltp_read_only");
 }
 
@@ -206,7 +206,7 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
     );
     assert!(figure(last_report, "total time:") >= 3.0, "{out}");
     // The last report does not repeat events of the first one.
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     assert_eq!(
         events_of_reports,
         total_figures(&run.measured).committed as f64,

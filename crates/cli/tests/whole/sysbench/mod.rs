@@ -170,6 +170,10 @@ impl Sysbench {
         command.output().expect("it starts")
     }
 
+    pub fn last_run(&self) -> Run {
+        parse_run(&self.prony("show last --json"))
+    }
+
     pub fn execute(&self, command: &mut Command) -> CommandResult {
         self.assert_no_password(command.output().expect("it starts"))
     }
