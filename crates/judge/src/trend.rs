@@ -10,7 +10,7 @@
 
 use crate::compare::{Difference, P99_FIGURE, TPS_FIGURE, Unit, differences, figure_values};
 use crate::statistics::{ALPHA, ChangePoint, change_points, median};
-use prony_store::{MetricName, Run, Severity};
+use prony_store::{NOPM, Run, Severity};
 use serde::Serialize;
 
 /// The history of one figure.
@@ -109,9 +109,9 @@ impl<'a> TrendBuilder<'a> {
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
         let preferred = if reference.drive.open_loop {
-            [P99_FIGURE, MetricName::NOPM, TPS_FIGURE]
+            [P99_FIGURE, NOPM, TPS_FIGURE]
         } else {
-            [MetricName::NOPM, TPS_FIGURE, P99_FIGURE]
+            [NOPM, TPS_FIGURE, P99_FIGURE]
         };
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
         let figure = match requested {

@@ -350,7 +350,7 @@ mod tests {
         let mut run = sample_run::closed();
         assert_eq!(lines(write_metrics, &run).len(), 2, "a header and TPS");
         run.rates = vec![prony_store::IndustryMetric {
-            name: prony_store::MetricName::Nopm,
+            name: prony_store::NOPM.to_owned(),
             title: "new orders, committed".into(),
             value: 54_818.5,
             per_scale: 548.185,

@@ -21,6 +21,7 @@ use prony_store::{
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Shortest step: an interval needs 20 whole seconds.
@@ -274,11 +275,12 @@ impl Schedule for Finder<'_> {
 
 /// The rate of a step, as it was asked for.
 fn rate_of(position: &Experiment) -> f64 {
-    let rate = position
-        .point
-        .first()
-        .and_then(|rate| rate.value.parse().ok());
-    rate.unwrap_or_default()
+    value_of(position).unwrap_or_default()
+}
+
+/// What a step varies, as it was asked for.
+pub(super) fn value_of<T: FromStr>(position: &Experiment) -> Option<T> {
+    position.point.first()?.value.parse().ok()
 }
 
 impl Finder<'_> {

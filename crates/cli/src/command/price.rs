@@ -6,7 +6,7 @@
 mod assignments;
 
 use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
-use super::{file::read_hint, output, plan};
+use super::{file, output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use assignments::{RunAssignment, resolve_assignments};
@@ -14,7 +14,6 @@ use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
 use prony_plan::suggest::suggestion;
-use prony_plan::system_error;
 use prony_report::html::SheetText;
 use prony_report::price;
 use prony_report::text::plain;
@@ -68,11 +67,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     output::show_or_json(args.json, &prices, |out, style| {
         price::write(out, style, &prices)
     })?;
-    Ok(if price::is_incomplete(&prices) {
-        Exit::Invalid
-    } else {
-        Exit::Success
-    })
+    Ok(Exit::invalid_if(price::is_incomplete(&prices)))
 }
 
 /// Today, by this machine's clock.
@@ -129,16 +124,10 @@ pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
     parse_sheet(&read_sheet(file)?)
 }
 
-pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = read_hint(
-            &error,
-            "a price sheet is a TOML file, as prony price --help shows it",
-        );
-        let message = format!("cannot read the price sheet: {}", system_error(&error));
-        Failure::usage(message, hint).at(&name)
-    })?;
+pub fn read_sheet(path: &Path) -> Result<SheetText, Failure> {
+    let name = path.display().to_string();
+    let form = "a price sheet is a TOML file, as prony price --help shows it";
+    let text = file::read_text(path, "price sheet", "check the path", form)?;
     Ok(SheetText { file: name, text })
 }
 

@@ -90,6 +90,14 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
+/// The server of a plan in documents and messages.
+pub fn shown_name(plan: &Plan) -> String {
+    match &plan.server {
+        ServerPlan::Url(url) => prony_server::redact(url),
+        ServerPlan::Embedded => "embedded".to_owned(),
+    }
+}
+
 /// Converts the error of a workload's load, check, clean or program on the server of this URL, if any. If a signal
 /// stopped a load, `signals` gives the exit code.
 pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signals>) -> Failure {

@@ -1,10 +1,6 @@
 //! `prony init` on real servers: each goal's plan, and the commands that it names.
 
-use crate::common::{TestBench, assert_code, ok_stdout, query_number, stderr_text};
-use prony_assertions::TextAssertions;
-use prony_test_servers::TestControl;
-use std::path::Path;
-use std::process::Output;
+use crate::common::*;
 
 const GOALS: [&str; 6] = ["compare", "capacity", "gate", "price", "failover", "own"];
 
@@ -40,9 +36,8 @@ fn try_goals(home: &Path, product: &str, prony: impl Fn(&str, bool) -> Output) {
         plan.assert_contains("cache (");
         let check = prony(&format!("plan check {shown}"), false);
         assert!(check.status.success(), "{goal}: {}", stderr_text(&check));
-        let commands = plan
-            .lines()
-            .filter_map(|line| line.strip_prefix("#   prony "));
+        let lines = plan.lines();
+        let commands = lines.filter_map(|line| line.strip_prefix("#   prony "));
         let commands: Vec<&str> = commands.collect();
         assert!(!commands.is_empty(), "{plan}");
         for command in commands {
@@ -75,7 +70,7 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
     // Nothing to begin with: a load is proposed, and there are no own tables.
     let path = bench.home.join("empty.toml");
     let own = bench.prony(&format!("init --goal own --out {}", path.display()));
-    assert_eq!(own.status.code(), Some(4), "{}", stderr_text(&own));
+    assert_code(&own, 4);
     assert!(!path.exists());
     let gate = bench.prony(&format!("init --goal gate --out {}", path.display()));
     assert!(gate.status.success(), "{}", stderr_text(&gate));

@@ -8,7 +8,7 @@ use crate::all_kinds;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
 use crate::outage::{longest_outage_s, recovery_s};
 use crate::reproduced::counts_batch_requests;
-use prony_store::{KindFigures, MetricName, Run};
+use prony_store::{KindFigures, Run, TPM};
 
 /// Name of the figure of committed transactions per second.
 pub(crate) const TPS_FIGURE: &str = "TPS";
@@ -115,7 +115,7 @@ pub(crate) fn attempts_p99(all: &KindFigures) -> Option<u64> {
 /// Whether a figure of these runs is compared. That of all attempts repeats that of the committed transactions
 /// unless a transaction failed. TPM counts batch requests on SQL Server and transactions on the other engines.
 pub(crate) fn is_compared(name: &str, runs: &[&Run]) -> bool {
-    if name == MetricName::Tpm.to_string() {
+    if name == TPM {
         let mut counts_requests = runs.iter().map(|run| counts_batch_requests(run));
         let first = counts_requests.next();
         return counts_requests.all(|other| Some(other) == first);

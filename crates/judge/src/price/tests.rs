@@ -64,7 +64,7 @@ fn ratios_match_a_hand_calculation() {
     let sheet = sheet(&configuration("a", 1000.0, ""));
     let mut orders = run("x", 10_000.0);
     orders.rates = vec![prony_store::IndustryMetric {
-        name: prony_store::MetricName::Nopm,
+        name: prony_store::NOPM.to_owned(),
         value: 360_000.0,
         ..Default::default()
     }];

@@ -57,7 +57,7 @@ fn outcomes_of_transactions_in_flight_add_up() {
 fn industry_metrics_precede_the_throughput() {
     let mut run = sample_run::closed();
     run.rates = vec![prony_store::IndustryMetric {
-        name: prony_store::MetricName::Nopm,
+        name: prony_store::NOPM.to_owned(),
         title: "new orders committed per minute".into(),
         value: 54_818.0,
         per_scale: 548.18,

@@ -8,8 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub trait TextAssertions {
     fn assert_contains(&self, part: &str) -> &Self;
     fn assert_lacks(&self, part: &str) -> &Self;
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
     fn assert_starts_with(&self, start: &str) -> &Self;
     fn assert_ends_with(&self, end: &str) -> &Self;
+    /// The words of the text with single spaces: lines are wrapped at the width of the terminal.
+    fn unwrapped(&self) -> String;
 }
 
 impl TextAssertions for str {
@@ -26,6 +30,22 @@ impl TextAssertions for str {
     }
 
     #[track_caller]
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_contains(part.as_ref());
+        }
+        self
+    }
+
+    #[track_caller]
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_lacks(part.as_ref());
+        }
+        self
+    }
+
+    #[track_caller]
     fn assert_starts_with(&self, start: &str) -> &str {
         assert!(
             self.starts_with(start),
@@ -38,6 +58,10 @@ impl TextAssertions for str {
     fn assert_ends_with(&self, end: &str) -> &str {
         assert!(self.ends_with(end), "no {end:?} at the end of:\n{self}");
         self
+    }
+
+    fn unwrapped(&self) -> String {
+        self.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

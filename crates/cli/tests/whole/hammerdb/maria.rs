@@ -1,11 +1,7 @@
 //! The commands of the guides with MariaDB's settings.
 
 use super::{HammerdbCli, lines, parse_result_of};
-use crate::common::{connect, last_run, ok_stdout, query_number, stderr_text};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::RunState;
-use prony_test_servers::{TestControl, shared_mariadb};
+use crate::common::*;
 
 /// Script lines that set the server's address (TCP) and the login.
 pub fn maria_head(database: &str) -> String {

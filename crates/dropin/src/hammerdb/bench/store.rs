@@ -48,7 +48,7 @@ const IN_FLIGHT_MAX_SHARE: f64 = 0.05;
 /// Reports that other programs placed orders. NOPM includes their orders, because it is the growth of the
 /// schema's order numbers, as in HammerDB.
 fn report_other_clients(run: &Run, figures: Figures) {
-    let run_nopm = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
+    let run_nopm = run.rates.iter().find(|rate| rate.name == NOPM);
     let (Some(run_nopm), schema_nopm) = (run_nopm, figures.nopm as f64) else {
         return;
     };

@@ -5,8 +5,8 @@ use crate::style::Style;
 use crate::terminal::{MAX_LINES, StoredRun, write_first_screen};
 use prony_assertions::TextAssertions;
 use prony_store::{
-    Annotation, Check, FindingKind, IndustryMetric, LedgerAccount, MetricName, Product, Run,
-    RunState, Setting, Severity,
+    Annotation, Check, FindingKind, IndustryMetric, LedgerAccount, NOPM, Product, Run, RunState,
+    Setting, Severity, TPM,
 };
 
 fn screen_of_width(run: &Run, width: usize, note: Option<&str>) -> String {
@@ -79,8 +79,8 @@ fn tpcc() -> Run {
         Setting::new("profile", "hammerdb-4.6"),
         Setting::new("pacing", "none"),
     ];
-    let metric = |name, title: &str, note: Option<&str>| IndustryMetric {
-        name,
+    let metric = |name: &str, title: &str, note: Option<&str>| IndustryMetric {
+        name: name.to_owned(),
         title: title.to_owned(),
         value: 1_254_818.0,
         per_scale: 12_548.18,
@@ -88,13 +88,9 @@ fn tpcc() -> Run {
     };
     let nopm_note = "unpaced: above 12.86 for each";
     run.rates = vec![
+        metric(NOPM, "new orders committed per minute", Some(nopm_note)),
         metric(
-            MetricName::Nopm,
-            "new orders committed per minute",
-            Some(nopm_note),
-        ),
-        metric(
-            MetricName::Tpm,
+            TPM,
             "transactions per minute, as the server counts them",
             None,
         ),
