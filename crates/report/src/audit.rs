@@ -37,13 +37,9 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Res
 }
 
 fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
-    let AuditedRun {
-        reported,
-        run,
-        audit,
-    } = audited;
-    out.wrapped(Style::bold, &format!("{number}{}", title(reported)))?;
-    out.paragraph(&plain(&figures_text(run)))?;
+    let audit = &audited.audit;
+    out.wrapped(Style::bold, &format!("{number}{}", title(&audited.reported)))?;
+    out.paragraph(&plain(&figures_text(&audited.run)))?;
     if !audit.examined.is_empty() {
         out.heading("Examined")?;
         for text in &audit.examined {
@@ -86,10 +82,9 @@ fn figures_text(run: &Run) -> String {
         (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
     ];
     let figures: Vec<String> = rates.chain(measurements.into_iter().flatten()).collect();
-    if figures.is_empty() {
-        "no usable figure".to_owned()
-    } else {
-        figures.join(", ")
+    match figures.as_slice() {
+        [] => "no usable figure".to_owned(),
+        figures => figures.join(", "),
     }
 }
 

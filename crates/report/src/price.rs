@@ -82,14 +82,9 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
          month. Per million: the cost of a million committed transactions if the server always runs at its \
          measured throughput, and if it runs at {utilisation} of it. A month has 730 hours."
     ))?;
-    if prices.points.iter().any(|point| point.one_time_cost > 0.0) {
-        out.paragraph("One-time costs are spread over 36 months.")?;
-    }
-    if has_nopm {
-        out.paragraph(NO_TPMC)
-    } else {
-        Ok(())
-    }
+    let has_one_time = prices.points.iter().any(|point| point.one_time_cost > 0.0);
+    out.paragraphs(has_one_time.then_some("One-time costs are spread over 36 months."))?;
+    out.paragraphs(has_nopm.then_some(NO_TPMC))
 }
 
 /// Writes the sources of a configuration's figures and prices.

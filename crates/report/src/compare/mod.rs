@@ -227,15 +227,10 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         .figures
         .iter()
         .any(|figure| figure.is_of_committed());
-    if has_percentile {
-        out.paragraph(COMMITTED)?;
-    }
     let mut figures = compared_side.figures.iter();
-    if figures.any(|figure| is_cpu_figure(&figure.name)) {
-        out.paragraph(CPU_TIME)
-    } else {
-        Ok(())
-    }
+    let has_cpu_time = figures.any(|figure| is_cpu_figure(&figure.name));
+    out.paragraphs(has_percentile.then_some(COMMITTED))?;
+    out.paragraphs(has_cpu_time.then_some(CPU_TIME))
 }
 
 fn write_differences(

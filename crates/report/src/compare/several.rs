@@ -30,9 +30,8 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
             _ => (Severity::Caveat, "caveat"),
         };
         // A caveat of all sides is written once, below.
-        let own = |difference: &&Difference| {
-            difference.severity == grave && !is_of_all(sides, difference)
-        };
+        let own =
+            |found: &&Difference| found.severity == grave && !is_of_all(sides, found);
         let differences: Vec<&Difference> = side.differences.iter().filter(own).collect();
         if !differences.is_empty() {
             let label = plain(&side.labels[1]);
@@ -122,11 +121,8 @@ fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     }
     out.line("")?;
     out.table(&table)?;
-    if headline.iter().any(|figure| figure.is_of_committed()) {
-        out.paragraph(COMMITTED)
-    } else {
-        Ok(())
-    }
+    let has_percentile = headline.iter().any(|figure| figure.is_of_committed());
+    out.paragraphs(has_percentile.then_some(COMMITTED))
 }
 
 fn dash() -> String {

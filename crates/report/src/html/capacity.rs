@@ -3,6 +3,7 @@
 //! In: `judge`'s answer. Out: the answer and what it rests on, response times and the use of the CPUs by rate, the table of
 //! the steps. Must never: hide a step that must not be used; its line in the table says so.
 
+use super::write_paragraphs;
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
@@ -47,9 +48,7 @@ pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
         };
         draw(out, found, (&TIMES, &y, units::time), figure)?;
     }
-    for remark in remarks(found) {
-        writeln_markup!(out, "<p>{}</p>", remark)?;
-    }
+    write_paragraphs(out, remarks(found))?;
     if lines(&CPUS, &steps).next().is_some() {
         let y = Scale::linear(0.0, 1.0, PLOT.bottom, PLOT.top);
         let figure = Figure {

@@ -316,9 +316,7 @@ fn write_header(
         about::write(out, document)?;
     }
     let runs = documents.iter().map(|document| &document.run);
-    if let Some(notice) = crate::licence::publication_notice(runs) {
-        writeln_markup!(out, "<p>{}</p>", notice)?;
-    }
+    write_paragraphs(&mut *out, crate::licence::publication_notice(runs))?;
     out.push_str("</header>\n");
     Ok(())
 }
@@ -398,6 +396,12 @@ fn write_fold(
         summary,
         content
     )
+}
+
+/// Writes each text as a paragraph.
+fn write_paragraphs(out: &mut Html, texts: impl IntoIterator<Item = impl Markup>) -> fmt::Result {
+    let mut texts = texts.into_iter();
+    texts.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
 fn write_absent(out: &mut Html, what: &str, why: &str) -> fmt::Result {

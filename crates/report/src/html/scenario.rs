@@ -3,6 +3,7 @@
 //! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up, below
 //! the verdict. Must never: show a deviation without these differences.
 
+use super::write_paragraphs;
 use super::table::{end_table, start_table, write_row, write_text_row};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
@@ -53,12 +54,8 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
         }
         end_table(out)?;
     }
-    if let Some(sentence) = not_comparable_sentence("this run", &not_comparable_by(run)) {
-        writeln_markup!(out, "<p>{}</p>", sentence)?;
-    }
-    for note in &scenario.notes {
-        writeln_markup!(out, "<p>{}</p>", plain(note))?;
-    }
+    write_paragraphs(out, not_comparable_sentence("this run", &not_comparable_by(run)))?;
+    write_paragraphs(out, scenario.notes.iter().map(|note| plain(note)))?;
     let differences = differences(run);
     if differences.is_empty() {
         return writeln_markup!(out, "<p>{}</p>", NO_DIFFERENCE_NOTE);

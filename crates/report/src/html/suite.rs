@@ -3,6 +3,7 @@
 //! In: documents, and `judge`'s summary of them. Out: a table of published and measured figures, and the curve over
 //! machines as a drawing and a table. Must never: show a deviation of a row that was smaller or shorter than published.
 
+use super::write_paragraphs;
 use super::document::Document;
 use super::sweep;
 use super::table::write_table;
@@ -21,9 +22,7 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     };
     let caption = format!("The suite {}: {}", plain(&summary.id), summary.title);
     write_table(out, &caption, &summary_table(&summary))?;
-    for sentence in summary_sentences(&summary) {
-        writeln_markup!(out, "<p>{}</p>", sentence)?;
-    }
+    write_paragraphs(out, summary_sentences(&summary))?;
     match &summary.scaling {
         Some(scaling) => sweep::write_points(out, scaling),
         None => Ok(()),

@@ -3,6 +3,7 @@
 //! In: `judge`'s curves. Out: the sentences of the knee, a drawing of throughput with intervals, the table of all
 //! points. Must never: draw an interval that was not computed.
 
+use super::write_paragraphs;
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
@@ -35,8 +36,7 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     }
     draw(out, sweep)?;
     write_table(out, &curves_legend(sweep), &sweep_table(sweep))?;
-    let mut sentences = law_sentences(sweep).into_iter();
-    sentences.try_for_each(|sentence| writeln_markup!(out, "<p>{}</p>", sentence))
+    write_paragraphs(out, law_sentences(sweep))
 }
 
 pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {

@@ -22,9 +22,7 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
     let open = run.drive.open_loop;
     out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
     let mut absent = write_latency_table(out, &kinds, |kind| Some(&kind.response))?;
-    if let Some(text) = intervals_text(run) {
-        out.paragraph(&text)?;
-    }
+    out.paragraphs(intervals_text(run))?;
     if open {
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
