@@ -165,13 +165,8 @@ impl VariantFigures {
     pub(crate) fn of(name: &str, runs: &[&Run], by_nopm: bool) -> VariantFigures {
         let counted = runs.iter().copied().filter(|run| is_counted(run));
         let counted: Vec<&Run> = counted.collect();
-        let rate = |run: &&Run| {
-            if by_nopm {
-                nopm(run)
-            } else {
-                all_kinds(run).map(|all| all.tps)
-            }
-        };
+        let tps = |run: &Run| all_kinds(run).map(|all| all.tps);
+        let rate = |run: &&Run| if by_nopm { nopm(run) } else { tps(run) };
         let rates: Vec<f64> = counted.iter().filter_map(rate).collect();
         let spread_of = |percentile: fn(&Latency) -> Option<u64>| {
             let value = |run: &&Run| Some(percentile(&all_kinds(run)?.response)? as f64);

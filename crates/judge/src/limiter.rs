@@ -5,7 +5,7 @@
 
 use crate::checks::{Finding, note};
 use crate::client;
-use crate::formatting::{percent, share, thousands};
+use crate::formatting::{either, joined, percent, share, thousands};
 use crate::machine::{server_machine_busy_share, shared_machine_evidence};
 use crate::observations::{self, observed, rows, server_machine_mean};
 use crate::thresholds::{
@@ -113,25 +113,21 @@ fn what_was_observed(run: &Run) -> String {
         let (event, waiting) = waits.top?;
         Some(waits.text(waiting, event))
     });
-    let parts: Vec<String> = busy.into_iter().chain(top).collect();
-    if parts.is_empty() {
-        "neither CPUs nor waits were observed".to_owned()
-    } else {
-        parts.join(", ")
+    match joined(busy.into_iter().chain(top), ", ") {
+        parts if parts.is_empty() => "neither CPUs nor waits were observed".to_owned(),
+        parts => parts,
     }
 }
 
 /// The most likely limits of the throughput on the side of the server.
 pub(crate) fn check_limits(run: &Run) -> Option<Finding> {
-    let limits: Vec<String> = server_limits(run)
-        .into_iter()
-        .map(|(_, text)| text)
-        .collect();
+    let limits = server_limits(run).into_iter();
+    let limits = joined(limits.map(|(_, text)| text), "; ");
     if limits.is_empty() {
         return None;
     }
     note(
-        format!("Likely limit: {}.", limits.join("; ")),
+        format!("Likely limit: {limits}."),
         "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
     )
 }
@@ -289,17 +285,10 @@ impl<'a> Waits<'a> {
     fn limit(&self) -> Option<Limit> {
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
         let is_storage = self.storage > self.locks;
-        let (sessions, top) = if is_storage {
-            (self.storage, self.top_storage)
-        } else {
-            (self.locks, self.top_lock)
-        };
+        let of_locks = (self.locks, self.top_lock, Limiter::Locks, "locks");
+        let of_storage = (self.storage, self.top_storage, Limiter::Storage, "storage");
+        let (sessions, top, limiter, kind) = either(is_storage, of_storage, of_locks);
         if let Some((event, waiting)) = top.filter(|_| is_most(sessions)) {
-            let (limiter, kind) = if is_storage {
-                (Limiter::Storage, "storage")
-            } else {
-                (Limiter::Locks, "locks")
-            };
             let what = if waiting == sessions {
                 event.to_owned()
             } else {

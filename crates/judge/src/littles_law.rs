@@ -177,11 +177,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
 
 /// The severity of a gap that the client's machine explains.
 fn excused_severity(gap: f64) -> Severity {
-    if -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Invalid
-    }
+    invalid_or_caveat(-gap > LITTLE_EXCUSED_GAP_MAX_SHARE)
 }
 
 /// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU;

@@ -24,6 +24,7 @@
 //! distribution, in which the transactions of a second count as one if there are too few seconds to say more.
 
 use crate::all_kinds;
+use crate::formatting::either;
 use crate::statistics::{
     ALPHA, SeriesInterval, ranks_below, series_interval, series_mean, student,
 };
@@ -226,14 +227,10 @@ fn design_effect(
 /// How much more the mean of a series varies than if its transactions were independent.
 fn effect_of_series(series: &[f64], independent_variance: f64) -> Option<DesignEffect> {
     let mean = series_mean(series)?;
-    let factor = if independent_variance > 0.0 {
-        (mean.variance / independent_variance).max(1.0)
-    } else {
-        // All response times are the same.
-        1.0
-    };
+    // The variance is 0 if all response times are the same.
+    let ratio = (mean.variance / independent_variance).max(1.0);
     Some(DesignEffect {
-        factor,
+        factor: either(independent_variance > 0.0, ratio, 1.0),
         dof: mean.dof,
     })
 }

@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
-use crate::text::plain;
+use crate::text::{joined, plain};
 use crate::units::{self, count_of, or_dash, percent, rate, time_or_dash};
 use prony_judge::capacity::{
     CapacityResult, CapacityState, CapacityStep, ClientsResult, ClientsStep,
@@ -202,22 +202,18 @@ pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
 
 /// What is required, after a figure; empty if nothing is.
 pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
-    let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
-    if limits.is_empty() {
-        String::new()
-    } else {
-        format!(" at {}", limits.join(" and "))
-    }
+    let limits = joined(requirements.iter().map(requirement_text), " and ");
+    (!limits.is_empty())
+        .then(|| format!(" at {limits}"))
+        .unwrap_or_default()
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
-    let ids: Vec<&str> = invalid_by.iter().map(AsRef::as_ref).collect();
-    if ids.is_empty() {
-        String::new()
-    } else {
-        format!("; not to be relied on: {}", plain(&ids.join(", ")))
-    }
+    let ids = plain(&joined(invalid_by.iter().map(AsRef::as_ref), ", "));
+    (!ids.is_empty())
+        .then(|| format!("; not to be relied on: {ids}"))
+        .unwrap_or_default()
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
@@ -287,12 +283,8 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
     });
     let is_bound =
         |step: &&CapacityStep| [found.capacity.low, found.capacity.high].contains(&Some(step.rate));
-    if found
-        .steps
-        .iter()
-        .filter(is_bound)
-        .any(|step| !step.is_certain)
-    {
+    let mut bounds = found.steps.iter().filter(is_bound);
+    if bounds.any(|step| !step.is_certain) {
         texts.push(
             "Steps at the bounds were too short for intervals, or had seconds without transactions, and were decided by \
              their figures alone: the bounds are not at 95 %."

@@ -7,6 +7,7 @@
 //! is required. Then the numbers beside the best one are measured.
 
 use super::{CapacityStep, OVER_CLIENTS, is_step, judge_step, required_of};
+use crate::formatting::either;
 use crate::sweep::Sweep;
 use prony_store::{AnswerVerdict, Requirement, Run, RunState};
 use serde::Serialize;
@@ -88,15 +89,13 @@ impl ClientsResult {
             max_steps: usize::MAX,
             ..*search
         };
-        let is_last_complete = runs
-            .last()
-            .is_none_or(|run| run.state == RunState::Complete);
-        let experiment = runs.first().and_then(|run| run.experiment.as_ref());
+        let last = runs.last();
+        let is_last_complete = last.is_none_or(|run| run.state == RunState::Complete);
+        let first = runs.first();
+        let experiment = first.and_then(|run| run.experiment.as_ref());
         ClientsResult {
             experiment: experiment.map_or_else(String::new, |experiment| experiment.id.clone()),
-            workload: runs
-                .first()
-                .map_or_else(String::new, |run| run.workload.name.clone()),
+            workload: first.map_or_else(String::new, |run| run.workload.name.clone()),
             requirements: requirements.to_vec(),
             best: best_clients(&steps).cloned(),
             is_unfinished: endless.next_clients(&steps).is_some() || !is_last_complete,
@@ -200,11 +199,8 @@ impl ClientsSearch {
     /// universal scalability law, clients that differ by the share `d` from the best ones bring less by `d²/2`.
     fn excess(&self, pair: &[&ClientsStep]) -> f64 {
         let is_limited = pair[1].verdict == AnswerVerdict::Fail;
-        let allowed = if is_limited {
-            (1.0 + self.precision).powi(2)
-        } else {
-            1.0 + (2.0 * self.precision).sqrt()
-        };
+        let at_peak = 1.0 + (2.0 * self.precision).sqrt();
+        let allowed = either(is_limited, (1.0 + self.precision).powi(2), at_peak);
         let ratio = f64::from(pair[1].clients) / f64::from(pair[0].clients);
         ratio.ln() / allowed.ln()
     }

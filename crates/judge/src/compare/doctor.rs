@@ -4,6 +4,7 @@
 
 use super::{Difference, difference};
 use crate::doctor::MEASURED;
+use crate::formatting::either;
 use prony_store::{DoctorFinding, DoctorState, Run, Severity};
 
 pub(super) const OTHER_STATE: &str =
@@ -65,11 +66,7 @@ pub(super) fn doctor_key(run: &Run) -> String {
         return String::new();
     };
     let findings = doctor.findings.iter().map(|finding| {
-        let value = if MEASURED.contains(&&*finding.id) {
-            ""
-        } else {
-            &finding.value
-        };
+        let value = either(MEASURED.contains(&&*finding.id), "", &finding.value);
         (&finding.id, finding.subject, finding.state, value)
     });
     format!("{:?}", findings.collect::<Vec<_>>())

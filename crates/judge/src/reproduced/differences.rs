@@ -134,11 +134,8 @@ fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Dif
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
     let size = size::data_size_before(run).map_or(String::new(), |size| {
-        if size.whole_database {
-            format!(", {} in the whole database", bytes(size.bytes))
-        } else {
-            format!(", {} in all", bytes(size.bytes))
-        }
+        let what = either(size.whole_database, "the whole database", "all");
+        format!(", {} in {what}", bytes(size.bytes))
     });
     let rows = run.workload.setting("table_size");
     let rows = rows.and_then(|rows| rows.parse::<u64>().ok());

@@ -14,7 +14,7 @@ use crate::text::comparison::{
 use prony_judge::compare::sides::{
     CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
 };
-use prony_judge::compare::{Comparison, Difference, Verdict, compare};
+use prony_judge::compare::{Difference, Verdict, compare};
 use prony_judge::experiment::variant_names;
 use prony_store::{Run, Severity};
 use std::fmt;

@@ -3,11 +3,11 @@
 //! In: documents, and `judge`'s summary of them. Out: a table of published and measured figures, and the curve over
 //! machines as a drawing and a table. Must never: show a deviation of a row that was smaller or shorter than published.
 
-use super::write_paragraphs;
 use super::document::Document;
 use super::sweep;
 use super::table::write_table;
-use crate::html::markup::{Html, writeln_markup};
+use super::write_paragraphs;
+use crate::html::markup::Html;
 use crate::suite::{summary_sentences, summary_table};
 use crate::text::plain;
 use prony_judge::reproduced::suite_summary;

@@ -211,11 +211,7 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     let currency = sweep.currency.as_deref().map(plain);
     let rate_title = if sweep.by_nopm { "NOPM" } else { "TPS" };
     let money_title = currency.map(|currency| format!("TPS per {currency} a month"));
-    let axis = plain(if sweep.axis == CPUS_AXIS {
-        "machine"
-    } else {
-        &sweep.axis
-    });
+    let axis = plain(either(sweep.axis == CPUS_AXIS, "machine", &sweep.axis));
     let has_names = sweep.curves.iter().any(|curve| !curve.settings.is_empty());
     let per_cpu = format!("{rate_title} per CPU");
     let is_over_machines = sweep.axis == CPUS_AXIS;

@@ -13,8 +13,8 @@ use super::one::write_check_list;
 use super::start_section;
 use super::table::{write_figure_table, write_text_table};
 use crate::html::markup::{Html, writeln_markup};
-use crate::text::plain;
 use crate::text::prices::{NO_TPMC, describe_spread, format_money, ratio_cells, run_count_cell};
+use crate::text::{either, plain};
 use crate::units::{self, or_dash};
 use prony_judge::price::{
     MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint, PriceSheet, Prices,
@@ -139,11 +139,7 @@ impl PriceInputs {
         let is_valid_share = self.utilisation > 0.0 && self.utilisation <= 1.0;
         let options = PriceOptions {
             today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
-            utilisation: if is_valid_share {
-                self.utilisation
-            } else {
-                1.0
-            },
+            utilisation: either(is_valid_share, self.utilisation, 1.0),
             across_regions: self.across_regions,
             demand: None,
         };
