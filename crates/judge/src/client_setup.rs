@@ -72,6 +72,7 @@ pub(crate) fn check_network(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use Severity::{Caveat, Note};
     use prony_assertions::TextAssertions;
     use prony_store::Severity;
 
@@ -90,15 +91,9 @@ mod tests {
     fn slow_cpus_are_a_caveat_and_changing_ones_a_note() {
         assert_eq!(check_cpu_frequency(&healthy()), None, "unknown");
         assert_eq!(check_of("performance", "acpi-cpufreq", 3000), None);
-        assert_eq!(
-            check_of("powersave", "intel_pstate", 3000),
-            Some(Severity::Note)
-        );
-        assert_eq!(
-            check_of("schedutil", "acpi-cpufreq", 3000),
-            Some(Severity::Note)
-        );
-        let caveat = Some(Severity::Caveat);
+        assert_eq!(check_of("powersave", "intel_pstate", 3000), Some(Note));
+        assert_eq!(check_of("schedutil", "acpi-cpufreq", 3000), Some(Note));
+        let caveat = Some(Caveat);
         assert_eq!(check_of("powersave", "acpi-cpufreq", 3000), caveat);
         assert_eq!(
             check_of("performance and powersave", "acpi-cpufreq", 3000),
@@ -120,7 +115,7 @@ mod tests {
         };
         assert_eq!(set(0.69), None);
         let check = set(0.85).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
+        assert_eq!(check.severity, Caveat);
         check.finding.assert_contains("85 %");
     }
 }

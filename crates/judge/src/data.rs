@@ -200,6 +200,7 @@ pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use DurabilityClass::{D0, D1, D2, D3, D4};
     use prony_assertions::TextAssertions;
     use prony_store::Product;
     use prony_store::{Description, Durability, Replica, Severity};
@@ -361,20 +362,13 @@ mod tests {
             });
             check_durability(&run)
         };
-        for class in [
-            DurabilityClass::D0,
-            DurabilityClass::D1,
-            DurabilityClass::D2,
-        ] {
+        for class in [D0, D1, D2] {
             let (check, class) = (check_of(class).expect("a finding"), class.name());
             assert_eq!(check.severity, Severity::Caveat);
             check.finding.assert_contains(class);
             check.finding.assert_contains("(fsync off)");
         }
-        assert_eq!(
-            (check_of(DurabilityClass::D3), check_of(DurabilityClass::D4)),
-            (None, None)
-        );
+        assert_eq!((check_of(D3), check_of(D4)), (None, None));
         assert_eq!(check_durability(&healthy()), None, "not known");
     }
 }

@@ -6,15 +6,12 @@ use crate::checks::{Finding, caveat, caveat_or_note, new_finding};
 use crate::formatting::{bytes, count, either, percent};
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
 use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
+use EventKind::{Analyze, Backup, Checkpoint, IndexBuild, TableRebuild, Vacuum};
 use prony_store::{Event, EventKind, ObservedTopic, Run, TableState};
 
 /// Events that load disks and caches, and are a caveat however short they are.
-const HEAVY_EVENTS: [EventKind; 3] = [
-    EventKind::Backup,
-    EventKind::IndexBuild,
-    EventKind::TableRebuild,
-];
-const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
+const HEAVY_EVENTS: [EventKind; 3] = [Backup, IndexBuild, TableRebuild];
+const ROUTINE_EVENTS: [EventKind; 2] = [Vacuum, Analyze];
 /// Maximum number of events in a finding.
 const MAX_LISTED: usize = 4;
 
@@ -32,7 +29,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
         return None;
     }
     let (begin_s, end_s) = window_s(run);
-    let checkpoints: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
+    let checkpoints: Vec<&Event> = events(run, &[Checkpoint]).collect();
     let is_complete = |event: &&&Event| {
         let ended_in_window = event
             .until_s

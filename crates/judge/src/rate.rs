@@ -83,6 +83,7 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, healthy_at_rate};
+    use Severity::{Caveat, Invalid, Note};
 
     fn severity_with(committed: u64, arrival: Arrival) -> Option<Severity> {
         let mut run = healthy_at_rate();
@@ -95,9 +96,9 @@ mod tests {
     fn an_expected_outage_makes_a_missed_rate_a_caveat() {
         let mut run = healthy_at_rate();
         run.measured.kinds[0].committed = 700_000;
-        assert_eq!(check_rate(&run).unwrap().severity, Severity::Invalid);
+        assert_eq!(check_rate(&run).unwrap().severity, Invalid);
         run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-        assert_eq!(check_rate(&run).unwrap().severity, Severity::Caveat);
+        assert_eq!(check_rate(&run).unwrap().severity, Caveat);
     }
 
     #[test]
@@ -105,20 +106,11 @@ mod tests {
         // 960,000 transactions are due.
         assert_eq!(severity_with(960_000, Arrival::Even), None);
         assert_eq!(severity_with(951_000, Arrival::Even), None);
-        assert_eq!(
-            severity_with(950_000, Arrival::Even),
-            Some(Severity::Caveat)
-        );
-        assert_eq!(
-            severity_with(911_000, Arrival::Even),
-            Some(Severity::Invalid)
-        );
+        assert_eq!(severity_with(950_000, Arrival::Even), Some(Caveat));
+        assert_eq!(severity_with(911_000, Arrival::Even), Some(Invalid));
         // Three standard deviations are 2,939 transactions.
         assert_eq!(severity_with(948_000, Arrival::Poisson), None);
-        assert_eq!(
-            severity_with(947_000, Arrival::Poisson),
-            Some(Severity::Caveat)
-        );
+        assert_eq!(severity_with(947_000, Arrival::Poisson), Some(Caveat));
     }
 
     #[test]
@@ -160,12 +152,9 @@ mod tests {
         let mut run = healthy_at_rate();
         assert_eq!(check_never_started(&run), None);
         run.measured.never_started = 1;
-        assert_eq!(check_never_started(&run).unwrap().severity, Severity::Note);
+        assert_eq!(check_never_started(&run).unwrap().severity, Note);
         run.measured.never_started = 9_700;
-        assert_eq!(
-            check_never_started(&run).unwrap().severity,
-            Severity::Caveat
-        );
+        assert_eq!(check_never_started(&run).unwrap().severity, Caveat);
     }
 
     #[test]

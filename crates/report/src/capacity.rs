@@ -12,6 +12,7 @@ use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
 use crate::text::{joined, plain};
 use crate::units::{self, count_of, or_dash, percent, rate, time_or_dash};
+use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_judge::capacity::{
     CapacityResult, CapacityState, CapacityStep, ClientsResult, ClientsStep,
 };
@@ -80,7 +81,7 @@ impl<'a> SearchAnswer<'a> {
         let case = TestCase {
             name: self.name.to_owned(),
             message: self.with_verdict(),
-            failed: self.verdict != AnswerVerdict::Pass,
+            failed: self.verdict != Pass,
         };
         write_document(out, "prony find", &[(self.workload.to_owned(), vec![case])])
     }
@@ -149,9 +150,9 @@ pub fn clients_line(step: &ClientsStep) -> String {
 /// Writes the answer of a search over clients, and its curve.
 pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) -> io::Result<()> {
     let format = match found.verdict() {
-        AnswerVerdict::Pass => Style::bold,
-        AnswerVerdict::Fail => Style::alarm,
-        AnswerVerdict::Undecided => Style::caution,
+        Pass => Style::bold,
+        Fail => Style::alarm,
+        Undecided => Style::caution,
     };
     let printer = &mut Printer::new(out, style);
     printer.wrapped(format, &clients_sentence(found))?;
@@ -303,12 +304,10 @@ fn verdict_text(step: &CapacityStep) -> String {
         found.map(|result| result_sentence(result, false))
     };
     let reason = match step.verdict {
-        AnswerVerdict::Pass => None,
-        AnswerVerdict::Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
-        AnswerVerdict::Fail => {
-            missed(AnswerVerdict::Fail).or_else(|| missed(AnswerVerdict::Undecided))
-        }
-        AnswerVerdict::Undecided => missed(AnswerVerdict::Undecided),
+        Pass => None,
+        Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
+        Fail => missed(Fail).or_else(|| missed(Undecided)),
+        Undecided => missed(Undecided),
     };
     let mut text = step.verdict.name().to_lowercase();
     if let Some(reason) = reason {
@@ -341,7 +340,7 @@ pub(crate) mod sample {
             server_cpu_share: Some(0.97),
             verdict,
             share_of_limit: None,
-            keeps_up: verdict != AnswerVerdict::Fail,
+            keeps_up: verdict != Fail,
             is_certain: true,
             is_client_limit: false,
             invalid_by: Vec::new(),
@@ -366,10 +365,7 @@ pub(crate) mod sample {
                 at: "4420".to_owned(),
                 evidence: "the CPUs of its machine were 97 % busy".to_owned(),
             }),
-            steps: vec![
-                step(4_420.0, AnswerVerdict::Fail),
-                step(4_180.0, AnswerVerdict::Pass),
-            ],
+            steps: vec![step(4_420.0, Fail), step(4_180.0, Pass)],
         }
     }
 }

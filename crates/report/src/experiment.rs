@@ -375,6 +375,7 @@ fn variants_that_count(runs: &[Run]) -> usize {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, open_partial, written};
+    use Severity::Caveat;
     use prony_assertions::TextAssertions;
     use prony_judge::experiment::variants;
 
@@ -443,11 +444,7 @@ mod tests {
         for check in &mut run.checks {
             check.kind = Some(prony_store::FindingKind::Scope);
         }
-        assert!(
-            run.checks
-                .iter()
-                .any(|check| check.severity == Severity::Caveat)
-        );
+        assert!(run.checks.iter().any(|check| check.severity == Caveat));
         let text = shown(&[run.clone()], &["old"]);
         text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);

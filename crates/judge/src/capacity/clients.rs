@@ -229,6 +229,7 @@ impl ClientsSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use AnswerVerdict::{Fail, Pass, Undecided};
     use prony_plan::SplitMix;
 
     const SEARCH: ClientsSearch = ClientsSearch {
@@ -256,11 +257,7 @@ mod tests {
     ) -> Vec<ClientsStep> {
         let mut steps = Vec::new();
         while let Some(clients) = search.next_clients(&steps) {
-            let verdict = if passes(clients) {
-                AnswerVerdict::Pass
-            } else {
-                AnswerVerdict::Fail
-            };
+            let verdict = if passes(clients) { Pass } else { Fail };
             steps.push(step(clients, tps(f64::from(clients)) * noise(), verdict));
         }
         steps
@@ -346,21 +343,18 @@ mod tests {
 
     #[test]
     fn a_search_without_its_last_steps_is_unfinished_and_decides_nothing() {
-        let (pass, fail) = (AnswerVerdict::Pass, AnswerVerdict::Fail);
+        let (pass, fail) = (Pass, Fail);
         let result = |steps: &[(u32, f64, AnswerVerdict)]| {
             let steps = steps.iter();
             let steps = steps.map(|&(clients, tps, verdict)| step(clients, tps, verdict));
             ClientsResult::new(&SEARCH, &[], steps.collect(), &[] as &[Run])
         };
         let rising = result(&[(1, 10.0, pass), (2, 20.0, pass)]);
-        assert_eq!(
-            (rising.is_unfinished, rising.verdict()),
-            (true, AnswerVerdict::Undecided)
-        );
+        assert_eq!((rising.is_unfinished, rising.verdict()), (true, Undecided));
         let mut ended = result(&[(1, 10.0, pass), (2, 10.1, pass), (4, 10.0, pass)]);
         assert_eq!(
             (ended.is_unfinished, ended.verdict()),
-            (true, AnswerVerdict::Undecided),
+            (true, Undecided),
             "3 is between 2 and 4"
         );
         ended = result(&[
@@ -371,7 +365,7 @@ mod tests {
         ]);
         assert_eq!((ended.is_unfinished, ended.verdict()), (false, pass));
         ended.best.as_mut().unwrap().invalid_by = vec!["steal".to_owned()];
-        assert_eq!(ended.verdict(), AnswerVerdict::Undecided);
+        assert_eq!(ended.verdict(), Undecided);
         let failed = result(&[(1, 10.0, fail), (2, 20.0, fail)]);
         assert_eq!((failed.is_unfinished, failed.verdict()), (false, fail));
     }

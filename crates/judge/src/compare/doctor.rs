@@ -5,6 +5,7 @@
 use super::{Difference, difference};
 use crate::doctor::MEASURED;
 use crate::formatting::either;
+use Severity::{Caveat, Note};
 use prony_store::{DoctorFinding, DoctorState, Run, Severity};
 
 pub(super) const OTHER_STATE: &str =
@@ -22,7 +23,7 @@ pub(super) fn doctor_differences(a: &Run, b: &Run) -> Vec<Difference> {
                 Some(doctor) => doctor.worst().name().to_owned(),
                 None => "not examined".to_owned(),
             };
-            let found = difference(Severity::Note, "doctor", text(a), text(b), ONE_EXAMINED);
+            let found = difference(Note, "doctor", text(a), text(b), ONE_EXAMINED);
             return found.into_iter().collect();
         }
     };
@@ -46,18 +47,12 @@ fn finding_difference(a: &DoctorFinding, b: &DoctorFinding) -> Option<Difference
     }
     if a.state != b.state {
         let text = |finding: &DoctorFinding| format!("{}: {}", finding.state.name(), finding.value);
-        return difference(Severity::Caveat, &name, text(a), text(b), OTHER_STATE);
+        return difference(Caveat, &name, text(a), text(b), OTHER_STATE);
     }
     if MEASURED.contains(&&*a.id) {
         return None;
     }
-    difference(
-        Severity::Note,
-        &name,
-        a.value.clone(),
-        b.value.clone(),
-        OTHER_VALUE,
-    )
+    difference(Note, &name, a.value.clone(), b.value.clone(), OTHER_VALUE)
 }
 
 /// What this module compares, as one text.

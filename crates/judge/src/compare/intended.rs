@@ -197,6 +197,7 @@ mod tests {
     use crate::compare::rules::{WHY_IT_MAY_EXPLAIN, WHY_ROW_DESCRIPTIONS};
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
+    use Verdict::{Comparable, NotComparable};
     use prony_store::Experiment;
     use prony_store::{DeclaredFact, DurabilityClass, Product, QueryMode, Replication, Setting};
     use serde_json::json;
@@ -281,11 +282,7 @@ mod tests {
             change(&mut b);
             for (a, b) in [(&a, &b), (&b, &a)] {
                 let comparison = compare(a, b, false);
-                assert_eq!(
-                    comparison.verdict,
-                    Verdict::Comparable,
-                    "{what}: {comparison:?}"
-                );
+                assert_eq!(comparison.verdict, Comparable, "{what}: {comparison:?}");
                 assert!(!comparison.figures.is_empty(), "{what}");
                 let [difference] = &comparison.differences[..] else {
                     panic!("{what}: {comparison:?}");
@@ -366,12 +363,12 @@ mod tests {
         };
         let a = with(variant("a"), Replication::NotVisible);
         let b = with(variant("b"), Replication::Asynchronous);
-        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
+        assert_eq!(verdict(&a, &b).0, NotComparable);
         let (mut a, b) = (declared(a, "none"), declared(b, "standby"));
         let both = ["replication", "declared high_availability"].map(str::to_owned);
-        assert_eq!(verdict(&a, &b), (Verdict::Comparable, both.to_vec()));
+        assert_eq!(verdict(&a, &b), (Comparable, both.to_vec()));
         a.experiment = None;
-        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
+        assert_eq!(verdict(&a, &b).0, NotComparable);
     }
 
     #[test]
@@ -390,7 +387,7 @@ mod tests {
             elsewhere.experiment.as_mut().unwrap().id = "20261121-2".to_owned();
             for b in [not_in_plan, repeat, elsewhere] {
                 let comparison = compare(&a, &b, false);
-                assert_eq!(comparison.verdict, Verdict::NotComparable, "{what}");
+                assert_eq!(comparison.verdict, NotComparable, "{what}");
                 assert!(
                     comparison
                         .differences

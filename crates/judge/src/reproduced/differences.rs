@@ -6,6 +6,7 @@
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
 use crate::formatting::{bytes, count, either, thousands};
 use crate::machine;
+use DeclaredFact::{HighAvailability, Iops, Region, Storage, StorageSize, Zones};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
 use prony_store::{DeclaredFact, DurabilityClass, Replication, Run};
@@ -311,24 +312,16 @@ fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<It
     let iops = original.setup.iops.map(|limit| limit.to_string());
     let zones = original.setup.zones.map(|zones| zones.to_string());
     let facts = [
-        (DeclaredFact::Storage, "disks", original.setup.disk.clone()),
+        (Storage, "disks", original.setup.disk.clone()),
         (
-            DeclaredFact::StorageSize,
+            StorageSize,
             "size of storage",
             original.setup.storage_size.clone(),
         ),
-        (DeclaredFact::Iops, "IOPS limit", iops),
-        (
-            DeclaredFact::HighAvailability,
-            "high availability",
-            availability,
-        ),
-        (DeclaredFact::Zones, "zones", zones),
-        (
-            DeclaredFact::Region,
-            "region",
-            original.setup.region.clone(),
-        ),
+        (Iops, "IOPS limit", iops),
+        (HighAvailability, "high availability", availability),
+        (Zones, "zones", zones),
+        (Region, "region", original.setup.region.clone()),
     ];
     facts.into_iter().filter_map(|(fact, what, published)| {
         let (published, declared) = (published?, run.server.declared.get(fact));

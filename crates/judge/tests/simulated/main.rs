@@ -15,6 +15,7 @@ mod sample;
 mod sick;
 
 use crate::found_faults::FOUND_FAULTS;
+use Severity::Note;
 use healthy::{Load, simulate, simulate_wandering};
 use prony_judge::judge;
 use prony_store::{Check, Severity};
@@ -199,9 +200,5 @@ fn every_promise_is_tested() {
     let tested: Vec<&str> = sick::FAULTS.iter().map(|fault| fault.name).collect();
     let promised: Vec<&str> = FOUND_FAULTS.iter().map(|(name, _)| *name).collect();
     assert_eq!(tested, promised);
-    assert!(
-        sick::FAULTS
-            .iter()
-            .all(|fault| fault.severity > Severity::Note)
-    );
+    assert!(sick::FAULTS.iter().all(|fault| fault.severity > Note));
 }
