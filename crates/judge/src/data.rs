@@ -290,8 +290,7 @@ mod tests {
             ..Description::default()
         });
         let orders = |run: &mut Run, rows| {
-            let before = observed_mut(run).before.as_mut().unwrap();
-            before.tables[1].rows = Some(rows);
+            observed_mut(run).before.as_mut().unwrap().tables[1].rows = Some(rows);
         };
         orders(&mut tpcc, 3_100_000);
         assert_eq!(check_data_grown(&tpcc), None);
@@ -354,8 +353,7 @@ mod tests {
     fn weak_durability_is_reported() {
         let check_of = |class: DurabilityClass| {
             let mut run = observed_run();
-            let before = observed_mut(&mut run).before.as_mut().unwrap();
-            before.durability = Some(Durability {
+            observed_mut(&mut run).before.as_mut().unwrap().durability = Some(Durability {
                 class,
                 because: vec!["fsync off".to_owned()],
                 tables_unknown: false,

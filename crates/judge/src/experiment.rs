@@ -285,9 +285,8 @@ mod tests {
             experiment.variants = names();
             run
         };
-        let of_point = of_a.map(point);
         assert_eq!(
-            problem(&of_point),
+            problem(&of_a.map(point)),
             None,
             "the other points may be within what the client can do"
         );

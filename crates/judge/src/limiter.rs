@@ -205,8 +205,7 @@ fn server_limits(run: &Run) -> Vec<Limit> {
     let limits = [
         busy.map(|busy| (Limiter::ServerCpus, busy_text(run, busy))),
         cpu.map(|cpu| {
-            let text = format!("the database used {} of its service's CPU", percent(cpu));
-            (Limiter::ServerCpus, text)
+            (Limiter::ServerCpus, format!("the database used {} of its service's CPU", percent(cpu)))
         }),
         waits,
         disk.map(|disk| {
@@ -217,8 +216,7 @@ fn server_limits(run: &Run) -> Vec<Limit> {
             (Limiter::Storage, text)
         }),
         io.map(|io| {
-            let text = format!("the database used {} of its service's I/O", percent(io));
-            (Limiter::Storage, text)
+            (Limiter::Storage, format!("the database used {} of its service's I/O", percent(io)))
         }),
         stopped.map(|share| {
             let text = format!(

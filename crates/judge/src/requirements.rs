@@ -62,8 +62,7 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
         }
     }
     let requirements = answer.results.iter().map(|result| &result.requirement);
-    let may_be_used = is_usable(run, requirements);
-    answer.verdict = verdict_of(&answer.results, may_be_used);
+    answer.verdict = verdict_of(&answer.results, is_usable(run, requirements));
     run.answer = Some(answer);
 }
 

@@ -117,8 +117,7 @@ fn deviates_beyond_conflicts(share: &ObservedShare) -> bool {
 }
 
 fn is_below_minimum(share: &ObservedShare) -> bool {
-    let minimum = share.minimum_share.unwrap_or(0.0);
-    (share.count as f64) < minimum * share.total as f64
+    (share.count as f64) < share.minimum_share.unwrap_or(0.0) * share.total as f64
 }
 
 fn describe(share: &ObservedShare, expected: &str) -> String {

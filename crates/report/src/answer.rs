@@ -39,8 +39,7 @@ pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .answer
         .as_ref()
         .map_or(Vec::new(), |answer| test_cases(answer, false));
-    let facts = drill_facts(run).into_iter();
-    cases.extend(facts.map(|fact| TestCase {
+    cases.extend(drill_facts(run).into_iter().map(|fact| TestCase {
         name: format!("drill: {}", fact.label),
         message: fact.full,
         failed: false,

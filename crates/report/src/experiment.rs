@@ -448,8 +448,7 @@ mod tests {
         let text = shown(&[run.clone()], &["old"]);
         text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
-        let text = shown(&[run], &["old"]);
-        text.assert_contains("3 failed; 1 doubt, too short");
+        shown(&[run], &["old"]).assert_contains("3 failed; 1 doubt, too short");
     }
 
     #[test]

@@ -64,8 +64,7 @@ impl<'a> Printer<'a> {
     /// Writes items with names in a column of `columns` characters.
     pub fn named(&mut self, columns: usize, items: &[(&str, String)]) -> io::Result<()> {
         for (name, text) in items {
-            let name = self.style.dim(&format!("{name:<columns$}"));
-            self.item(&name, columns, text)?;
+            self.item(&self.style.dim(&format!("{name:<columns$}")), columns, text)?;
         }
         Ok(())
     }

@@ -151,8 +151,7 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     for row in &summary.rows {
         let (runs, caches) = (runs_text(row), row.caches.join(", "));
         if row.figures.is_empty() {
-            let cells = [&*row.id, &runs, "", "", "", "", &caches];
-            table.row(cells.map(plain));
+            table.row(([&*row.id, &runs, "", "", "", "", &caches]).map(plain));
         }
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
@@ -327,8 +326,7 @@ pub(crate) mod tests {
             currency: "EUR".to_owned(),
             remarks: Vec::new(),
         });
-        let text = shown(&estimate);
-        text.assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
+        shown(&estimate).assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
         assert!(suite_summary(&[closed()]).is_none());
     }
 }

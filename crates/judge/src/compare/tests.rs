@@ -161,9 +161,8 @@ fn invalid_runs_are_never_comparable() {
         finding: String::new(),
         advice: String::new(),
     }];
-    let comparison = compare(&run, &run, false);
     assert_eq!(
-        names(&comparison, Invalid),
+        names(&compare(&run, &run, false), Invalid),
         ["invalid by"],
         "although both runs have the same problem"
     );

@@ -295,10 +295,9 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
     if original.replication.is_some() && original.replication == measured {
         return None;
     }
-    let published = original.replication.map_or(NOT_STATED, Replication::name);
     difference(
         "replication",
-        published,
+        original.replication.map_or(NOT_STATED, Replication::name),
         measured.map_or(UNKNOWN, Replication::name),
     )
 }

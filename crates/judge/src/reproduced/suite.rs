@@ -277,8 +277,7 @@ mod tests {
             original.dialect = Some(prony_store::SqlDialect::MySql);
         });
         assert_eq!(other, (false, vec!["another engine"]));
-        let more = change(|run| run.drive.clients += 1);
-        assert_eq!(more, (true, vec![]));
+        assert_eq!(change(|run| run.drive.clients += 1), (true, vec![]));
     }
 
     #[test]

@@ -209,9 +209,8 @@ mod tests {
                 two_sided_p(t, 1.0)
             );
             let root = (2.0 + t * t).sqrt();
-            let two = 2.0 / (root * (root + t));
             assert!(
-                near(two_sided_p(t, 2.0), two),
+                near(two_sided_p(t, 2.0), 2.0 / (root * (root + t))),
                 "{t}: {}",
                 two_sided_p(t, 2.0)
             );

@@ -137,9 +137,8 @@ fn each_limit_is_named_by_what_was_observed() {
     assert_eq!(other.0, Unknown);
     other.1.assert_contains("50 % busy");
     other.1.assert_contains("IPC/SyncRep");
-    let unobserved = limit(|run| run.observed = None);
     assert_eq!(
-        unobserved,
+        limit(|run| run.observed = None),
         (Unknown, "the server was not observed".to_owned())
     );
 }
@@ -263,8 +262,7 @@ fn machines_are_ordered_by_their_cpus_and_have_throughput_for_the_money() {
         .map(|(name, tps)| (vec![Setting::new("machine", name)], tps))
         .collect();
     let mut runs = sweep_runs(&points, |run, tps| {
-        let cpus = (tps / 900.0) as u32;
-        observed_mut(run).machine.cpus = Some(cpus);
+        observed_mut(run).machine.cpus = Some((tps / 900.0) as u32);
         run.measured.kinds[0].committed = (tps * 600.0) as u64;
         run.server
             .declared

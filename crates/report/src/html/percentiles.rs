@@ -169,8 +169,7 @@ fn write_table(
     });
     let mut table = Html::default();
     write_figure_table(&mut table, "Percentiles", &columns, rows)?;
-    let summary = "The percentiles of the curves as a table";
-    write_fold(out, "", summary, table)
+    write_fold(out, "", "The percentiles of the curves as a table", table)
 }
 
 #[cfg(test)]

@@ -41,8 +41,7 @@ impl ChartLine {
     /// The same figures in a column of the table.
     pub fn column(&self, title: impl Into<String>, format_value: impl Fn(f64) -> String) -> Column {
         let values = self.values.iter();
-        let cells = values.map(|value| or_dash(*value, &format_value));
-        Column::new(title, cells)
+        Column::new(title, values.map(|value| or_dash(*value, &format_value)))
     }
 
     pub fn is_known(&self) -> bool {
@@ -167,8 +166,7 @@ impl Timeline<'_> {
         }
         for (number, values) in drawn.iter().enumerate() {
             let d = self.interrupted_path(values, &x, &y);
-            let number = look(number, chart.lines[number].group.as_ref());
-            drawing.numbered_line(number, &d)?;
+            drawing.numbered_line(look(number, chart.lines[number].group.as_ref()), &d)?;
         }
         self.draw_warmup_label(&mut drawing, &drawn, &plot, &x, &y)?;
         let name = |line: &ChartLine| {
@@ -335,8 +333,7 @@ impl Timeline<'_> {
             });
             occupied.extend(near_segments.map(|segment| [segment[0].1, segment[1].1]));
         }
-        let baseline = free_baseline(&occupied, plot);
-        out.text("word-over", left, baseline, "warm-up")
+        out.text("word-over", left, free_baseline(&occupied, plot), "warm-up")
     }
 }
 

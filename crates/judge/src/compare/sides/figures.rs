@@ -153,10 +153,9 @@ pub(super) fn headline_figures<'a>(
     };
     let second = match primary.map(|figure| figure.unit) {
         Some(Unit::Rate) => named(P99_FIGURE).or(of_unit(Unit::Nanoseconds)),
-        Some(Unit::Nanoseconds) => {
-            let throughput = named(MetricName::NOPM).or(named(TPS_FIGURE));
-            throughput.or(of_unit(Unit::Rate))
-        }
+        Some(Unit::Nanoseconds) => named(MetricName::NOPM)
+            .or(named(TPS_FIGURE))
+            .or(of_unit(Unit::Rate)),
         None => None,
     };
     primary.into_iter().chain(second).collect()

@@ -227,8 +227,7 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             describe_by_runs(runs, |run| setting(run, name)),
         ];
         if has_published {
-            let stated = distinct(runs, |run| published(run, name));
-            cells.push(stated.join("; "));
+            cells.push(distinct(runs, |run| published(run, name)).join("; "));
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         write_text_row(out, &cells)?;

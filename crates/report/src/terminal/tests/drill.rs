@@ -66,8 +66,7 @@ fn drill() -> Run {
             ("role", "primary"),
             ("timeline", timeline),
         ];
-        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        BTreeMap::from(values)
+        BTreeMap::from(values.map(|(name, value)| (name.to_owned(), value.to_owned())))
     };
     run.ledger = Some(LedgerAccount {
         acknowledged: 69_745,
