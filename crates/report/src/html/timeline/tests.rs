@@ -73,8 +73,9 @@ fn the_warm_up_label_avoids_the_lines() {
         vec![Some(3e6), Some(2.9e6), Some(2e6), Some(1e6)],
         Axis::Linear,
     );
+    let label_index = text.find(">warm-up<").unwrap();
     assert!(
-        text.find("class=\"line l0\" d").unwrap() < text.find(">warm-up<").unwrap(),
+        text.find("class=\"line l0\" d").unwrap() < label_index,
         "over the lines"
     );
     let (_, y) = text[..label_index].rsplit_once("y=\"").unwrap();
@@ -108,8 +109,9 @@ fn an_area_has_no_part_where_a_value_or_the_line_below_is_unknown() {
         ChartLine::new("b", [Some(2.0); 4]),
     ];
     let mut out = Html::default();
+    let axis = Axis::Stacked(units::time);
     timeline(5, 4.0)
-        .draw(&mut out, "c", "Times", lines, Axis::Stacked(units::time))
+        .draw(&mut out, "c", "Times", lines, axis)
         .unwrap();
     let area = |class: &str| {
         out.split(class)
