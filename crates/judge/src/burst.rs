@@ -13,7 +13,7 @@ use crate::client::check_throttled;
 use crate::foreign_load::describe_rival;
 use crate::formatting::{percent, thousands};
 use crate::observations::{events, rows};
-use crate::statistics::{change_points, median};
+use crate::statistics::{change_points, levels_between, median};
 use crate::steady::per_second_rates;
 use crate::thresholds::{
     BURST_ALPHA, BURST_EVENT_MIN_SHARE, BURST_FLAT_MAX_SHARE, BURST_MAX_PARTS,
@@ -114,12 +114,10 @@ pub(crate) fn find_fall(run: &Run) -> Option<LevelFall> {
         return None;
     }
     let cuts = change_points(&parts, BURST_ALPHA);
-    let starts = std::iter::once(0).chain(cuts.iter().map(|cut| cut.index));
-    let ends = cuts.iter().map(|cut| cut.index).chain([parts.len()]);
-    let levels = starts.zip(ends).map(|(first, end)| Level {
-        first,
-        parts: &parts[first..end],
-        median: median(&parts[first..end]),
+    let levels = levels_between(&cuts, 0..parts.len()).map(|level| Level {
+        first: level.start,
+        parts: &parts[level.clone()],
+        median: median(&parts[level]),
     });
     let levels: Vec<Level<'_>> = levels.collect();
     let falls = (1..levels.len()).filter(|index| {

@@ -6,6 +6,7 @@
 //! Where a rule has several severities, the severity follows from the known effect on the figure
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
+use crate::formatting::either;
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
     growth, housekeeping, ledger, length, limiter, limits, littles_law, machine, machines, marks,
@@ -449,6 +450,26 @@ pub(crate) fn new_finding(
         finding: finding.into(),
         advice: advice.into(),
     })
+}
+
+pub(crate) fn invalid(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Invalid, finding, advice)
+}
+
+pub(crate) fn caveat(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Caveat, finding, advice)
+}
+
+pub(crate) fn note(finding: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+    new_finding(Severity::Note, finding, advice)
+}
+
+pub(crate) fn invalid_or_caveat(is_invalid: bool) -> Severity {
+    either(is_invalid, Severity::Invalid, Severity::Caveat)
+}
+
+pub(crate) fn caveat_or_note(is_caveat: bool) -> Severity {
+    either(is_caveat, Severity::Caveat, Severity::Note)
 }
 
 /// A finding as a document has it. Its id is in one of the tables.

@@ -9,8 +9,8 @@
 //! other statements, other replies and other batches, and would take time and CPU from each run. The estimate
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{percent, time};
+use crate::checks::{Finding, caveat, new_finding, note};
+use crate::formatting::{either, percent, time};
 use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
     BUSY_THREAD_CAVEAT_SHARE, BUSY_THREAD_INVALID_SHARE, BUSY_THREAD_NOTE_SHARE,
@@ -62,10 +62,7 @@ impl CpuDemand {
 /// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
 pub(crate) fn cpu_limit(run: &Run) -> Option<(Severity, CpuDemand)> {
     let demand = CpuDemand::new(run)?;
-    let total = match shared_machine_evidence(run) {
-        Some(_) => demand.busy_share,
-        None => demand.total_share(),
-    };
+    let total = shared_machine_evidence(run).map_or(demand.total_share(), |_| demand.busy_share);
     let severity = match total {
         total if total > BUSY_THREAD_INVALID_SHARE => Severity::Invalid,
         total if total > BUSY_THREAD_CAVEAT_SHARE => Severity::Caveat,
@@ -103,8 +100,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     if used_share <= BUSY_THREAD_NOTE_SHARE || cpu_limit(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
              about {:.1} times this load.",
@@ -117,12 +113,9 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
 
 /// Checks the client's machine as a whole, if it is not the server's.
 pub(crate) fn check_client_machine(run: &Run) -> Option<Finding> {
-    let busy = observations::client_machine_mean(run, |machine| machine.busy_share)?;
-    if busy <= CLIENT_MACHINE_BUSY_MAX_SHARE {
-        return None;
-    }
-    new_finding(
-        Severity::Caveat,
+    let busy = observations::client_machine_mean(run, |machine| machine.busy_share)
+        .filter(|busy| *busy > CLIENT_MACHINE_BUSY_MAX_SHARE)?;
+    caveat(
         format!(
             "The CPUs of the client's machine were {} busy: replies may have waited for one.",
             percent(busy)
@@ -162,18 +155,15 @@ pub(crate) fn check_loop_delay(run: &Run) -> Option<Finding> {
     if figures.parts.is_some() {
         return None;
     }
-    let measured = run
-        .series
-        .iter()
-        .filter(|second| second.phase == SecondPhase::Measured);
+    let series = run.series.iter();
+    let measured = series.filter(|second| second.phase == SecondPhase::Measured);
     let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
     iterations_ns.sort_unstable();
     let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;
     if iteration_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "In half of the seconds a reply could wait in this client for {} or more, and the 99th \
              percentile is {}: the upper percentiles are partly due to the client.",
@@ -221,8 +211,7 @@ pub(crate) fn check_run_queue(run: &Run) -> Option<Finding> {
     if waited <= RUN_QUEUE_MAX_SHARE || shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "The client's threads were ready to run but had no CPU for {} of the time: something \
              else used the CPUs, and replies waited.",
@@ -256,17 +245,12 @@ pub(crate) fn check_client_wait(run: &Run) -> Option<Finding> {
     if shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
              moment the client noticed it; the server's part was {}.",
             time(service_ns),
-            if figures.connect.is_some() {
-                " after connecting"
-            } else {
-                ""
-            },
+            either(figures.connect.is_some(), " after connecting", ""),
             time(wait_ns),
             percent(wait_ns / service_ns),
             time(split.server.mean_ns),
@@ -282,8 +266,7 @@ pub(crate) fn check_debug_build(run: &Run) -> Option<Finding> {
     if run.build.profile != BuildProfile::Debug {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         "This Prony was built without optimisation: its client uses several times as much CPU.",
         "Build it with `cargo build --release`.",
     )

@@ -2,11 +2,11 @@
 //!
 //! In: a Run. Out: `cpu-frequency`, `network`. Must never: take an unknown speed for a fast one.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, note};
 use crate::formatting::percent;
 use crate::observations;
 use crate::thresholds::{CPU_FREQUENCY_MIN_LIMIT_SHARE, NETWORK_MAX_SHARE};
-use prony_store::{CpuFrequency, Run, Severity};
+use prony_store::{CpuFrequency, Run};
 
 /// Drivers whose `powersave` raises the frequency with the load, as `schedutil` does elsewhere
 /// (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). With other drivers it is the lowest frequency.
@@ -17,8 +17,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     let advice =
         "Set the governor `performance` and no limit (cpupower frequency-set -g performance).";
     if let Some(slow) = slow_cpus(frequency) {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!(
                 "The client's CPUs {slow}: its waits, and with them the latency, are overstated."
             ),
@@ -28,8 +27,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     if frequency.governor == "performance" {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The frequency of the client's CPUs follows the load (governor {}, driver {}): a client that is \
              not busy reacts more slowly.",
@@ -58,12 +56,9 @@ pub(crate) fn slow_cpus(frequency: &CpuFrequency) -> Option<String> {
 
 /// Checks whether the client's network was nearly full, in its busiest direction.
 pub(crate) fn check_network(run: &Run) -> Option<Finding> {
-    let share = observations::client_machine_mean(run, |machine| machine.link_busy_share)?;
-    if share <= NETWORK_MAX_SHARE {
-        return None;
-    }
-    new_finding(
-        Severity::Caveat,
+    let share = observations::client_machine_mean(run, |machine| machine.link_busy_share)
+        .filter(|share| *share > NETWORK_MAX_SHARE)?;
+    caveat(
         format!(
             "The busiest network link of the client's machine was used for {} of its speed: requests or replies \
              may have waited for it.",
@@ -77,7 +72,9 @@ pub(crate) fn check_network(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use Severity::{Caveat, Note};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn check_of(governor: &str, driver: &str, limit_mhz: u64) -> Option<Severity> {
         let mut run = healthy();
@@ -94,15 +91,9 @@ mod tests {
     fn slow_cpus_are_a_caveat_and_changing_ones_a_note() {
         assert_eq!(check_cpu_frequency(&healthy()), None, "unknown");
         assert_eq!(check_of("performance", "acpi-cpufreq", 3000), None);
-        assert_eq!(
-            check_of("powersave", "intel_pstate", 3000),
-            Some(Severity::Note)
-        );
-        assert_eq!(
-            check_of("schedutil", "acpi-cpufreq", 3000),
-            Some(Severity::Note)
-        );
-        let caveat = Some(Severity::Caveat);
+        assert_eq!(check_of("powersave", "intel_pstate", 3000), Some(Note));
+        assert_eq!(check_of("schedutil", "acpi-cpufreq", 3000), Some(Note));
+        let caveat = Some(Caveat);
         assert_eq!(check_of("powersave", "acpi-cpufreq", 3000), caveat);
         assert_eq!(
             check_of("performance and powersave", "acpi-cpufreq", 3000),
@@ -124,7 +115,7 @@ mod tests {
         };
         assert_eq!(set(0.69), None);
         let check = set(0.85).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
+        assert_eq!(check.severity, Caveat);
         check.finding.assert_contains("85 %");
     }
 }

@@ -34,7 +34,8 @@ use rules::{
 };
 use run_figures::common_figures;
 pub(crate) use run_figures::{
-    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared, is_outage_figure,
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
+    is_outage_figure, preferred_figures,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -68,11 +69,8 @@ pub enum Verdict {
 
 impl Verdict {
     fn from_differences(differences: &[Difference]) -> Verdict {
-        match differences
-            .iter()
-            .map(|difference| difference.severity)
-            .max()
-        {
+        let severities = differences.iter().map(|difference| difference.severity);
+        match severities.max() {
             Some(Invalid) => Verdict::NotComparable,
             Some(Caveat) => Verdict::WithCaveats,
             Some(Note) | None => Verdict::Comparable,

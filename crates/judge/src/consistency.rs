@@ -3,15 +3,14 @@
 //! In: a Run with the findings of its workload's check (`--check-after`). Out: `consistency`. Must never: report a
 //! run whose data was not checked.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid};
 use crate::formatting::count;
-use prony_store::{FindingState, Run, Severity};
+use prony_store::{FindingState, Run};
 
 pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
     let consistency = run.consistency.as_ref()?;
     if let Some(error) = &consistency.error {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!("The data could not be checked after the run: {error}."),
             "Check it now: prony check.",
         );
@@ -25,8 +24,7 @@ pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
         0 => String::new(),
         number => format!(" (and {})", count(number, "other condition")),
     };
-    new_finding(
-        Severity::Invalid,
+    invalid(
         format!(
             "After the run the data failed its consistency check: {}: {}{others}.",
             first.id, first.text
@@ -41,7 +39,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
-    use prony_store::{ConsistencyCheck, ConsistencyFinding};
+    use prony_store::{ConsistencyCheck, ConsistencyFinding, Severity};
 
     fn finding(id: &str, state: FindingState) -> ConsistencyFinding {
         ConsistencyFinding {

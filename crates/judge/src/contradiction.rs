@@ -352,8 +352,7 @@ mod tests {
             ),
             (
                 |run| {
-                    let twin = run.measured.kinds[0].clone();
-                    run.measured.kinds.push(twin);
+                    run.measured.kinds.push(run.measured.kinds[0].clone());
                 },
                 "the figures of all kinds appear twice in the window",
             ),

@@ -3,16 +3,14 @@
 //! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`, `no-standby`. Must
 //! never: treat the server's row estimates as counts.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, note};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     DATA_GROWN_MAX_SHARE, DATA_SCALE_INNODB_MAX_DEVIATION, DATA_SCALE_MAX_DEVIATION,
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, ROWS_PER_SCALE_MIN, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
-use prony_store::{
-    DurabilityClass, Replication, Run, ScaledTable, Severity, SqlDialect, TableState,
-};
+use prony_store::{DurabilityClass, Replication, Run, ScaledTable, SqlDialect, TableState};
 
 /// The tables of the database before the run, not only those of the workload.
 fn tables_before(run: &Run) -> Option<&[TableState]> {
@@ -50,8 +48,7 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Finding> {
             (deviation > max_deviation).then_some((&table.name, rows, expected))
         });
     let (name, rows, expected) = mismatch?;
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "{name} has about {} by the server's statistics, but scale {} has {}: the data may be of \
              another scale.",
@@ -71,9 +68,7 @@ pub(crate) fn check_data_size(run: &Run) -> Option<Finding> {
     if is_known || !scaled_tables(run).is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Note,
-        "The size of the data is not known: whether it fits into the server's cache, and whether reads reached a \
+    note("The size of the data is not known: whether it fits into the server's cache, and whether reads reached a \
          disk, cannot be told."
             .to_owned(),
         "Compare only with runs on the same data; observe the server with a role that may read the size of the \
@@ -94,8 +89,7 @@ pub(crate) fn check_data_grown(run: &Run) -> Option<Finding> {
     if share <= DATA_GROWN_MAX_SHARE {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Earlier runs have added about {} to {name}: the data and its indexes are larger than freshly \
              loaded ones of this scale.",
@@ -112,8 +106,7 @@ pub(crate) fn check_dead_rows(run: &Run) -> Option<Finding> {
         (dead >= DEAD_ROWS_MIN_COUNT && share > DEAD_ROWS_MAX_SHARE).then_some((table, dead, share))
     });
     let (table, dead, share) = with_dead_rows.max_by_key(|(_, dead, _)| *dead)?;
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Before the run, {} rows of {} were dead rows left by earlier work ({}): the server has to skip \
              them, and may clean them up within the window.",
@@ -132,18 +125,15 @@ pub(crate) fn check_standby(run: &Run) -> Option<Finding> {
     let level = run.server.settings.get("synchronous_commit")?.as_str()?;
     let waits = matches!(level, "remote_write" | "remote_apply");
     // A role that may not see the standbys sees them without their modes.
-    let may_wait = before
-        .replicas
-        .iter()
-        .any(|replica| replica.mode.is_empty())
+    let mut replicas = before.replicas.iter();
+    let may_wait = replicas.any(|replica| replica.mode.is_empty())
         || before
             .replication
             .is_none_or(|mode| mode == Replication::Synchronous);
     if !waits || may_wait {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "synchronous_commit is {level}, but no synchronous standby is connected: commits waited for this server's disk \
              only."
@@ -157,8 +147,7 @@ pub(crate) fn check_statistics(run: &Run) -> Option<Finding> {
         let needs_statistics = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
         needs_statistics && table.statistics_age_s.is_none() && table.analyses == Some(0)
     })?;
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{} has {} and has not been analyzed since the server began to keep statistics: plans may be poor.",
             never_analyzed.name,
@@ -192,12 +181,11 @@ pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
                      log; the stored run says why information_schema could not be queried."
                 }
             };
-            return new_finding(Severity::Caveat, finding, advice);
+            return caveat(finding, advice);
         }
         DurabilityClass::D3 | DurabilityClass::D4 => return None,
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Durability class {}: {risk} ({}). A safe commit costs more.",
             durability.description(),
@@ -212,9 +200,10 @@ pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use DurabilityClass::{D0, D1, D2, D3, D4};
     use prony_assertions::TextAssertions;
     use prony_store::Product;
-    use prony_store::{Description, Durability, Replica};
+    use prony_store::{Description, Durability, Replica, Severity};
 
     fn with_tables(change: impl FnOnce(&mut Vec<TableState>)) -> Run {
         let mut run = observed_run();
@@ -301,8 +290,7 @@ mod tests {
             ..Description::default()
         });
         let orders = |run: &mut Run, rows| {
-            let before = observed_mut(run).before.as_mut().unwrap();
-            before.tables[1].rows = Some(rows);
+            observed_mut(run).before.as_mut().unwrap().tables[1].rows = Some(rows);
         };
         orders(&mut tpcc, 3_100_000);
         assert_eq!(check_data_grown(&tpcc), None);
@@ -365,28 +353,20 @@ mod tests {
     fn weak_durability_is_reported() {
         let check_of = |class: DurabilityClass| {
             let mut run = observed_run();
-            let before = observed_mut(&mut run).before.as_mut().unwrap();
-            before.durability = Some(Durability {
+            observed_mut(&mut run).before.as_mut().unwrap().durability = Some(Durability {
                 class,
                 because: vec!["fsync off".to_owned()],
                 tables_unknown: false,
             });
             check_durability(&run)
         };
-        for class in [
-            DurabilityClass::D0,
-            DurabilityClass::D1,
-            DurabilityClass::D2,
-        ] {
+        for class in [D0, D1, D2] {
             let (check, class) = (check_of(class).expect("a finding"), class.name());
             assert_eq!(check.severity, Severity::Caveat);
             check.finding.assert_contains(class);
             check.finding.assert_contains("(fsync off)");
         }
-        assert_eq!(
-            (check_of(DurabilityClass::D3), check_of(DurabilityClass::D4)),
-            (None, None)
-        );
+        assert_eq!((check_of(D3), check_of(D4)), (None, None));
         assert_eq!(check_durability(&healthy()), None, "not known");
     }
 }

@@ -2,18 +2,17 @@
 //!
 //! In: a Run. Out: `declared`. Must never: doubt a fact that nobody observed, or that a container's limits explain.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::count;
+use crate::checks::{Finding, caveat};
+use crate::formatting::{count, joined};
 use crate::thresholds::DECLARED_MEMORY_MAX_DEVIATION;
-use prony_store::{DeclaredFact, HighAvailability, Replication, Run, Service, Severity};
+use prony_store::{DeclaredFact, HighAvailability, Replication, Run, Service};
 
 pub(crate) fn check_declared(run: &Run) -> Option<Finding> {
     let contradicted = contradictions(run);
     if contradicted.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "What was declared of the server is not what it showed: {}.",
             contradicted.join("; ")
@@ -79,8 +78,7 @@ fn service_contradiction(run: &Run) -> Option<String> {
 fn plain_words(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
     let words = words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("amazon"));
-    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
-    format!(" {} ", words.join(" "))
+    format!(" {} ", joined(words.map(str::to_ascii_lowercase), " "))
 }
 
 #[cfg(test)]

@@ -20,10 +20,9 @@ pub fn errors_in_outage(run: &Run) -> BTreeMap<ErrorClass, u64> {
         Err(_) => gap_length_s(run, gap),
     };
     let until_s = gap.from_s + length_s;
-    let in_outage = run
-        .series
-        .iter()
-        .filter(|second| second.at_s + second.length_s > gap.from_s && second.at_s < until_s);
+    let series = run.series.iter();
+    let in_outage =
+        series.filter(|second| second.at_s + second.length_s > gap.from_s && second.at_s < until_s);
     for (class, count) in in_outage.flat_map(|second| &second.errors) {
         *sum.entry(*class).or_default() += count;
     }
@@ -114,8 +113,7 @@ impl DrillTimes {
 /// The mean of times, and its interval (95 %) if there are at least three.
 pub fn mean_and_interval(times_s: &[f64]) -> (f64, Option<[f64; 2]>) {
     let mean = times_s.iter().sum::<f64>() / times_s.len().max(1) as f64;
-    let interval = mean_interval(times_s).filter(|_| times_s.len() >= 3);
-    (mean, interval)
+    (mean, mean_interval(times_s).filter(|_| times_s.len() >= 3))
 }
 
 #[cfg(test)]
@@ -202,8 +200,7 @@ mod tests {
         };
         let text = permitted(DurabilityClass::D1, Replication::Asynchronous);
         text.assert_contains("may lose the last commits (why); a failover may lose");
-        let text = permitted(DurabilityClass::D4, Replication::Synchronous);
-        text.assert_contains(
+        permitted(DurabilityClass::D4, Replication::Synchronous).assert_contains(
             "a crash loses none (why); a failover to a replica for which commits wait loses none",
         );
         assert_eq!(permitted_loss(&Run::default()), None);

@@ -4,8 +4,8 @@
 //! intended rollback as an error.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{count, percent, share, thousands, time};
+use crate::checks::{Finding, caveat, invalid, invalid_or_caveat, new_finding};
+use crate::formatting::{count, either, percent, share, thousands, time};
 use crate::outage::joined_losses;
 use crate::pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
@@ -17,15 +17,13 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Finding> {
         return None;
     }
     if run.measured.is_empty() {
-        return new_finding(
-            Severity::Invalid,
+        return invalid(
             "Nothing was measured: the run ended before the first second of its measured window.",
             "Run again to the end.",
         );
     }
     let failed = figures.map_or(0, |figures| figures.failed);
-    new_finding(
-        Severity::Invalid,
+    invalid(
         format!(
             "No transaction committed in the measured {:.1} s ({} failed{}).",
             run.measured.length_s,
@@ -51,11 +49,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     } else {
         figures.failed
     };
-    let severity = if share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE);
     let finding = format!(
         "{} failed, {} of those that ended{}.",
         count(figures.failed, "transaction"),
@@ -143,11 +137,12 @@ pub(crate) fn expects_outage(run: &Run) -> bool {
 
 /// `severity`, or a note if the plan expects an outage. For outages, stalls and restarts.
 pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> Severity {
-    if expects_outage(run) {
-        Severity::Note
-    } else {
-        severity
-    }
+    either(expects_outage(run), Severity::Note, severity)
+}
+
+/// Invalid or a caveat, but a note if the plan expects an outage.
+pub(crate) fn invalid_unless_outage_expected(run: &Run, is_invalid: bool) -> Severity {
+    severity_unless_outage_expected(run, invalid_or_caveat(is_invalid))
 }
 
 fn is_lost_connection(error: &ErrorCount) -> bool {
@@ -163,18 +158,14 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
 }
 
 fn failed_by_lost_connection_count(run: &Run) -> u64 {
-    let errors = run
-        .measured
-        .errors
-        .iter()
-        .filter(|error| is_lost_connection(error));
+    let errors = run.measured.errors.iter();
+    let errors = errors.filter(|error| is_lost_connection(error));
     errors.map(|error| error.count).sum()
 }
 
 /// Whether any client was without a connection or had ended in the measured window.
 pub(crate) fn had_lost_users(run: &Run) -> bool {
-    let by_error = run.measured.errors.iter().any(is_lost_connection);
-    by_error
+    run.measured.errors.iter().any(is_lost_connection)
         || events_in_window(run, EventKind::Outage).next().is_some()
         || events_in_window(run, EventKind::UserEnded).next().is_some()
 }
@@ -220,32 +211,25 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
              figures without an interruption. If you want to measure an outage, say so with \
              --expect-outage."
     };
-    let (severity, finding) = match not_restored_s {
+    match not_restored_s {
         // Invalid even if the outage was expected: without an end, its length is unknown.
-        Some(since_s) => (
-            Severity::Invalid,
+        Some(since_s) => invalid(
             format!(
                 "{summary} From {since_s:.1} s on, not all of them were restored before the end of the \
                  run, so the load was not the requested one."
             ),
+            advice,
         ),
-        None => (
-            severity_unless_outage_expected(
-                run,
-                if disconnected_share > OUTAGE_INVALID_SHARE {
-                    Severity::Invalid
-                } else {
-                    Severity::Caveat
-                },
-            ),
+        None => new_finding(
+            invalid_unless_outage_expected(run, disconnected_share > OUTAGE_INVALID_SHARE),
             format!(
                 "{summary} The clients were without a connection for {} of the window, which the \
                  throughput includes.",
                 percent(disconnected_share)
             ),
+            advice,
         ),
-    };
-    new_finding(severity, finding, advice)
+    }
 }
 
 pub(crate) fn check_users_ended(run: &Run) -> Option<Finding> {
@@ -259,8 +243,7 @@ pub(crate) fn check_users_ended(run: &Run) -> Option<Finding> {
         .map(|event| event.detail.as_str())
         .find(|detail| !detail.is_empty());
     let because = detail.map_or(String::new(), |detail| format!(" The first: {detail}"));
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "{} of {} ended before the run did, so the load was smaller than requested.{because}",
             count(ended_users, "user"),

@@ -106,10 +106,9 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     };
     // Runs that others disturb are compared in spite of that.
     let is_looked_beyond = |id: &str| variant_count > 1 && !is_sweep && is_of_others(id);
-    let lasting = last
-        .checks
-        .iter()
-        .filter(|check| LASTING_CHECKS.contains(&&*check.id) && !is_looked_beyond(&check.id));
+    let checks = last.checks.iter();
+    let lasting =
+        checks.filter(|check| LASTING_CHECKS.contains(&&*check.id) && !is_looked_beyond(&check.id));
     let mut problems = lasting.filter_map(|check| {
         let are_all = runs.len() > 1 && runs.iter().all(|run| is_invalid_by(run, &check.id));
         let are_own = own.len() > 1 && own.iter().all(|run| is_invalid_by(run, &check.id));
@@ -166,13 +165,8 @@ impl VariantFigures {
     pub(crate) fn of(name: &str, runs: &[&Run], by_nopm: bool) -> VariantFigures {
         let counted = runs.iter().copied().filter(|run| is_counted(run));
         let counted: Vec<&Run> = counted.collect();
-        let rate = |run: &&Run| {
-            if by_nopm {
-                nopm(run)
-            } else {
-                all_kinds(run).map(|all| all.tps)
-            }
-        };
+        let tps = |run: &Run| all_kinds(run).map(|all| all.tps);
+        let rate = |run: &&Run| if by_nopm { nopm(run) } else { tps(run) };
         let rates: Vec<f64> = counted.iter().filter_map(rate).collect();
         let spread_of = |percentile: fn(&Latency) -> Option<u64>| {
             let value = |run: &&Run| Some(percentile(&all_kinds(run)?.response)? as f64);
@@ -291,9 +285,8 @@ mod tests {
             experiment.variants = names();
             run
         };
-        let of_point = of_a.map(point);
         assert_eq!(
-            problem(&of_point),
+            problem(&of_a.map(point)),
             None,
             "the other points may be within what the client can do"
         );

@@ -3,15 +3,15 @@
 //! In: a Run. Out: `foreign-load`, and what others did in the slower seconds of a run. Must never: count a session that is
 //! idle, sleeps or waits for its client as load, nor the server's own work (vacuums, replication, backups).
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{percent, thousands};
+use crate::checks::{Finding, caveat, invalid_or_caveat, new_finding};
+use crate::formatting::{either, joined, percent, thousands};
 use crate::machine;
 use crate::observations::{observed, rows, sum};
 use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
-use prony_store::{OtherClients, Run, ServerSecond, SessionGroup, Severity};
+use prony_store::{OtherClients, Run, ServerSecond, SessionGroup};
 use std::collections::BTreeMap;
 
 /// The load of one group of sessions, summed over the readings.
@@ -52,32 +52,22 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
     });
     let foreign_busy: f64 = groups.values().map(|load| load.busy).sum();
     let samples = groups.values().map(|load| load.samples).max();
-    let session_share = if all_busy > 0.0 {
-        foreign_busy / all_busy
-    } else {
-        0.0
-    };
+    let session_share = either(all_busy > 0.0, foreign_busy / all_busy, 0.0);
     let commit_share = foreign_commit_share(run).unwrap_or(0.0);
     let share = session_share.max(commit_share);
     if share <= FOREIGN_MAX_SHARE {
         return None;
     }
     let is_certain = commit_share == share || samples >= Some(FOREIGN_INVALID_SAMPLES);
-    let severity = if share > FOREIGN_INVALID_SHARE && is_certain {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(share > FOREIGN_INVALID_SHARE && is_certain);
     let mut sentences = Vec::new();
     if !groups.is_empty() {
-        let names: Vec<String> = groups
-            .iter()
-            .map(|(name, load)| format!("{name}: {:.1}", load.busy / readings))
-            .collect();
+        let groups = groups.iter();
+        let names = groups.map(|(name, load)| format!("{name}: {:.1}", load.busy / readings));
         sentences.push(format!(
             "Of the sessions that were busy in the server, {} were not this run's ({}).",
             percent(session_share),
-            names.join("; ")
+            joined(names, "; ")
         ));
     }
     if commit_share > FOREIGN_MAX_SHARE {
@@ -113,10 +103,9 @@ fn check_around_load(run: &Run) -> Option<Finding> {
     busy_in_both.retain(|name, _| names_after.contains_key(name));
     let mut sentences = Vec::new();
     if !busy_in_both.is_empty() {
-        let names: Vec<&str> = busy_in_both.keys().map(String::as_str).collect();
         sentences.push(format!(
             "Sessions that are not this run's were busy in the server before and after it ({}).",
-            names.join("; ")
+            joined(busy_in_both.keys().map(String::as_str), "; ")
         ));
     }
     let difference = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
@@ -133,11 +122,7 @@ fn check_around_load(run: &Run) -> Option<Finding> {
     if sentences.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
-        format!("{} {CONSEQUENCE}", sentences.join(" ")),
-        ADVICE,
-    )
+    caveat(format!("{} {CONSEQUENCE}", sentences.join(" ")), ADVICE)
 }
 
 /// The database, user and program of a group.
@@ -237,10 +222,8 @@ fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
 fn foreign_commit_share(run: &Run) -> Option<f64> {
     let commits =
         |count: fn(&ServerSecond) -> Option<u64>| sum(run, count).map(|count| count as f64);
-    let (own, other) = (
-        commits(|row| row.commits)?,
-        commits(|row| row.other_commits)?,
-    );
+    let own = commits(|row| row.commits)?;
+    let other = commits(|row| row.other_commits)?;
     let is_frequent = |row: &&ServerSecond| {
         let minimum = FOREIGN_COMMITS_MIN_PER_S * row.length_s;
         row.other_commits
@@ -254,6 +237,7 @@ mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn group(database: &str, application: &str, recent: u32, busy: u32) -> SessionGroup {
         SessionGroup {
@@ -286,8 +270,7 @@ mod tests {
         };
         assert_eq!(severity(600, std::slice::from_ref(&own)), None);
         // The server's own count of transactions is read by one more connection.
-        let one_more = group("bench", "prony", 65, 36);
-        assert_eq!(severity(600, &[one_more]), None);
+        assert_eq!(severity(600, &[group("bench", "prony", 65, 36)]), None);
         let busy = [own.clone(), group("shop", "app", 9, 9)];
         assert_eq!(severity(600, &busy), Some(Severity::Invalid));
         assert_eq!(severity(30, &busy), None, "a statement now and then");

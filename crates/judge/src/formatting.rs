@@ -77,8 +77,19 @@ pub fn first_and_more(texts: &[impl Borrow<str>], max: usize, separator: &str) -
     }
 }
 
-/// A number with its noun: `1 client`, `2,000 clients`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
+/// These texts with a separator between them.
+pub fn joined(texts: impl IntoIterator<Item = impl ToString>, separator: &str) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    texts.join(separator)
+}
+
+/// One of two values.
+pub fn either<T>(is_first: bool, first: T, second: T) -> T {
+    if is_first { first } else { second }
+}
+
+/// A number with its noun and a regular plural: `1 client`, `2,000 clients`.
+pub fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", thousands(number))
 }

@@ -3,9 +3,9 @@
 //! In: a Run with the readings of what its commits add. Out: `lost-commits`. Must never: call commits lost that were
 //! not acknowledged, or claim that none is missing if others wrote too.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid, note};
 use crate::errors::had_lost_users;
-use crate::formatting::{count, thousands};
+use crate::formatting::{count, joined, thousands};
 use crate::ledger::lost_by_ledger;
 use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
@@ -38,61 +38,62 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     let was_disturbed = was_disturbed(run);
     let others_wrote = others_committed(run);
     let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
-    let (severity, finding, advice) = match worst {
-        Balance::Less => (
-            Severity::Invalid,
+    match worst {
+        Balance::Less => invalid(
             sentences,
             "The server lost commits that it had acknowledged, as in a crash without durable commits or a failover to a \
              replica that had not received them; or something deleted these rows or dropped these inserts. Find out \
              which.",
         ),
-        Balance::More if was_disturbed && !others_wrote => (
-            Severity::Invalid,
+        Balance::More if was_disturbed && !others_wrote => invalid(
             format!("{sentences} Commits were doubled, or others wrote."),
             "Look for others that write to these tables; if there are none, a proxy or a driver in between repeats \
              transactions.",
         ),
-        Balance::More => (
-            Severity::Caveat,
+        Balance::More => caveat(
             format!(
                 "{sentences} Others wrote to the same tables, so it is not known whether acknowledged commits are \
                  missing."
             ),
             "Run on tables that nobody else uses.",
         ),
-        Balance::Unknown if was_disturbed && !balances.iter().any(|(balance, _)| *balance == Balance::Even) => (
-            Severity::Caveat,
-            format!("Connections were lost, and it was not checked whether acknowledged commits are missing: {sentences}"),
-            if is_countable {
-                "Run again, let the run end by itself, keep a server reachable after it, and use tables that are small \
+        Balance::Unknown
+            if was_disturbed
+                && !balances
+                    .iter()
+                    .any(|(balance, _)| *balance == Balance::Even) =>
+        {
+            caveat(
+                format!(
+                    "Connections were lost, and it was not checked whether acknowledged commits are missing: {sentences}"
+                ),
+                if is_countable {
+                    "Run again, let the run end by itself, keep a server reachable after it, and use tables that are small \
                  enough to be counted."
-            } else {
-                "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
+                } else {
+                    "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
                  small enough to be counted."
-            },
-        ),
+                },
+            )
+        }
         Balance::Unknown => {
             // Without a loss of connections, what cannot be counted by design is no news; and the verdict on a
             // partial run says that it is partial.
             if !is_countable || run.state != RunState::Complete {
                 return None;
             }
-            (
-                Severity::Note,
+            note(
                 format!("Not all acknowledged commits were looked for on the server: {sentences}"),
                 "This matters only if the server may have crashed or changed during the run.",
             )
         }
-        Balance::Even if was_disturbed && others_wrote => (
-            Severity::Caveat,
+        Balance::Even if was_disturbed && others_wrote => caveat(
             "Connections were lost, and other clients used this database, so it is not known whether acknowledged \
-             commits are missing: rows of others may have taken their place."
-                .to_owned(),
+             commits are missing: rows of others may have taken their place.",
             "Run on a database that nobody else uses.",
         ),
-        Balance::Even => return None,
-    };
-    new_finding(severity, finding, advice)
+        Balance::Even => None,
+    }
 }
 
 /// Acknowledged commits that the server does not have; the error says why that is not known.
@@ -126,8 +127,7 @@ pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
 
 fn sentences_of(balances: &[(Balance, String)], balance: Balance) -> String {
     let matching = balances.iter().filter(|(other, _)| *other == balance);
-    let sentences: Vec<&str> = matching.map(|(_, sentence)| sentence.as_str()).collect();
-    sentences.join(" ")
+    joined(matching.map(|(_, sentence)| sentence.as_str()), " ")
 }
 
 /// Whether connections were lost or the server changed at any time of the run, so that commits may be missing.
@@ -233,8 +233,7 @@ mod tests {
     /// An observed run during which other clients committed in the same database.
     fn with_others() -> Run {
         let mut run = observed_run();
-        let after = observed_mut(&mut run).after.as_mut().unwrap();
-        after.commits = Some(12_000_000);
+        observed_mut(&mut run).after.as_mut().unwrap().commits = Some(12_000_000);
         run
     }
 
@@ -331,9 +330,8 @@ mod tests {
         for (mut run, readings, expected) in cases {
             run.growth = readings;
             let check = check_lost_commits(&run);
-            let found = check.as_ref().map(|check| check.severity);
             assert_eq!(
-                found,
+                check.as_ref().map(|check| check.severity),
                 expected.map(|(severity, _)| severity),
                 "{check:?} {:?}",
                 run.growth

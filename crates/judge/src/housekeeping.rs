@@ -2,19 +2,16 @@
 //!
 //! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{bytes, count, percent};
+use crate::checks::{Finding, caveat, caveat_or_note, new_finding};
+use crate::formatting::{bytes, count, either, percent};
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
 use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
-use prony_store::{Event, EventKind, ObservedTopic, Run, Severity, TableState};
+use EventKind::{Analyze, Backup, Checkpoint, IndexBuild, TableRebuild, Vacuum};
+use prony_store::{Event, EventKind, ObservedTopic, Run, TableState};
 
 /// Events that load disks and caches, and are a caveat however short they are.
-const HEAVY_EVENTS: [EventKind; 3] = [
-    EventKind::Backup,
-    EventKind::IndexBuild,
-    EventKind::TableRebuild,
-];
-const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
+const HEAVY_EVENTS: [EventKind; 3] = [Backup, IndexBuild, TableRebuild];
+const ROUTINE_EVENTS: [EventKind; 2] = [Vacuum, Analyze];
 /// Maximum number of events in a finding.
 const MAX_LISTED: usize = 4;
 
@@ -32,7 +29,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
         return None;
     }
     let (begin_s, end_s) = window_s(run);
-    let checkpoints: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
+    let checkpoints: Vec<&Event> = events(run, &[Checkpoint]).collect();
     let is_complete = |event: &&&Event| {
         let ended_in_window = event
             .until_s
@@ -50,8 +47,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
         Some(_) => format!(" of {:.0} s", run.measured.length_s),
         None => String::new(),
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "No complete checkpoint fell into the measured window{too_short}{incomplete}, while {} of log were \
              written: the figure does not include the cost of one.",
@@ -72,11 +68,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
     }
     let busy_s: f64 = routine.iter().map(|event| overlap_s(run, event)).sum();
     let share = busy_s / run.measured.length_s.max(f64::MIN_POSITIVE);
-    let severity = if !heavy.is_empty() || share > MAINTENANCE_MAX_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Note
-    };
+    let severity = caveat_or_note(!heavy.is_empty() || share > MAINTENANCE_MAX_SHARE);
     let mut texts: Vec<String> = heavy
         .iter()
         .chain(&routine)
@@ -141,11 +133,7 @@ pub fn unobserved_maintenance(run: &Run) -> Option<String> {
     let unobserved = maintenance_count(&after.tables)
         .saturating_sub(maintenance_count(&before.tables))
         .saturating_sub(observed);
-    let noun = if unobserved == 1 {
-        "vacuum or analyze"
-    } else {
-        "vacuums or analyzes"
-    };
+    let noun = either(unobserved == 1, "vacuum or analyze", "vacuums or analyzes");
     (unobserved > 0).then(|| format!("{unobserved} {noun} too short to be observed"))
 }
 
@@ -154,6 +142,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Event {
         Event {
@@ -224,8 +213,7 @@ mod tests {
     #[test]
     fn unobserved_vacuums_are_counted() {
         let mut run = observed_run();
-        let after = observed_mut(&mut run).after.as_mut().unwrap();
-        after.tables[0].vacuums = Some(4);
+        observed_mut(&mut run).after.as_mut().unwrap().tables[0].vacuums = Some(4);
         let check = check_maintenance(&run).expect("three more than before");
         check
             .finding

@@ -3,10 +3,10 @@
 //! In: a Run with its account. Out: `ledger`, and the number of lost commits. Must never: call a commit lost that the
 //! server did not acknowledge, or the account complete if the table was not read.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid, note};
 use crate::formatting::{count, thousands};
 use crate::outage::outages;
-use prony_store::{LedgerAccount, LostCommit, Run, Severity};
+use prony_store::{LedgerAccount, LostCommit, Run};
 
 const LOSSES_ADVICE: &str = "An unbroken series of each client is what a server had not stored when it crashed, or a replica had not received: see \
      the durability of the server, and what replaced it. Scattered, doubled and unknown entries are faults of the server or of something in \
@@ -25,32 +25,30 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
             id => format!(": prony check ledger --run {id} --url URL decides once more"),
         };
         let advice = format!("The table {} is kept{decide}.", account.table);
-        return new_finding(Severity::Caveat, finding, advice);
+        return caveat(finding, advice);
     }
     let text = ledger_sentence(account);
     if account.has_faults() {
-        return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
+        return invalid(text, LOSSES_ADVICE);
     }
     if !account.has_entries() {
         let advice = "No transaction with an entry committed, so that there is nothing to account for: see the failed \
                       transactions, and which transactions have an entry.";
-        return new_finding(Severity::Caveat, text, advice);
+        return caveat(text, advice);
     }
     if account.unrecorded > 0 {
         let advice = "Procedures that commit by themselves have none: choose options of the workload by which they do not (tpcc: \
                       mode=statements). On SQL Server a single statement of the simple protocol has none.";
-        return new_finding(Severity::Caveat, text, advice);
+        return caveat(text, advice);
     }
-    new_finding(Severity::Note, text, "")
+    note(text, "")
 }
 
 /// The number of lost commits; if the account is not complete, at least that many. `None` if it is not known whether any
 /// is lost, such as when nothing was acknowledged.
 pub fn lost_by_ledger(run: &Run) -> Option<u64> {
-    let account = run
-        .ledger
-        .as_ref()
-        .filter(|account| account.not_read.is_none())?;
+    let ledger = run.ledger.as_ref();
+    let account = ledger.filter(|account| account.not_read.is_none())?;
     let is_complete = account.unrecorded == 0 && account.has_entries();
     (account.lost > 0 || is_complete).then_some(account.lost)
 }
@@ -142,7 +140,7 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::{CommitGap, LostCommit};
+    use prony_store::{CommitGap, LostCommit, Severity};
 
     fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
         let run = Run {
@@ -272,8 +270,7 @@ mod tests {
         let gap = run.commit_gap.as_mut().expect("it has one");
         (gap.from_s, gap.until_s) = (40.0, Some(45.0));
         gap.all = vec![(5.0, Some(5.5)), (10.0, Some(12.0)), (40.0, Some(45.0))];
-        let account = run.ledger.as_mut().expect("it has one");
-        account.first_series_end = Some(LostCommit {
+        run.ledger.as_mut().expect("it has one").first_series_end = Some(LostCommit {
             after_s: Some(9.0),
             by_s: Some(10.0),
             ..LostCommit::default()

@@ -3,7 +3,7 @@
 //! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `few-transactions`,
 //! `percentiles`. Must never: look at the values of the figures.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, new_finding, note};
 use crate::formatting::{count, percent};
 use crate::stall::stops_by_count;
 use crate::thresholds::{
@@ -27,8 +27,7 @@ pub(crate) fn check_partial_run(run: &Run) -> Option<Finding> {
             "The run is not marked as ended: it is still in progress, or Prony was killed. {covered}"
         ),
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         finding,
         "Compare it only with runs of the same length, or run it again to the end.",
     )
@@ -60,8 +59,7 @@ pub(crate) fn check_duration(run: &Run) -> Option<Finding> {
     if measured_s < SHORT_RUN_CAVEAT_BELOW_S || housekeeping::check_checkpoint(run).is_some() {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "Measured for {measured_s:.0} s: less than the {:.0} minutes {reason}.",
             minimum_s / 60.0
@@ -91,8 +89,7 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
 /// run by count clients are idle. Lost connections, which prevent that judgement too, are reported by `outage`.
 pub fn is_too_short_for_steadiness(run: &Run) -> bool {
     let has_too_few_rows = || {
-        let has_rows = !run.series.is_empty();
-        has_rows && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
+        !run.series.is_empty() && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
     };
     run.measured.length_s < STEADY_MIN_SECONDS as f64 || has_too_few_rows()
 }
@@ -113,8 +110,7 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Finding> {
             "the client's part of the response time ({SPLIT_MIN_SAMPLES} transactions are needed)"
         ));
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "Not judged: {}; {measured_s:.1} s were measured.",
             checks.join("; ")
@@ -141,8 +137,7 @@ pub(crate) fn check_few_transactions(run: &Run) -> Option<Finding> {
     } else {
         String::new()
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "Only {} committed in {window_s:.1} s{length}: too few to tell a rate or a response time.",
             count(all.committed, "transaction")

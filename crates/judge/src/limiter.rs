@@ -3,16 +3,16 @@
 //! In: a run, or those of a point of a sweep. Out: `limiter`; the limit that most of the runs show, with its figures.
 //! Must never: name a limit that was not observed.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, note};
 use crate::client;
-use crate::formatting::{percent, share, thousands};
+use crate::formatting::{either, joined, percent, share, thousands};
 use crate::machine::{server_machine_busy_share, shared_machine_evidence};
 use crate::observations::{self, observed, rows, server_machine_mean};
 use crate::thresholds::{
     LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE,
     LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, POOLED_WAITING_MIN_SHARE,
 };
-use prony_store::{ErrorClass, LimitUse, Run, ServerSecond, Severity};
+use prony_store::{ErrorClass, LimitUse, Run, ServerSecond};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -68,10 +68,8 @@ pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
     }
     // The limiter of most runs. Of several with the same number, `max_by_key` returns the last, so the list is reversed:
     // the first of `Limiter` wins, and `Unknown` only if it has more runs than every other.
-    let most = findings
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, evidence)| evidence.len());
+    let findings = findings.into_iter().rev();
+    let most = findings.max_by_key(|(_, evidence)| evidence.len());
     let (limiter, mut evidence) =
         most.unwrap_or((Limiter::Unknown, vec!["no run counts".to_owned()]));
     LimiterFinding {
@@ -115,26 +113,21 @@ fn what_was_observed(run: &Run) -> String {
         let (event, waiting) = waits.top?;
         Some(waits.text(waiting, event))
     });
-    let parts: Vec<String> = busy.into_iter().chain(top).collect();
-    if parts.is_empty() {
-        "neither CPUs nor waits were observed".to_owned()
-    } else {
-        parts.join(", ")
+    match joined(busy.into_iter().chain(top), ", ") {
+        parts if parts.is_empty() => "neither CPUs nor waits were observed".to_owned(),
+        parts => parts,
     }
 }
 
 /// The most likely limits of the throughput on the side of the server.
 pub(crate) fn check_limits(run: &Run) -> Option<Finding> {
-    let limits: Vec<String> = server_limits(run)
-        .into_iter()
-        .map(|(_, text)| text)
-        .collect();
+    let limits = server_limits(run).into_iter();
+    let limits = joined(limits.map(|(_, text)| text), "; ");
     if limits.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Note,
-        format!("Likely limit: {}.", limits.join("; ")),
+    note(
+        format!("Likely limit: {limits}."),
         "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
     )
 }
@@ -179,10 +172,7 @@ fn pooler_limit(run: &Run) -> Option<Limit> {
 }
 
 fn busy_text(run: &Run, busy: f64) -> String {
-    let shared = match shared_machine_evidence(run) {
-        Some(_) => ", which the client shares,",
-        None => "",
-    };
+    let shared = shared_machine_evidence(run).map_or("", |_| ", which the client shares,");
     format!(
         "the CPUs of the server's machine{shared} were {} busy",
         percent(busy)
@@ -215,8 +205,7 @@ fn server_limits(run: &Run) -> Vec<Limit> {
     let limits = [
         busy.map(|busy| (Limiter::ServerCpus, busy_text(run, busy))),
         cpu.map(|cpu| {
-            let text = format!("the database used {} of its service's CPU", percent(cpu));
-            (Limiter::ServerCpus, text)
+            (Limiter::ServerCpus, format!("the database used {} of its service's CPU", percent(cpu)))
         }),
         waits,
         disk.map(|disk| {
@@ -227,8 +216,7 @@ fn server_limits(run: &Run) -> Vec<Limit> {
             (Limiter::Storage, text)
         }),
         io.map(|io| {
-            let text = format!("the database used {} of its service's I/O", percent(io));
-            (Limiter::Storage, text)
+            (Limiter::Storage, format!("the database used {} of its service's I/O", percent(io)))
         }),
         stopped.map(|share| {
             let text = format!(
@@ -295,17 +283,10 @@ impl<'a> Waits<'a> {
     fn limit(&self) -> Option<Limit> {
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
         let is_storage = self.storage > self.locks;
-        let (sessions, top) = if is_storage {
-            (self.storage, self.top_storage)
-        } else {
-            (self.locks, self.top_lock)
-        };
+        let of_locks = (self.locks, self.top_lock, Limiter::Locks, "locks");
+        let of_storage = (self.storage, self.top_storage, Limiter::Storage, "storage");
+        let (sessions, top, limiter, kind) = either(is_storage, of_storage, of_locks);
         if let Some((event, waiting)) = top.filter(|_| is_most(sessions)) {
-            let (limiter, kind) = if is_storage {
-                (Limiter::Storage, "storage")
-            } else {
-                (Limiter::Locks, "locks")
-            };
             let what = if waiting == sessions {
                 event.to_owned()
             } else {

@@ -2,22 +2,19 @@
 //!
 //! In: a Run. Out: `response-limits`. Must never: report a percentile with too few samples.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat};
 use crate::formatting::time;
-use prony_store::{ResponseTimeLimit, Run, Severity};
+use prony_store::{ResponseTimeLimit, Run};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
-    let exceeded_limits: Vec<String> = run
-        .workload
-        .limits
-        .iter()
+    let limits = run.workload.limits.iter();
+    let exceeded_limits: Vec<String> = limits
         .filter_map(|limit| describe_if_exceeded(run, limit))
         .collect();
     if exceeded_limits.is_empty() {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "90th percentiles above their limits: {}.",
             exceeded_limits.join("; ")

@@ -10,7 +10,7 @@
 //! for each client; the document says how much the second lacks (`in_flight_s`). A user whose worker has no CPU after a
 //! transaction starts the next one only when the worker has a CPU again; until then it is in no transaction.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, invalid, invalid_or_caveat, new_finding, note};
 use crate::client::run_queue_share;
 use crate::formatting::{count, percent, time};
 use crate::stall::stops_by_count;
@@ -87,13 +87,8 @@ fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Opti
         None if gap.abs() * clients * window_s <= most_added_s => describe_stall(figures),
         None => return None,
     };
-    let severity = if gap.abs() > EFFECT_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
     new_finding(
-        severity,
+        invalid_or_caveat(gap.abs() > EFFECT_INVALID_SHARE),
         format!("{finding}; {explanation}."),
         "Run longer, so that one stall weighs less, and look for the stall in the series.",
     )
@@ -131,8 +126,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
     if let Some(standstill) =
         standstill_s(run).filter(|standstill| -gap * window_s <= standstill + 1.0 + longest_s)
     {
-        return new_finding(
-            Severity::Invalid,
+        return invalid(
             format!(
                 "{finding}: nothing ended in the last {standstill:.1} s, with {} in flight whose times \
                  are in no figure.",
@@ -173,8 +167,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
              of Prony (a debug build needs many times the CPU time).",
         );
     }
-    new_finding(
-        Severity::Invalid,
+    invalid(
         format!("{finding}: times or counts are wrong by Little's law."),
         "Do not use these figures. Check whether the machine was suspended or its clock was set; \
          if not, this is a bug in Prony: please report it with the stored run.",
@@ -183,11 +176,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
 
 /// The severity of a gap that the client's machine explains.
 fn excused_severity(gap: f64) -> Severity {
-    if -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Invalid
-    }
+    invalid_or_caveat(-gap > LITTLE_EXCUSED_GAP_MAX_SHARE)
 }
 
 /// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU;
@@ -210,8 +199,7 @@ fn standstill_s(run: &Run) -> Option<f64> {
 }
 
 fn not_checked_note(reason: &str) -> Option<Finding> {
-    new_finding(
-        Severity::Note,
+    note(
         format!("Not judged: Little's law, because {reason}."),
         "No action needed, unless you doubt the figures: then measure for longer, without interruption.",
     )

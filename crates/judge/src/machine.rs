@@ -3,7 +3,7 @@
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
 //! name or query the system: the Run contains all observations.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, invalid_or_caveat, new_finding, note};
 use crate::client::{excessive_client_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
@@ -165,20 +165,20 @@ fn client_cpu_share(run: &Run) -> Option<f64> {
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
+/// The same of the server's machine: none if it is another one.
+fn client_share_at_server(run: &Run) -> Option<f64> {
+    shared_machine_evidence(run).map_or(Some(0.0), |_| client_cpu_share(run))
+}
+
 /// CPU time of the server in one row, as a share of the CPUs of its machine.
 fn server_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
-    let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
-    Some(observations::server_cpus(row)? / cpus)
+    Some(observations::server_cpus(row)? / f64::from(run.observed.as_ref()?.machine.cpus?))
 }
 
 /// CPU time that neither the server nor the client used in one row, as a share of the CPUs of the server's machine.
 pub(crate) fn other_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
-    let client = match shared_machine_evidence(run) {
-        Some(_) => client_cpu_share(run)?,
-        None => 0.0,
-    };
     let busy = row.machine.as_ref()?.busy_share?;
-    Some((busy - server_cpu_share(run, row)? - client).max(0.0))
+    Some((busy - server_cpu_share(run, row)? - client_share_at_server(run)?).max(0.0))
 }
 
 /// How the CPUs of the server's machine were used over the window, as shares of all of them.
@@ -193,10 +193,7 @@ pub(crate) struct CpuShares {
 /// `None` if the CPU time of the machine, of the server or of a client beside it was not observed.
 pub(crate) fn cpu_shares(run: &Run) -> Option<CpuShares> {
     let server = observations::mean(run, |row| server_cpu_share(run, row))?;
-    let client = match shared_machine_evidence(run) {
-        Some(_) => client_cpu_share(run)?,
-        None => 0.0,
-    };
+    let client = client_share_at_server(run)?;
     Some(CpuShares {
         others: server_machine_busy_share(run)? - server - client,
         server,
@@ -213,27 +210,16 @@ pub(crate) fn stolen_share(run: &Run) -> Option<f64> {
 
 /// Checks for CPU time that neither the server nor the client used.
 pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
-    let CpuShares {
-        others: other_share,
-        server,
-        client,
-    } = cpu_shares(run)?;
-    if other_share <= NEIGHBOURS_MAX_SHARE {
-        return None;
-    }
-    let severity = if other_share > NEIGHBOURS_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let shares = cpu_shares(run).filter(|shares| shares.others > NEIGHBOURS_MAX_SHARE)?;
+    let severity = invalid_or_caveat(shares.others > NEIGHBOURS_INVALID_SHARE);
     new_finding(
         limited_by_counted_time(severity, observations::observed_s(run)),
         format!(
             "Other processes used {} of the CPUs of the server's machine, the server, with all its sessions, {} and the client {}: \
              neither had the machine to itself.",
-            percent(other_share),
-            percent(server),
-            percent(client),
+            percent(shares.others),
+            percent(shares.server),
+            percent(shares.client),
         ),
         "Stop other programs there, and run again.",
     )
@@ -254,8 +240,7 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
     );
     let share = round_trip.p50_ns as f64 / mean_ns;
     if share > ROUND_TRIP_MAX_SHARE {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!(
                 "{measurement}, {} of the mean service time: the figures show the network more than \
                  the server.",
@@ -267,8 +252,7 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
     }
     let p99_ns = round_trip.p99_ns;
     let uneven_p99_ns = p99_ns.filter(|p99_ns| is_uneven(round_trip.p50_ns, *p99_ns))?;
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{measurement}, and {} at the 99th percentile: the network latency is uneven, and the upper \
              percentiles include that.",

@@ -2,13 +2,13 @@
 //!
 //! In: a Run, or two. Out: `machines`, or a sentence. Must never: accept a run without a machine that began it.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::time;
+use crate::checks::{Finding, caveat, invalid, note};
+use crate::formatting::{either, time};
 use crate::thresholds::{
     CLIENT_PROOF_MAX_LOSS, MACHINES_MAX_CPU_DIFFERENCE, MACHINES_MAX_RATIO, START_SKEW_MAX_NS,
     START_SKEW_MAX_SHARE,
 };
-use prony_store::{ClientMachine, MachinePart, Run, Severity};
+use prony_store::{ClientMachine, MachinePart, Run};
 
 /// The machines of a run with their numbers, if several drove it or one at the other end of a command.
 fn parts(run: &Run) -> impl Iterator<Item = (usize, &ClientMachine, &MachinePart)> {
@@ -37,8 +37,7 @@ fn check_imbalance(run: &Run) -> Option<Finding> {
     if most - least <= MACHINES_MAX_CPU_DIFFERENCE {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The busiest thread of {busy} used {:.0} % of a CPU, that of {idle} {:.0} %.",
             most * 100.0,
@@ -59,11 +58,7 @@ pub struct ClientProof {
 pub fn client_proof(whole: &Run, half: &Run) -> ClientProof {
     let tps = |run: &Run| -> f64 { parts(run).map(|(.., part)| part.tps).sum() };
     let (of_all, of_half) = (tps(whole), tps(half));
-    let loss = if of_all > 0.0 {
-        1.0 - of_half / of_all
-    } else {
-        0.0
-    };
+    let loss = either(of_all > 0.0, 1.0 - of_half / of_all, 0.0);
     let was_client_limited = loss > CLIENT_PROOF_MAX_LOSS;
     let verdict = if was_client_limited {
         "the client was a limit: use more machines, and prove it again"
@@ -114,8 +109,7 @@ fn check_apart(run: &Run) -> Option<Finding> {
             )
         })
     })?;
-    new_finding(
-        Severity::Note,
+    note(
         apart,
         "Is it slower than the others, further from the server, or busy with something else? Its table is in the full result.",
     )
@@ -131,8 +125,7 @@ fn check_lost(run: &Run) -> Option<Finding> {
     });
     let first = lost.next()?;
     let lost: Vec<String> = std::iter::once(first).chain(lost).collect();
-    new_finding(
-        Severity::Invalid,
+    invalid(
         format!(
             "A part of the load was lost, with {}. The figures are those of the rest.",
             lost.join("; ")
@@ -149,8 +142,7 @@ fn check_start_skew(run: &Run) -> Option<Finding> {
     if skew_ns <= START_SKEW_MAX_NS && (skew_ns <= limit_ns || run.measured.length_s <= 0.0) {
         return None;
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "A machine may have begun up to {} apart from the common start, so that the load was smaller or larger \
              at both ends.",
@@ -165,6 +157,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn run_of(parts: [MachinePart; 2]) -> Run {
         let mut run = healthy();

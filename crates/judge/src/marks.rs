@@ -2,20 +2,16 @@
 //!
 //! In: a Run with the events of its commands. Out: `marks`. Must never: judge what a command printed.
 
-use crate::checks::{Finding, new_finding};
-use prony_store::{Event, Run, Severity};
+use crate::checks::{Finding, invalid};
+use crate::formatting::joined;
+use prony_store::{Event, Run};
 
 pub(crate) fn check_marks(run: &Run) -> Option<Finding> {
-    let failed: Vec<&Event> = run
-        .events
-        .iter()
-        .filter(|event| has_failed(event))
-        .collect();
-    let sentences: Vec<String> = failed.iter().map(|event| describe(event)).collect();
+    let events = run.events.iter();
+    let failed: Vec<&Event> = events.filter(|event| has_failed(event)).collect();
     let finding = || {
-        new_finding(
-            Severity::Invalid,
-            sentences.join(" "),
+        invalid(
+            joined(failed.iter().map(|event| describe(event)), " "),
             "The run shows the server without what the command was to do, or with a part of it. Try the command by hand, \
              with the variables that the help of --at names, and run again.",
         )
@@ -30,10 +26,8 @@ fn has_failed(event: &Event) -> bool {
 }
 
 fn describe(event: &Event) -> String {
-    let output = event
-        .command
-        .as_ref()
-        .and_then(|result| result.output.lines().last());
+    let command = event.command.as_ref();
+    let output = command.and_then(|result| result.output.lines().last());
     let output = output.map_or(String::new(), |line| {
         format!(": {}", line.trim_end_matches('.'))
     });
@@ -44,7 +38,7 @@ fn describe(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{CommandResult, EventKind};
+    use prony_store::{CommandResult, EventKind, Severity};
 
     #[test]
     fn only_a_command_that_ended_with_0_leaves_the_run_valid() {

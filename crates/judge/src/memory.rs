@@ -2,12 +2,12 @@
 //!
 //! In: a Run. Out: `untuned`, `swap`; the label of the data. Must never: guess a size that was not observed.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, note};
 use crate::formatting::{bytes, percent};
 use crate::machine;
 use crate::observations::{self, observed};
 use crate::thresholds::{SWAP_MAX_BYTES_PER_S, UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
-use prony_store::{MachineSecond, Run, Severity};
+use prony_store::{MachineSecond, Run};
 
 /// The smallest memory into which the data of a run fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,7 @@ pub(crate) fn check_untuned(run: &Run) -> Option<Finding> {
     {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The server's cache is {}, {} of the {} of its machine: it looks untuned.",
             bytes(cache),
@@ -86,8 +85,7 @@ pub(crate) fn check_swap(run: &Run) -> Option<Finding> {
         (_, Some(rate)) if rate > SWAP_MAX_BYTES_PER_S => (rate, "client's machine"),
         _ => return None,
     };
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "The {name} swapped {} per second: its memory was too small for what ran there, and parts of it \
              waited for a disk.",
@@ -113,7 +111,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
-    use prony_store::Product;
+    use prony_store::{Product, Severity};
 
     fn run(data: u64, cache: u64, memory: u64) -> Run {
         let mut run = observed_run();

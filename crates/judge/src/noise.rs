@@ -66,10 +66,9 @@ impl RunNoise {
 pub fn is_invalid_by_others_only(run: &Run) -> bool {
     let mut invalid = run.checks_of(Severity::Invalid).peekable();
     let has_figures = all_kinds(run).is_some_and(|all| all.committed > 0);
-    let shows_others = run
-        .checks
-        .iter()
-        .any(|check| is_of_others(&check.id) && check.severity >= Severity::Caveat);
+    let mut checks = run.checks.iter();
+    let shows_others =
+        checks.any(|check| is_of_others(&check.id) && check.severity >= Severity::Caveat);
     run.state == RunState::Complete
         && has_figures
         && shows_others

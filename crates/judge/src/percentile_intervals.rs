@@ -24,6 +24,7 @@
 //! distribution, in which the transactions of a second count as one if there are too few seconds to say more.
 
 use crate::all_kinds;
+use crate::formatting::either;
 use crate::statistics::{
     ALPHA, SeriesInterval, ranks_below, series_interval, series_mean, student,
 };
@@ -75,22 +76,21 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
     let response = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
     let distribution = Distribution::new(response)?;
-    let intervals = PERCENTILES
-        .iter()
-        .filter_map(|(percentile, value, of_second)| {
-            let share = percentile / 100.0;
-            let value_ns = value(response)?;
-            let effect = design_effect(&distribution, &seconds, share, *of_second)?;
-            let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
-            Some(PercentileInterval {
-                percentile: *percentile,
-                value_ns,
-                // The value is of the same histogram; rounding must not put it outside.
-                low_ns: low_ns.min(value_ns),
-                high_ns: high_ns.max(value_ns),
-                design_effect: effect.factor,
-            })
-        });
+    let percentiles = PERCENTILES.iter();
+    let intervals = percentiles.filter_map(|(percentile, value, of_second)| {
+        let share = percentile / 100.0;
+        let value_ns = value(response)?;
+        let effect = design_effect(&distribution, &seconds, share, *of_second)?;
+        let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
+        Some(PercentileInterval {
+            percentile: *percentile,
+            value_ns,
+            // The value is of the same histogram; rounding must not put it outside.
+            low_ns: low_ns.min(value_ns),
+            high_ns: high_ns.max(value_ns),
+            design_effect: effect.factor,
+        })
+    });
     Some(intervals.collect())
 }
 
@@ -115,10 +115,8 @@ fn moved_interval(run: &Run, distribution: &Distribution, share: f64) -> Option<
 fn level_factors(run: &Run, share: f64) -> Option<[f64; 2]> {
     let seconds = judged_rows(run)?;
     let (_, of_second) = nearest_percentile(share);
-    let logs = logs_of_percentile(&seconds, of_second).or_else(|| {
-        let means = means_of(&seconds)?;
-        Some(means.into_iter().map(f64::ln).collect())
-    })?;
+    let logs = logs_of_percentile(&seconds, of_second)
+        .or_else(|| Some(means_of(&seconds)?.into_iter().map(f64::ln).collect()))?;
     let SeriesInterval { mean, low, high } = series_interval(&logs)?;
     Some([low, high].map(|end| (end - mean).exp()))
 }
@@ -227,14 +225,10 @@ fn design_effect(
 /// How much more the mean of a series varies than if its transactions were independent.
 fn effect_of_series(series: &[f64], independent_variance: f64) -> Option<DesignEffect> {
     let mean = series_mean(series)?;
-    let factor = if independent_variance > 0.0 {
-        (mean.variance / independent_variance).max(1.0)
-    } else {
-        // All response times are the same.
-        1.0
-    };
+    // The variance is 0 if all response times are the same.
+    let ratio = (mean.variance / independent_variance).max(1.0);
     Some(DesignEffect {
-        factor,
+        factor: either(independent_variance > 0.0, ratio, 1.0),
         dof: mean.dof,
     })
 }
@@ -304,14 +298,10 @@ impl Distribution {
     /// of the slope of the response time's logarithm over the ranks.
     fn log_percentile_variance(&self, share: f64) -> f64 {
         let deviation = self.rank_deviation(share);
-        let (rank, span) = (
-            self.count * share,
-            deviation.max(SLOPE_SPAN * self.count * (1.0 - share)),
-        );
-        let log_at = |rank: f64| {
-            let value_ns = self.at_rank(rank.clamp(1.0, self.count))?;
-            Some((value_ns.max(1) as f64).ln())
-        };
+        let rank = self.count * share;
+        let span = deviation.max(SLOPE_SPAN * self.count * (1.0 - share));
+        let log_at =
+            |rank: f64| Some((self.at_rank(rank.clamp(1.0, self.count))?.max(1) as f64).ln());
         let rise = log_at(rank + span).zip(log_at(rank - span));
         let slope = rise.map_or(0.0, |(high, low)| (high - low) / (2.0 * span));
         (slope * deviation).powi(2)

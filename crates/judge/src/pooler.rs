@@ -2,8 +2,8 @@
 //!
 //! In: a Run. Out: `pooler`. Must never: doubt a figure because it was measured through a pooler.
 
-use crate::checks::{Finding, new_finding};
-use prony_store::{Run, Severity};
+use crate::checks::{Finding, note};
+use prony_store::Run;
 
 /// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement was
 /// prepared on one connection and executed on a different one, as behind a connection pooler.
@@ -20,8 +20,7 @@ pub(crate) fn check_pooler(run: &Run) -> Option<Finding> {
     } else {
         ""
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The clients reached the server through {}, whose time is part of every response time: {}.{sharing}",
             pooler.name(),
@@ -37,7 +36,7 @@ mod tests {
     use crate::compare::{Verdict, compare};
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
-    use prony_store::{FoundPooler, Pooler};
+    use prony_store::{FoundPooler, Pooler, Severity};
 
     #[test]
     fn a_pooler_is_named_with_its_sign_and_compared() {

@@ -4,9 +4,9 @@
 //! of Poisson arrivals in a window scatters by its square root.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat_or_note, new_finding};
 use crate::errors::expects_outage;
-use crate::formatting::{count, percent, thousands};
+use crate::formatting::{count, either, percent, thousands};
 use crate::thresholds::{
     NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
     RATE_INVALID_BELOW_SHARE,
@@ -65,16 +65,8 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
         return None;
     }
     let share = never_started_count as f64 / due;
-    let severity = if share > NEVER_STARTED_CAVEAT_SHARE {
-        Severity::Caveat
-    } else {
-        Severity::Note
-    };
-    let verb = if never_started_count == 1 {
-        "was"
-    } else {
-        "were"
-    };
+    let severity = caveat_or_note(share > NEVER_STARTED_CAVEAT_SHARE);
+    let verb = either(never_started_count == 1, "was", "were");
     new_finding(
         severity,
         format!(
@@ -91,6 +83,7 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, healthy_at_rate};
+    use Severity::{Caveat, Invalid, Note};
 
     fn severity_with(committed: u64, arrival: Arrival) -> Option<Severity> {
         let mut run = healthy_at_rate();
@@ -103,9 +96,9 @@ mod tests {
     fn an_expected_outage_makes_a_missed_rate_a_caveat() {
         let mut run = healthy_at_rate();
         run.measured.kinds[0].committed = 700_000;
-        assert_eq!(check_rate(&run).unwrap().severity, Severity::Invalid);
+        assert_eq!(check_rate(&run).unwrap().severity, Invalid);
         run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-        assert_eq!(check_rate(&run).unwrap().severity, Severity::Caveat);
+        assert_eq!(check_rate(&run).unwrap().severity, Caveat);
     }
 
     #[test]
@@ -113,20 +106,11 @@ mod tests {
         // 960,000 transactions are due.
         assert_eq!(severity_with(960_000, Arrival::Even), None);
         assert_eq!(severity_with(951_000, Arrival::Even), None);
-        assert_eq!(
-            severity_with(950_000, Arrival::Even),
-            Some(Severity::Caveat)
-        );
-        assert_eq!(
-            severity_with(911_000, Arrival::Even),
-            Some(Severity::Invalid)
-        );
+        assert_eq!(severity_with(950_000, Arrival::Even), Some(Caveat));
+        assert_eq!(severity_with(911_000, Arrival::Even), Some(Invalid));
         // Three standard deviations are 2,939 transactions.
         assert_eq!(severity_with(948_000, Arrival::Poisson), None);
-        assert_eq!(
-            severity_with(947_000, Arrival::Poisson),
-            Some(Severity::Caveat)
-        );
+        assert_eq!(severity_with(947_000, Arrival::Poisson), Some(Caveat));
     }
 
     #[test]
@@ -168,12 +152,9 @@ mod tests {
         let mut run = healthy_at_rate();
         assert_eq!(check_never_started(&run), None);
         run.measured.never_started = 1;
-        assert_eq!(check_never_started(&run).unwrap().severity, Severity::Note);
+        assert_eq!(check_never_started(&run).unwrap().severity, Note);
         run.measured.never_started = 9_700;
-        assert_eq!(
-            check_never_started(&run).unwrap().severity,
-            Severity::Caveat
-        );
+        assert_eq!(check_never_started(&run).unwrap().severity, Caveat);
     }
 
     #[test]

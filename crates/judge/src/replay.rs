@@ -61,9 +61,8 @@ pub fn replayed_statements(runs: &[&Run]) -> Vec<ReplayedStatement> {
         let same = |other: &&StatementLatency| {
             other.name == statement.name && other.recorded == Some(recorded)
         };
-        let of_runs = counted
-            .iter()
-            .filter_map(|run| run.statements.as_ref()?.iter().find(same));
+        let counted = counted.iter();
+        let of_runs = counted.filter_map(|run| run.statements.as_ref()?.iter().find(same));
         of_statement(recorded, &of_runs.collect::<Vec<_>>())
     });
     let mut statements: Vec<ReplayedStatement> = statements.collect();

@@ -62,8 +62,7 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
         }
     }
     let requirements = answer.results.iter().map(|result| &result.requirement);
-    let may_be_used = is_usable(run, requirements);
-    answer.verdict = verdict_of(&answer.results, may_be_used);
+    answer.verdict = verdict_of(&answer.results, is_usable(run, requirements));
     run.answer = Some(answer);
 }
 
@@ -139,24 +138,23 @@ fn answer_together(
     let has_usable = !usable.is_empty();
     // Without a run that may be used, all of them say why not.
     let counted = if has_usable { &*usable } else { runs };
-    let results = requirements
-        .iter()
-        .map(|requirement| match requirement.baseline() {
-            Some(label) => against_label(requirement, label, counted, baselines)
-                .unwrap_or_else(|| other(requirement, label)),
-            None => {
-                let result = |run: &&Run| {
-                    given_result(requirement, run).unwrap_or_else(|| decide(requirement, run))
-                };
-                let missed: Vec<RequirementResult> =
-                    runs.iter().map(result).filter(is_missed_fact).collect();
-                if missed.is_empty() {
-                    combine(requirement, &counted.iter().map(result).collect::<Vec<_>>())
-                } else {
-                    combine(requirement, &missed)
-                }
+    let requirements = requirements.iter();
+    let results = requirements.map(|requirement| match requirement.baseline() {
+        Some(label) => against_label(requirement, label, counted, baselines)
+            .unwrap_or_else(|| other(requirement, label)),
+        None => {
+            let result = |run: &&Run| {
+                given_result(requirement, run).unwrap_or_else(|| decide(requirement, run))
+            };
+            let missed: Vec<RequirementResult> =
+                runs.iter().map(result).filter(is_missed_fact).collect();
+            if missed.is_empty() {
+                combine(requirement, &counted.iter().map(result).collect::<Vec<_>>())
+            } else {
+                combine(requirement, &missed)
             }
-        });
+        }
+    });
     let results: Vec<RequirementResult> = results.collect();
     (!results.is_empty()).then(|| Answer {
         verdict: verdict_of(&results, has_usable),

@@ -5,7 +5,7 @@
 //! connections, the observer and the server's housekeeping.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, invalid, invalid_or_caveat, new_finding, note};
 use crate::compare::rule_table::reported_server_settings;
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, thousands, time};
@@ -101,8 +101,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Finding> {
             || (has_tables && observed(run).is_some())
     });
     if commits_each && (counts.server as f64) < minimum {
-        return new_finding(
-            Severity::Invalid,
+        return invalid(
             format!(
                 "{counts_text}: the server is missing commits that were confirmed to the client."
             ),
@@ -112,11 +111,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Finding> {
     }
     let foreign_share = foreign_share(run, &counts)?;
     new_finding(
-        if foreign_share > FOREIGN_INVALID_SHARE {
-            Severity::Invalid
-        } else {
-            Severity::Caveat
-        },
+        invalid_or_caveat(foreign_share > FOREIGN_INVALID_SHARE),
         format!(
             "{counts_text}: other clients used this database during the run, and committed {} of the transactions.",
             percent(foreign_share)
@@ -173,11 +168,7 @@ pub(crate) fn check_settings_changed(run: &Run) -> Option<Finding> {
         return None;
     }
     new_finding(
-        if names.iter().any(|name| is_planned(name)) {
-            Severity::Invalid
-        } else {
-            Severity::Caveat
-        },
+        invalid_or_caveat(names.iter().any(|name| is_planned(name))),
         format!(
             "Somebody changed settings of the server during the run: {}.",
             texts.join(", ")
@@ -196,10 +187,8 @@ fn was_restarted(run: &Run) -> bool {
     let starts = before.started_unix_s.zip(after.started_unix_s);
     let starts = starts.filter(|_| has_start);
     let commits = before.commits.zip(after.commits);
-    let lost_connections = run
-        .events
-        .iter()
-        .any(|event| event.kind == EventKind::Outage)
+    let mut events = run.events.iter();
+    let lost_connections = events.any(|event| event.kind == EventKind::Outage)
         || observed(run).is_some_and(|observed| {
             let topics = [ObservedTopic::WhileDisconnected, ObservedTopic::DuringLoad];
             let mut missing = observed.missing.iter();
@@ -211,9 +200,8 @@ fn was_restarted(run: &Run) -> bool {
 
 pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
-    let mut texts: Vec<String> = observed
-        .events
-        .iter()
+    let events = observed.events.iter();
+    let mut texts: Vec<String> = events
         .filter(|event| event.kind == EventKind::Restart || event.kind == EventKind::Failover)
         .map(|event| format!("at {:.0} s {}", event.at_s, event.detail))
         .collect();
@@ -273,8 +261,7 @@ pub(crate) fn check_unobserved(run: &Run) -> Option<Finding> {
             format!("Not observed: {}.", topics.join("; "))
         }
     };
-    new_finding(
-        Severity::Note,
+    note(
         finding,
         "Checks that need it were skipped. The document says why each is missing (observed.missing), \
          and usually which privilege to grant.",

@@ -4,9 +4,9 @@
 //! it.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
-use crate::formatting::{percent, share};
-use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Service, Severity};
+use crate::checks::{Finding, note};
+use crate::formatting::{joined, percent, share};
+use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Service};
 
 /// The checks that need a topic, of those that a service may lack.
 const CHECKS_THAT_NEED: [(ObservedTopic, &[&str]); 10] = [
@@ -52,14 +52,12 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
     let groups = absent_by_reason(missing);
     let service = run.server.service.filter(|_| !groups.is_empty())?;
     let texts = groups.iter().map(|(topics, why)| {
-        let topics: Vec<&str> = topics.iter().map(|topic| topic.text()).collect();
-        format!("{} ({why})", topics.join(", "))
+        let topics = topics.iter().map(|topic| topic.text());
+        format!("{} ({why})", joined(topics, ", "))
     });
-    let texts: Vec<String> = texts.collect();
     let is_absent = |topic: &ObservedTopic| missing.iter().any(|m| m.absent && m.what == *topic);
-    let needed = CHECKS_THAT_NEED
-        .iter()
-        .filter(|(topic, _)| is_absent(topic));
+    let checks_that_need = CHECKS_THAT_NEED.iter();
+    let needed = checks_that_need.filter(|(topic, _)| is_absent(topic));
     let mut checks: Vec<&str> = needed
         .flat_map(|(_, checks)| checks.iter().copied())
         .collect();
@@ -69,12 +67,11 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
         [] => String::new(),
         checks => format!(" Not checked for want of these: {}.", checks.join(", ")),
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{} does not have: {}.{skipped}",
             service.name(),
-            texts.join("; ")
+            joined(texts, "; ")
         ),
         "They are not zero but do not exist there; what the service does instead is in its own documentation.",
     )
@@ -85,10 +82,8 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
     let mut unsuited = service.quirks().unsuited.iter();
     let unsuited = unsuited.find(|unsuited| unsuited.workload == run.workload.name)?;
     let all = all_kinds(run)?;
-    let conflicts: u64 = run
-        .measured
-        .errors
-        .iter()
+    let errors = run.measured.errors.iter();
+    let conflicts: u64 = errors
         .filter(|error| [ErrorClass::Serialization, ErrorClass::Deadlock].contains(&error.class))
         .map(|error| error.count)
         .sum();
@@ -99,8 +94,7 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
             percent(share(conflicts, all.committed + all.failed))
         ),
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "{} does badly on {} because of its hot rows. {}{failed}",
             run.workload.name,
@@ -117,7 +111,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
-    use prony_store::Observed;
+    use prony_store::{Observed, Severity};
 
     #[test]
     fn what_a_service_lacks_is_named_once_with_the_checks_that_need_it() {

@@ -4,8 +4,8 @@
 //! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
 //! follows from the number of draws.
 
-use crate::checks::{Finding, new_finding};
-use crate::formatting::thousands;
+use crate::checks::{Finding, caveat_or_note, new_finding, note};
+use crate::formatting::{either, joined, thousands};
 use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
 use prony_store::{ObservedShare, Run, Severity};
 
@@ -33,19 +33,12 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         };
         let descriptions: Vec<String> = deviating.iter().map(expected).collect();
         let has_fixed_share = deviating.iter().any(|share| share.exact);
-        let (chance_note, advice) = if has_fixed_share {
-            FIXED_SHARE_TEXTS
-        } else {
-            RANDOM_SHARE_TEXTS
-        };
-        let severity = if deviating
-            .iter()
-            .any(|share| !share.exact || deviates_beyond_conflicts(share))
-        {
-            Severity::Caveat
-        } else {
-            Severity::Note
-        };
+        let (chance_note, advice) = either(has_fixed_share, FIXED_SHARE_TEXTS, RANDOM_SHARE_TEXTS);
+        let severity = caveat_or_note(
+            deviating
+                .iter()
+                .any(|share| !share.exact || deviates_beyond_conflicts(share)),
+        );
         return new_finding(
             severity,
             format!("Shares are off{chance_note}: {}.", descriptions.join("; ")),
@@ -65,12 +58,10 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
             &format!("at least {}", percent_with_decimal(minimum)),
         )
     };
-    let descriptions: Vec<String> = below_minimum.iter().map(minimum).collect();
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
-            descriptions.join("; ")
+            joined(below_minimum.iter().map(minimum), "; ")
         ),
         "Run longer, so that the start and end of the run weigh less.",
     )
@@ -126,8 +117,7 @@ fn deviates_beyond_conflicts(share: &ObservedShare) -> bool {
 }
 
 fn is_below_minimum(share: &ObservedShare) -> bool {
-    let minimum = share.minimum_share.unwrap_or(0.0);
-    (share.count as f64) < minimum * share.total as f64
+    (share.count as f64) < share.minimum_share.unwrap_or(0.0) * share.total as f64
 }
 
 fn describe(share: &ObservedShare, expected: &str) -> String {

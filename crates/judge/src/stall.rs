@@ -4,7 +4,7 @@
 //! end of a run by count, when clients that have finished are idle.
 
 use crate::checks::{Finding, new_finding};
-use crate::errors::{expects_outage, severity_unless_outage_expected};
+use crate::errors::{expects_outage, invalid_unless_outage_expected};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     STALL_INVALID_MIN_S, STALL_INVALID_SHARE, STALL_MEAN_MIN_TXNS, STALL_MIN_TXN_DURATIONS,
@@ -25,11 +25,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         .map(|stretch| stretch.end_s - stretch.start_s)
         .sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);
-    let severity = if share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S {
-        severity_unless_outage_expected(run, Severity::Invalid)
-    } else {
-        severity_unless_outage_expected(run, Severity::Caveat)
-    };
+    let is_long = share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S;
+    let severity = invalid_unless_outage_expected(run, is_long);
     let advice = match severity {
         _ if expects_outage(run) => {
             "The plan expects an outage; the throughput includes these seconds."

@@ -4,10 +4,10 @@
 //! measured.
 
 use crate::all_kinds;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, caveat, note};
 use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_TIMESTAMPS_MAX_SHARE;
-use prony_store::{Network, Run, ServiceTimePartsSource, Severity};
+use prony_store::{Network, Run, ServiceTimePartsSource};
 
 pub(crate) fn check_stamps(run: &Run) -> Option<Finding> {
     let timing = &run.timing;
@@ -23,8 +23,7 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Finding> {
             ServiceTimePartsSource::Unavailable { .. }
         )
     {
-        return new_finding(
-            Severity::Caveat,
+        return caveat(
             format!(
                 "{} of the kernel's timestamps are impossible, so the split of the response time into the server's \
                  part and the client's is not reported.",
@@ -37,8 +36,7 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Finding> {
              clock, and whether something between client and server (a proxy, a virtual network device) sets them.",
         );
     }
-    new_finding(
-        Severity::Caveat,
+    caveat(
         format!(
             "{} of the kernel's timestamps are unreliable: {} impossible and discarded, {} \
              doubtful because the clock had moved.",
@@ -56,8 +54,7 @@ pub(crate) fn check_clock_steps(run: &Run) -> Option<Finding> {
     if steps == 0 {
         return None;
     }
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The offset between the clocks of Prony and of the kernel's timestamps moved by more than \
              a microsecond {}.",
@@ -93,8 +90,7 @@ pub(crate) fn check_no_split(run: &Run) -> Option<Finding> {
                 .to_owned()
         }
     };
-    new_finding(
-        Severity::Note,
+    note(
         format!(
             "The split of the response time into the server's part and the client's is not \
              known{reason}: it includes the time that replies waited in the client."
@@ -108,6 +104,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     #[test]
     fn unreliable_timestamps_are_a_caveat_above_the_threshold() {

@@ -15,7 +15,7 @@ pub(crate) mod latency;
 mod settled;
 
 use crate::burst::find_fall;
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, invalid_or_caveat, new_finding};
 use crate::errors;
 use crate::foreign_load::describe_rival;
 use crate::formatting::percent;
@@ -109,11 +109,7 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
     }
     // An expected outage makes the throughput unsteady.
     let is_invalid = excess_variation > UNSTEADY_INVALID_CV && !errors::expects_outage(run);
-    let severity = if is_invalid {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(is_invalid);
     // `warm-up`, `drift` and `burst` report the same variation, and say more about it.
     let explained = find_warm_up(&series).is_some()
         || describe_drift(run, &series).is_some()
@@ -221,10 +217,8 @@ fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
         return None;
     }
     let relative = |rates: &[f64]| {
-        rates
-            .iter()
-            .map(|rate| rate / steady_rate)
-            .collect::<Vec<_>>()
+        let rates = rates.iter();
+        rates.map(|rate| rate / steady_rate).collect::<Vec<_>>()
     };
     if -difference_in_std_errors(&relative(head), &relative(remainder)) <= WARM_UP_MIN_STD_ERRORS {
         return None;

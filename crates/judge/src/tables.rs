@@ -3,12 +3,12 @@
 //! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
 //! use.
 
-use crate::checks::{Finding, new_finding};
+use crate::checks::{Finding, invalid_or_caveat, new_finding};
 use crate::formatting::first_and_more;
 use crate::observations::{events, observed};
 use crate::thresholds::{TABLE_LARGE_MIN_BYTES, TABLE_SHRUNK_MAX_SHARE};
 use crate::workload::description;
-use prony_store::{EventKind, Observed, Run, ServerState, Severity};
+use prony_store::{EventKind, Observed, Run, ServerState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of tables that are named for one change.
@@ -36,20 +36,14 @@ pub(crate) fn check_tables_replaced(run: &Run) -> Option<Finding> {
         .collect();
     let used_tables_known = !used.is_empty();
     let changes = describe_changes(run, |name| !used_tables_known || used.contains(name))?;
-    let (severity, consequence) = if used_tables_known {
-        (
-            Severity::Invalid,
-            "Not all transactions ran on the same data.",
-        )
+    let consequence = if used_tables_known {
+        "Not all transactions ran on the same data."
     } else {
-        (
-            Severity::Caveat,
-            "The statements name no table: if the run used these, not all of its transactions ran on the \
-             same data.",
-        )
+        "The statements name no table: if the run used these, not all of its transactions ran on the \
+         same data."
     };
     new_finding(
-        severity,
+        invalid_or_caveat(used_tables_known),
         format!("Tables changed during the run: {changes}. {consequence}"),
         "Find out who loaded, truncated or dropped them during the run, and run again on tables that \
          nobody else changes.",
@@ -175,6 +169,7 @@ mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Severity;
 
     fn with_ids(before: &[(&str, &str)], after: &[(&str, &str)]) -> Run {
         let mut run = observed_run();

@@ -8,10 +8,12 @@
 //! configuration. Runs that differ with a caveat, such as another version of the server, stay: their
 //! differences are what a change is explained by ([`differences_at_change`]).
 
-use crate::compare::{Difference, P99_FIGURE, TPS_FIGURE, Unit, differences, figure_values};
-use crate::statistics::{ALPHA, ChangePoint, change_points, median};
-use prony_store::{NOPM, Run, Severity};
+use crate::compare::{Difference, Unit, differences, figure_values, preferred_figures};
+use crate::formatting::count;
+use crate::statistics::{ALPHA, ChangePoint, change_points, levels_between, median};
+use prony_store::{Run, Severity};
 use serde::Serialize;
+use std::ops::Range;
 
 /// The history of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,12 +83,8 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-pub struct ComparedRun {
-    run: String,
-    started_at: String,
-    /// The figure, or why the run is not part of the history.
-    value: Result<f64, String>,
-}
+/// A run of the history, or one that is no part of it.
+pub struct ComparedRun(Result<TrendRun, LeftOutRun>);
 
 /// Compares runs with the reference of a history.
 pub struct TrendBuilder<'a> {
@@ -108,16 +106,9 @@ impl<'a> TrendBuilder<'a> {
         requested: Option<&str>,
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
-        let preferred = if reference.drive.open_loop {
-            [P99_FIGURE, NOPM, TPS_FIGURE]
-        } else {
-            [NOPM, TPS_FIGURE, P99_FIGURE]
-        };
+        let preferred = preferred_figures(reference.drive.open_loop);
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
-        let figure = match requested {
-            Some(name) => named(name),
-            None => preferred.into_iter().find_map(named),
-        };
+        let figure = requested.map_or(preferred.into_iter().find_map(named), |name| named(name));
         match figure {
             Some((name, unit, _)) => Ok(TrendBuilder {
                 reference,
@@ -136,29 +127,21 @@ impl<'a> TrendBuilder<'a> {
     }
 
     pub fn compare(&self, run: &Run) -> ComparedRun {
-        ComparedRun {
-            run: run.id.clone(),
-            started_at: run.started_at.clone(),
-            value: self.value(run),
-        }
+        let (id, started_at) = (run.id.clone(), run.started_at.clone());
+        ComparedRun(match self.value(run) {
+            Ok(value) => Ok(TrendRun {
+                run: id,
+                started_at,
+                value,
+            }),
+            Err(reason) => Err(LeftOutRun { run: id, reason }),
+        })
     }
 
     pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
-        let ComparedRun {
-            run,
-            started_at,
-            value,
-        } = compared;
-        match value {
-            Ok(value) => self.runs.push((
-                epoch_ns,
-                TrendRun {
-                    run,
-                    started_at,
-                    value,
-                },
-            )),
-            Err(reason) => self.leave_out(&run, reason),
+        match compared.0 {
+            Ok(run) => self.runs.push((epoch_ns, run)),
+            Err(run) => self.left_out.push(run),
         }
     }
 
@@ -218,16 +201,11 @@ impl<'a> TrendBuilder<'a> {
 
 /// The median of the runs from each change to the next.
 fn levels(values: &[f64], changes: &[ChangePoint]) -> Vec<Level> {
-    let starts = std::iter::once(0).chain(changes.iter().map(|change| change.index));
-    let ends = changes
-        .iter()
-        .map(|change| change.index)
-        .chain([values.len()]);
-    let parts = starts.zip(ends).filter(|(start, end)| start < end);
-    let level = |(first, end): (usize, usize)| Level {
-        first,
-        runs: end - first,
-        median: median(&values[first..end]),
+    let parts = levels_between(changes, 0..values.len()).filter(|part| !part.is_empty());
+    let level = |part: Range<usize>| Level {
+        first: part.start,
+        runs: part.len(),
+        median: median(&values[part]),
     };
     parts.map(level).collect()
 }
@@ -248,8 +226,10 @@ fn reason_to_leave_out(reference: &Run, run: &Run) -> Option<String> {
     };
     match grave.len() - 1 {
         0 => Some(text),
-        1 => Some(format!("{text}; and 1 more difference")),
-        more => Some(format!("{text}; and {more} more differences")),
+        more => Some(format!(
+            "{text}; and {}",
+            count(more as u64, "more difference")
+        )),
     }
 }
 
@@ -268,6 +248,7 @@ pub fn differences_at_change(before: &Run, after: &Run) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{P99_FIGURE, TPS_FIGURE};
     use crate::sample::healthy;
     use prony_assertions::TextAssertions;
     use prony_store::RunState;
@@ -350,11 +331,8 @@ mod tests {
         let trend = trend_of(&runs);
         let kept: Vec<&str> = trend.runs.iter().map(|run| run.run.as_str()).collect();
         assert_eq!(kept, ["run-03", "run-04", "run-05"]);
-        let reasons: Vec<&str> = trend
-            .left_out
-            .iter()
-            .map(|run| run.reason.as_str())
-            .collect();
+        let left_out = trend.left_out.iter();
+        let reasons: Vec<&str> = left_out.map(|run| run.reason.as_str()).collect();
         reasons[0].assert_starts_with("clients ");
         reasons[1].assert_starts_with("in progress");
         reasons[2].assert_starts_with("nothing was committed");

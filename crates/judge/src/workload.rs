@@ -3,8 +3,8 @@
 //! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
 //! distinguish workloads by name.
 
-use crate::checks::{Finding, new_finding, new_remark};
-use crate::formatting::count;
+use crate::checks::{Finding, caveat, new_remark};
+use crate::formatting::{count, either};
 use prony_store::{Check, Description, Run, Severity};
 
 /// The workload's description; `None` if there is none.
@@ -23,13 +23,8 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     if scale == 0 || clients <= scale.saturating_mul(clients_per_unit) {
         return None;
     }
-    let units = if scale == 1 {
-        &unit.singular
-    } else {
-        &unit.plural
-    };
-    new_finding(
-        Severity::Caveat,
+    let units = either(scale == 1, &unit.singular, &unit.plural);
+    caveat(
         format!(
             "{} shared {scale} {units}: {}.",
             count(u64::from(clients), "client"),

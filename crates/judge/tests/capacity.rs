@@ -53,10 +53,8 @@ impl Server {
             open_loop: true,
             ..RecorderLayout::closed_loop(1)
         };
-        let (mut recorder, mut collector) = (
-            Recorder::new(schedule, layout),
-            Collector::new(schedule, layout, 1),
-        );
+        let mut recorder = Recorder::new(schedule, layout);
+        let mut collector = Collector::new(schedule, layout, 1);
         let speeds = self.speeds(end_ns.div_ceil(S as u64), random);
         let mut exponential = |mean_ns: f64| -random.uniform().ln() * mean_ns;
         let mut free: BinaryHeap<Reverse<u64>> = (0..self.executors).map(|_| Reverse(0)).collect();
@@ -192,9 +190,8 @@ struct Tally {
 }
 
 fn search_often(server: Server, requirements: &[&str], truth: f64, searches: u64) -> Tally {
-    let requirements = requirements
-        .iter()
-        .map(|text| Requirement::parse(text).unwrap());
+    let requirements = requirements.iter();
+    let requirements = requirements.map(|text| Requirement::parse(text).unwrap());
     let requirements: Vec<Requirement> = requirements.collect();
     let (mut near, mut covered, mut most_steps, mut all_steps) = (0, 0, 0, 0);
     let mut uncertain = 0;

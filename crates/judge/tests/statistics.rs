@@ -326,10 +326,8 @@ fn disturbed_runs_do_not_hide_a_difference() {
     let mut random = Random(11);
     let mut welch_hits = 0;
     let ranks_hits = count_pairs(|| {
-        let (a, b) = (
-            random.disturbed_runs(10, 16_000.0),
-            random.disturbed_runs(10, 16_800.0),
-        );
+        let a = random.disturbed_runs(10, 16_000.0);
+        let b = random.disturbed_runs(10, 16_800.0);
         welch_hits += u32::from(welch(&a, &b, 0.0).unwrap().p_value() < ALPHA);
         p_and_interval(&a, &b).0 <= ALPHA
     });

@@ -28,9 +28,8 @@ pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -
 
 /// Writes a suite for each answer, with a case for each requirement; one that is undecided fails.
 pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
-    let suites = answers
-        .iter()
-        .map(|(name, answer)| (name.clone(), test_cases(answer, false)));
+    let answers = answers.iter();
+    let suites = answers.map(|(name, answer)| (name.clone(), test_cases(answer, false)));
     write_document(out, "prony", &suites.collect::<Vec<_>>())
 }
 
@@ -40,8 +39,7 @@ pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .answer
         .as_ref()
         .map_or(Vec::new(), |answer| test_cases(answer, false));
-    let facts = drill_facts(run).into_iter();
-    cases.extend(facts.map(|fact| TestCase {
+    cases.extend(drill_facts(run).into_iter().map(|fact| TestCase {
         name: format!("drill: {}", fact.label),
         message: fact.full,
         failed: false,

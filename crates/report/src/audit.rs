@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::terminal::findings::write_check_list;
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun};
+use crate::units::{self, count, count_of};
 use prony_judge::audit::Audit;
 use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
@@ -37,13 +37,12 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Res
 }
 
 fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
-    let AuditedRun {
-        reported,
-        run,
-        audit,
-    } = audited;
-    out.wrapped(Style::bold, &format!("{number}{}", title(reported)))?;
-    out.paragraph(&plain(&figures_text(run)))?;
+    let audit = &audited.audit;
+    out.wrapped(
+        Style::bold,
+        &format!("{number}{}", title(&audited.reported)),
+    )?;
+    out.paragraph(&plain(&figures_text(&audited.run)))?;
     if !audit.examined.is_empty() {
         out.heading("Examined")?;
         for text in &audit.examined {
@@ -81,16 +80,14 @@ fn figures_text(run: &Run) -> String {
         (response.samples > 0).then(|| time("mean", response.mean_ns)),
         percentile("p95", response.p95_ns),
         percentile("p99", response.p99_ns),
-        (run.drive.clients > 0)
-            .then(|| count_with_noun(run.drive.clients.into(), "client", "clients")),
+        (run.drive.clients > 0).then(|| count_of(run.drive.clients.into(), "client")),
         (scale > 0).then(|| format!("scale {}", count(scale.into()))),
         (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
     ];
     let figures: Vec<String> = rates.chain(measurements.into_iter().flatten()).collect();
-    if figures.is_empty() {
-        "no usable figure".to_owned()
-    } else {
-        figures.join(", ")
+    match figures.as_slice() {
+        [] => "no usable figure".to_owned(),
+        figures => figures.join(", "),
     }
 }
 

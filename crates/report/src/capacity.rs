@@ -10,8 +10,9 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
-use crate::text::plain;
-use crate::units::{self, count_with_noun, or_dash, percent, rate, time_or_dash};
+use crate::text::{joined, plain};
+use crate::units::{self, count_of, or_dash, percent, rate, time_or_dash};
+use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_judge::capacity::{
     CapacityResult, CapacityState, CapacityStep, ClientsResult, ClientsStep,
 };
@@ -80,7 +81,7 @@ impl<'a> SearchAnswer<'a> {
         let case = TestCase {
             name: self.name.to_owned(),
             message: self.with_verdict(),
-            failed: self.verdict != AnswerVerdict::Pass,
+            failed: self.verdict != Pass,
         };
         write_document(out, "prony find", &[(self.workload.to_owned(), vec![case])])
     }
@@ -140,7 +141,7 @@ pub(crate) fn steps_table(found: &CapacityResult) -> Table {
 pub fn clients_line(step: &ClientsStep) -> String {
     format!(
         "{}: {}; {}",
-        count_with_noun(step.clients.into(), "client", "clients"),
+        count_of(step.clients.into(), "client"),
         units::per_second(step.tps),
         step.verdict.name().to_lowercase()
     )
@@ -149,9 +150,9 @@ pub fn clients_line(step: &ClientsStep) -> String {
 /// Writes the answer of a search over clients, and its curve.
 pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) -> io::Result<()> {
     let format = match found.verdict() {
-        AnswerVerdict::Pass => Style::bold,
-        AnswerVerdict::Fail => Style::alarm,
-        AnswerVerdict::Undecided => Style::caution,
+        Pass => Style::bold,
+        Fail => Style::alarm,
+        Undecided => Style::caution,
     };
     let printer = &mut Printer::new(out, style);
     printer.wrapped(format, &clients_sentence(found))?;
@@ -171,7 +172,7 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
     let mut text = format!(
         "{}{limits}, with {}",
         units::per_second(best.tps),
-        count_with_noun(best.clients.into(), "client", "clients")
+        count_of(best.clients.into(), "client")
     );
     let sweep = found.sweep.as_ref();
     let limiter = sweep.and_then(|sweep| sweep.curves.first()?.limiter.as_ref());
@@ -190,7 +191,7 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
 
 /// How to go on with a search over clients that has not ended.
 pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
-    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    let steps = count_of(found.steps.len() as u64, "step");
     let id = plain(&found.experiment);
     found.is_unfinished.then(|| {
         format!(
@@ -202,22 +203,18 @@ pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
 
 /// What is required, after a figure; empty if nothing is.
 pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
-    let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
-    if limits.is_empty() {
-        String::new()
-    } else {
-        format!(" at {}", limits.join(" and "))
-    }
+    let limits = joined(requirements.iter().map(requirement_text), " and ");
+    (!limits.is_empty())
+        .then(|| format!(" at {limits}"))
+        .unwrap_or_default()
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
-    let ids: Vec<&str> = invalid_by.iter().map(AsRef::as_ref).collect();
-    if ids.is_empty() {
-        String::new()
-    } else {
-        format!("; not to be relied on: {}", plain(&ids.join(", ")))
-    }
+    let ids = plain(&joined(invalid_by.iter().map(AsRef::as_ref), ", "));
+    (!ids.is_empty())
+        .then(|| format!("; not to be relied on: {ids}"))
+        .unwrap_or_default()
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
@@ -262,7 +259,7 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         }
         texts.push(text);
     }
-    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    let steps = count_of(found.steps.len() as u64, "step");
     texts.extend(match found.capacity.state {
         _ if found.is_unfinished => {
             let id = plain(&found.experiment);
@@ -287,12 +284,8 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
     });
     let is_bound =
         |step: &&CapacityStep| [found.capacity.low, found.capacity.high].contains(&Some(step.rate));
-    if found
-        .steps
-        .iter()
-        .filter(is_bound)
-        .any(|step| !step.is_certain)
-    {
+    let mut bounds = found.steps.iter().filter(is_bound);
+    if bounds.any(|step| !step.is_certain) {
         texts.push(
             "Steps at the bounds were too short for intervals, or had seconds without transactions, and were decided by \
              their figures alone: the bounds are not at 95 %."
@@ -311,12 +304,10 @@ fn verdict_text(step: &CapacityStep) -> String {
         found.map(|result| result_sentence(result, false))
     };
     let reason = match step.verdict {
-        AnswerVerdict::Pass => None,
-        AnswerVerdict::Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
-        AnswerVerdict::Fail => {
-            missed(AnswerVerdict::Fail).or_else(|| missed(AnswerVerdict::Undecided))
-        }
-        AnswerVerdict::Undecided => missed(AnswerVerdict::Undecided),
+        Pass => None,
+        Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
+        Fail => missed(Fail).or_else(|| missed(Undecided)),
+        Undecided => missed(Undecided),
     };
     let mut text = step.verdict.name().to_lowercase();
     if let Some(reason) = reason {
@@ -349,7 +340,7 @@ pub(crate) mod sample {
             server_cpu_share: Some(0.97),
             verdict,
             share_of_limit: None,
-            keeps_up: verdict != AnswerVerdict::Fail,
+            keeps_up: verdict != Fail,
             is_certain: true,
             is_client_limit: false,
             invalid_by: Vec::new(),
@@ -374,10 +365,7 @@ pub(crate) mod sample {
                 at: "4420".to_owned(),
                 evidence: "the CPUs of its machine were 97 % busy".to_owned(),
             }),
-            steps: vec![
-                step(4_420.0, AnswerVerdict::Fail),
-                step(4_180.0, AnswerVerdict::Pass),
-            ],
+            steps: vec![step(4_420.0, Fail), step(4_180.0, Pass)],
         }
     }
 }
@@ -429,8 +417,7 @@ mod tests {
             answer_sentence(&limited),
             "at least 4,180 /s at p99 below 20.0 ms; limit: the client, not the server; not to be relied on: steal"
         );
-        let text = written(&limited);
-        text.assert_contains("pass; invalid (steal)");
+        written(&limited).assert_contains("pass; invalid (steal)");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! unit in their name are counts or shares from 0 to 1; `seconds` is the length of a row. Cells of missing
 //! figures are empty. Must never: round.
 
+use crate::text::joined;
 use prony_store::{
     Experiment, IndustryMetric, Latency, MachineSecond, Run, RunSummary, RunVerdict, Second,
     ServerSecond,
@@ -125,13 +126,11 @@ const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = columns![
 ];
 
 fn header<T>(columns: &[Column<T>]) -> String {
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    names.join(",")
+    joined(columns.iter().map(|(name, _)| *name), ",")
 }
 
 fn cells<T>(columns: &[Column<T>], row: &T) -> String {
-    let cells: Vec<String> = columns.iter().map(|(_, cell)| cell(row)).collect();
-    cells.join(",")
+    joined(columns.iter().map(|(_, cell)| cell(row)), ",")
 }
 
 /// Writes the per-second series, warm-up included.
@@ -161,10 +160,8 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .iter()
         .filter(|observed| observed.off.is_none());
     for second in observed.flat_map(|observed| &observed.series) {
-        let [machine, client] = [&second.machine, &second.client].map(|machine| {
-            let machine = machine.clone().unwrap_or_default();
-            cells(&MACHINE_COLUMNS, &machine)
-        });
+        let [machine, client] = [&second.machine, &second.client]
+            .map(|machine| cells(&MACHINE_COLUMNS, &machine.clone().unwrap_or_default()));
         writeln!(
             out,
             "{},{machine},{client},{},{}",
@@ -179,10 +176,8 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 /// A cell with names and their values.
 fn list_cell(values: &BTreeMap<String, impl Display>) -> String {
     let values = values.iter();
-    let texts: Vec<String> = values
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    quoted(&texts.join("; "))
+    let texts = values.map(|(name, value)| format!("{name} {value}"));
+    quoted(&joined(texts, "; "))
 }
 
 /// Writes the percentiles of the measured window, one line per kind and type of time.

@@ -5,7 +5,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::plain;
-use crate::units::count_with_noun;
+use crate::units::count_of;
 use prony_judge::doctor::is_risky;
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
 use std::io::{self, Write};
@@ -16,8 +16,8 @@ const STATE_WIDTH: usize = 9;
 /// Writes the findings, and a summary at the end.
 pub fn write(out: &mut dyn Write, style: &Style, report: &DoctorReport) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    let clients = count_with_noun(report.clients.into(), "client", "clients");
-    let threads = count_with_noun(report.threads.into(), "thread", "threads");
+    let clients = count_of(report.clients.into(), "client");
+    let threads = count_of(report.threads.into(), "thread");
     out.wrapped(Style::bold, &format!("Fit for {clients} on {threads}?"))?;
     for (subject, title) in [
         (DoctorSubject::Machine, "This machine"),
@@ -187,9 +187,8 @@ The server
     fn the_script_has_commands_and_comments() {
         let script = written(|out| write_fix_script(out, &report()));
         let lines: Vec<&str> = script.lines().collect();
-        let commands = lines
-            .iter()
-            .filter(|line| !line.starts_with('#') && !line.is_empty());
+        let lines = lines.iter();
+        let commands = lines.filter(|line| !line.starts_with('#') && !line.is_empty());
         let commands: Vec<&str> = commands.copied().collect();
         // A line break in a text does not make a command of its rest.
         assert_eq!(commands, ["sysctl -w a=1", "sysctl -w b=2"]);

@@ -11,11 +11,11 @@ use crate::table::Table;
 use crate::terminal::write_section;
 use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
-use crate::text::plain;
 use crate::text::replay::replayed_over_repeats;
 use crate::text::sweep::{curves_legend, knee_sentences, law_sentences, sweep_table};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
-use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use crate::text::{joined, plain};
+use crate::units::{self, count, count_of, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::drill::{DrillTimes, mean_and_interval};
@@ -81,7 +81,7 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => count_with_noun(number as u64, "doubt", "doubts"),
+        (_, _, number) => count_of(number as u64, "doubt"),
     };
     let verdict = if invalid.is_empty() && is_too_short_for_steadiness(run) {
         format!("{verdict}, {TOO_SHORT}")
@@ -122,7 +122,7 @@ pub fn write_summary(
         None => {}
     }
     let run_count = match runs.len() as u64 {
-        all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
+        all if all == u64::from(experiment.runs) => count_of(all, "run"),
         some => format!("{} of {} runs", count(some), experiment.runs),
     };
     let seed = experiment
@@ -209,7 +209,7 @@ fn mean_text(times_s: &[f64]) -> String {
         }
         None => {
             let values = times_s.iter().map(|time_s| units::seconds(*time_s));
-            values.collect::<Vec<_>>().join(" and ")
+            joined(values, " and ")
         }
     }
 }
@@ -295,7 +295,7 @@ fn write_pooler(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
         out.paragraph(&format!(
             "The server had at most {} of clients through {name}, and {} when they connected to it themselves, which \
              includes those that {name} keeps open.",
-            count_with_noun(pooled, "session", "sessions"),
+            count_of(pooled, "session"),
             count(direct)
         ))?;
     }
@@ -308,7 +308,7 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
     out.heading(&format!(
         "Sweep of {} over {}",
         plain(&sweep.axis),
-        count_with_noun(sweep.points().count() as u64, "point", "points")
+        count_of(sweep.points().count() as u64, "point")
     ))?;
     out.paragraphs(knee_sentences(sweep))?;
     out.table(&sweep_table(sweep))?;
@@ -391,9 +391,8 @@ fn write_invalid_checks(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
 
 /// The number of variants with a run that counts, or that only others made invalid; a comparison requires two.
 fn variants_that_count(runs: &[Run]) -> usize {
-    let counted = runs
-        .iter()
-        .filter(|run| is_counted(run) || is_invalid_by_others_only(run));
+    let runs = runs.iter();
+    let counted = runs.filter(|run| is_counted(run) || is_invalid_by_others_only(run));
     let experiments = counted.filter_map(|run| run.experiment.as_ref());
     let names: BTreeSet<&str> = experiments
         .map(|experiment| experiment.variant.as_str())
@@ -405,6 +404,7 @@ fn variants_that_count(runs: &[Run]) -> usize {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, open_partial, written};
+    use Severity::Caveat;
     use prony_assertions::TextAssertions;
     use prony_judge::experiment::variants;
 
@@ -473,16 +473,11 @@ mod tests {
         for check in &mut run.checks {
             check.kind = Some(prony_store::FindingKind::Scope);
         }
-        assert!(
-            run.checks
-                .iter()
-                .any(|check| check.severity == Severity::Caveat)
-        );
+        assert!(run.checks.iter().any(|check| check.severity == Caveat));
         let text = shown(&[run.clone()], &["old"]);
         text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
-        let text = shown(&[run], &["old"]);
-        text.assert_contains("3 failed; 1 doubt, too short");
+        shown(&[run], &["old"]).assert_contains("3 failed; 1 doubt, too short");
     }
 
     #[test]

@@ -124,10 +124,7 @@ impl<W: Write> LiveView<W> {
             String::new()
         } else {
             let number = second.connections.into();
-            format!(
-                ", {}",
-                units::count_with_noun(number, "connection", "connections")
-            )
+            format!(", {}", units::count_of(number, "connection"))
         };
         let (p99_ns, window_s) = frame::p99(second);
         let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));

@@ -104,10 +104,8 @@ impl<W: Write> LoadProgressView<W> {
             self.plain_done = self.last.done;
             let step_s = at_s - self.step_began_s;
             let due_s = PLAIN_AT_S.into_iter().find(|due_s| *due_s > step_s);
-            self.plain_due_s = match due_s {
-                Some(due_s) => self.step_began_s + due_s,
-                None => at_s + PLAIN_EVERY_S,
-            };
+            self.plain_due_s =
+                due_s.map_or(at_s + PLAIN_EVERY_S, |due_s| self.step_began_s + due_s);
             writeln!(self.terminal.out, "{line}")?;
             self.terminal.out.flush()?;
         }
@@ -182,8 +180,7 @@ impl<W: Write> LoadProgressView<W> {
             format!("{short_bar} {shortest}"),
         ];
         let fits = |line: &&String| visible_width(line) <= width;
-        let line = lines.iter().find(fits).unwrap_or(&lines[3]);
-        cut(line, width)
+        cut(lines.iter().find(fits).unwrap_or(&lines[3]), width)
     }
 
     fn speed(&self) -> Speed {
@@ -267,9 +264,8 @@ mod tests {
         for at_s in 13..=22 {
             view.tick(f64::from(at_s)).unwrap();
         }
-        let text = String::from_utf8(out).unwrap();
         assert_eq!(
-            text,
+            String::from_utf8(out).unwrap(),
             "rows: 0 of 1,000,000 (0 %)\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 2 s\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 5 s\n\
@@ -304,9 +300,8 @@ mod tests {
         }
         drop(view);
         let text = String::from_utf8(out).unwrap();
-        let lines = text
-            .lines()
-            .map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default());
+        let text = text.lines();
+        let lines = text.map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default());
         lines.map(str::to_owned).collect()
     }
 

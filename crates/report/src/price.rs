@@ -11,8 +11,8 @@ use crate::text::prices::{
     NO_TPMC, basis_phrase, describe_failures, describe_spread, format_money, format_ratio,
     ratio_cells, run_count_cell, short_name,
 };
-use crate::text::{cut, plain, wrap};
-use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use crate::text::{cut, either, plain, wrap};
+use crate::units::{self, count, count_of, or_dash, time_or_dash};
 use prony_judge::price::{Candidate, LoadAnswer, PricePoint, Prices, RankingObstacle};
 use std::io::{self, Write};
 
@@ -25,10 +25,8 @@ pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<
         out.line(style.bold("No price can be given"))?;
     } else {
         write_points(out, prices)?;
-        prices
-            .points
-            .iter()
-            .try_for_each(|point| write_details(out, point))?;
+        let mut points = prices.points.iter();
+        points.try_for_each(|point| write_details(out, point))?;
     }
     write_ranking(out, prices)?;
     if let Some(answer) = &prices.answer {
@@ -84,20 +82,15 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
          month. Per million: the cost of a million committed transactions if the server always runs at its \
          measured throughput, and if it runs at {utilisation} of it. A month has 730 hours."
     ))?;
-    if prices.points.iter().any(|point| point.one_time_cost > 0.0) {
-        out.paragraph("One-time costs are spread over 36 months.")?;
-    }
-    if has_nopm {
-        out.paragraph(NO_TPMC)
-    } else {
-        Ok(())
-    }
+    let has_one_time = prices.points.iter().any(|point| point.one_time_cost > 0.0);
+    out.paragraphs(has_one_time.then_some("One-time costs are spread over 36 months."))?;
+    out.paragraphs(has_nopm.then_some(NO_TPMC))
 }
 
 /// Writes the sources of a configuration's figures and prices.
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
-    let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
+    let replicas = count_of(point.replicas_paid.into(), "replica");
     let observed = match point.replicas_measured {
         Some(number) => format!("{} in the runs", count(number.into())),
         None => "number in the runs unknown".to_owned(),
@@ -189,12 +182,7 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
             units::or_unknown(point.tps_per_money, format_ratio),
             or_dash(point.rank, |rank| rank.to_string()),
             or_dash(point.break_even, per_month),
-            if point.on_frontier == Some(true) {
-                "yes"
-            } else {
-                "no"
-            }
-            .to_owned(),
+            either(point.on_frontier == Some(true), "yes", "no").to_owned(),
         ]);
     }
     out.table(&table)?;

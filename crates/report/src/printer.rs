@@ -43,9 +43,9 @@ impl<'a> Printer<'a> {
         self.item("", 0, text)
     }
 
-    pub fn paragraphs(&mut self, texts: impl IntoIterator<Item = String>) -> io::Result<()> {
+    pub fn paragraphs(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) -> io::Result<()> {
         let mut texts = texts.into_iter();
-        texts.try_for_each(|text| self.paragraph(&text))
+        texts.try_for_each(|text| self.paragraph(text.as_ref()))
     }
 
     /// Writes indented, wrapped text after a label of `columns` characters, not counting escape codes; later
@@ -64,8 +64,7 @@ impl<'a> Printer<'a> {
     /// Writes items with names in a column of `columns` characters.
     pub fn named(&mut self, columns: usize, items: &[(&str, String)]) -> io::Result<()> {
         for (name, text) in items {
-            let name = self.style.dim(&format!("{name:<columns$}"));
-            self.item(&name, columns, text)?;
+            self.item(&self.style.dim(&format!("{name:<columns$}")), columns, text)?;
         }
         Ok(())
     }

@@ -119,7 +119,7 @@ fn machine_size_text(scenario: &Scenario) -> String {
     let cpus = scenario
         .setup
         .cpus
-        .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
+        .map(|cpus| units::count_of(cpus.into(), "CPU"));
     let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
     let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
     match (parts.as_slice(), &scenario.setup.machine) {
@@ -326,7 +326,7 @@ fn instance_limits(scenario: &Scenario) -> Option<String> {
 
 /// What took over if the machine failed, with the number of zones.
 fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
-    let zones = zones.map(|zones| units::count_with_noun(zones.into(), "zone", "zones"));
+    let zones = zones.map(|zones| units::count_of(zones.into(), "zone"));
     match zones {
         Some(zones) => format!("{}, {zones}", kind.name()),
         None => kind.name().to_owned(),

@@ -84,7 +84,7 @@ pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate)
     };
     out.paragraph(&format!(
         "{}: {at_least} {}, of which {} measure; restarts, checks and pauses come on top.{done}",
-        units::count_with_noun(runs, "run", "runs"),
+        units::count_of(runs, "run"),
         units::span(known_load_s + run_s),
         units::span(run_s),
     ))?;
@@ -151,18 +151,11 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     for row in &summary.rows {
         let (runs, caches) = (runs_text(row), row.caches.join(", "));
         if row.figures.is_empty() {
-            let cells = [&*row.id, &runs, "", "", "", "", &caches];
-            table.row(cells.map(plain));
+            table.row(([&*row.id, &runs, "", "", "", "", &caches]).map(plain));
         }
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
-            let first = |text: &str| {
-                if index == 0 {
-                    plain(text)
-                } else {
-                    String::new()
-                }
-            };
+            let first = |text: &str| (index == 0).then(|| plain(text)).unwrap_or_default();
             let cells = [first(&row.id), first(&runs), name].into_iter();
             table.row(cells.chain(figures).chain([first(&caches)]));
         }
@@ -216,11 +209,8 @@ pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
         plain(&summary.request),
         plain(&summary.servers.join("; ")),
     )];
-    let mut reasons: Vec<&str> = summary
-        .rows
-        .iter()
-        .flat_map(|row| row.not_comparable_by.clone())
-        .collect();
+    let rows = summary.rows.iter();
+    let mut reasons: Vec<&str> = rows.flat_map(|row| row.not_comparable_by.clone()).collect();
     reasons.sort_unstable();
     reasons.dedup();
     sentences.extend(not_comparable_sentence("such a row", &reasons));
@@ -336,8 +326,7 @@ pub(crate) mod tests {
             currency: "EUR".to_owned(),
             remarks: Vec::new(),
         });
-        let text = shown(&estimate);
-        text.assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
+        shown(&estimate).assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
         assert!(suite_summary(&[closed()]).is_none());
     }
 }

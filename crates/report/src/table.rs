@@ -77,9 +77,8 @@ impl Table {
         let lines = texts.iter().map(Vec::len).max().unwrap_or(0);
         for line in 0..lines.max(1) {
             let name = if line == 0 { name } else { "" };
-            let texts = texts
-                .iter()
-                .map(|text| text.get(line).cloned().unwrap_or_default());
+            let texts = texts.iter();
+            let texts = texts.map(|text| text.get(line).cloned().unwrap_or_default());
             self.row(std::iter::once(name.to_owned()).chain(texts));
         }
     }

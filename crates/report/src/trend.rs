@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::text::comparison::format_figure;
 use crate::text::trend::{answer, change_text, method, minute, reasons, title};
 use crate::text::{cut, plain};
-use crate::units::count_with_noun;
+use crate::units::count_of;
 use prony_judge::trend::{LevelChange, Trend};
 use prony_store::Answer;
 use std::io::{self, Write};
@@ -164,7 +164,7 @@ fn left_out(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.left_out.is_empty() {
         return Ok(());
     }
-    let count = count_with_noun(trend.left_out.len() as u64, "run", "runs");
+    let count = count_of(trend.left_out.len() as u64, "run");
     out.heading(&format!(
         "Not comparable with {} and left out: {count}",
         plain(&trend.reference)

@@ -38,7 +38,9 @@ pub fn whole(number: f64) -> String {
     count(number as u64)
 }
 
-/// A count with its noun: `1 client`, `2,000 clients`.
+pub use prony_judge::formatting::count as count_of;
+
+/// A count with its noun: `1 retry`, `2,000 retries`; for a noun with a regular plural see [`count_of`].
 pub fn count_with_noun(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }

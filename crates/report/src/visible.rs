@@ -10,6 +10,7 @@
 //! escape means the same character.
 
 use crate::style::{CODES, Style};
+use crate::text::either;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -157,11 +158,7 @@ impl<W: Write> Visible<W> {
     /// Writes the pending bytes that are complete, or all of them if `is_end`.
     fn write_pending(&mut self, is_end: bool) -> io::Result<()> {
         let bytes = std::mem::take(&mut self.pending);
-        let length = if is_end {
-            bytes.len()
-        } else {
-            complete_length(&bytes)
-        };
+        let length = either(is_end, bytes.len(), complete_length(&bytes));
         for chunk in bytes[..length].utf8_chunks() {
             let text = escape_controls(chunk.valid(), self.color);
             self.out.write_all(text.as_bytes())?;
@@ -221,9 +218,8 @@ mod tests {
     #[test]
     fn control_characters_are_escaped_and_other_text_is_unchanged() {
         let hostile = "a\x1b]0;title\x07\x1b[2Jb\r\nc\td\x7f\u{9b}2J\u{202e}12\rx é 表";
-        let shown = visible(hostile);
         assert_eq!(
-            shown,
+            visible(hostile),
             "a\\x1b]0;title\\x07\\x1b[2Jb\r\nc\td\\u007f\\u009b2J\\u202e12\\x0dx é 表"
         );
         assert!(matches!(visible("µ, 表"), Cow::Borrowed("µ, 表")));

@@ -9,10 +9,10 @@
 //! write.
 
 use super::Audit;
-use crate::formatting::{percent, thousands};
-use crate::new_check;
+use crate::checks::{invalid_or_caveat, new_check};
+use crate::formatting::{joined, percent, thousands};
 use crate::thresholds::{AUDIT_INVALID_SHARE, FIXED_SHARE_MAX_DEVIATION};
-use prony_store::{ReportedRun, Severity};
+use prony_store::ReportedRun;
 
 pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
     let (Some(queries), Some([reads_per_txn, writes_per_txn])) =
@@ -46,16 +46,12 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
     }
     let largest_share =
         deviations.iter().map(|(_, size)| *size).fold(0.0, f64::max) / base.max(1.0);
-    let severity = if largest_share > AUDIT_INVALID_SHARE {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
-    let texts: Vec<String> = deviations.into_iter().map(|(text, _)| text).collect();
+    let severity = invalid_or_caveat(largest_share > AUDIT_INVALID_SHARE);
+    let texts = deviations.into_iter().map(|(text, _)| text);
     audit.checks.extend(new_check(
         "mix",
         severity,
-        format!("{summary}: {} ({} off).", texts.join("; "), percent(largest_share)),
+        format!("{summary}: {} ({} off).", joined(texts, "; "), percent(largest_share)),
         "Reads and writes come from different runs, a figure is mistyped, or many transactions failed: \
          look for errors, and do not compute a ratio of the two.",
     ));

@@ -6,8 +6,8 @@
 mod mix;
 mod relations;
 
-use crate::checks::{find_check, new_check};
-use crate::formatting::{count, percent};
+use crate::checks::{find_check, invalid_or_caveat, new_check};
+use crate::formatting::{count, either, percent, share};
 use crate::thresholds::{
     AUDIT_LITTLE_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S,
     AUDIT_REQUESTED_TIME_TOLERANCE_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TPS_ROUNDING_ERROR,
@@ -75,13 +75,9 @@ fn check_truncated(reported: &ReportedRun) -> Option<Check> {
     if reported.missing_parts.is_empty() {
         return None;
     }
-    let severity = match reported.tps {
-        Some(_) => Severity::Caveat,
-        None => Severity::Invalid,
-    };
     new_check(
         "truncated",
-        severity,
+        invalid_or_caveat(reported.tps.is_none()),
         format!("The output lacks {}.", reported.missing_parts.join(", ")),
         "Pass the whole output, from the first line to the last; if the tool was stopped early, run it again.",
     )
@@ -107,30 +103,25 @@ fn check_littles_law(reported: &ReportedRun, audit: &mut Audit) {
     else {
         return;
     };
-    let not_checked = |reason: &str| format!("Little's law: not checked, because {reason}");
-    let reason = match reported {
+    let transactions = reported.transactions.unwrap_or(0);
+    let ended = transactions.saturating_add(reported.failed);
+    let obstacle = match reported {
         _ if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 => return,
         _ if reported.mean_derived => {
             return check_derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
         }
-        _ if reported.scheduled => "clients waited for a schedule",
+        _ if reported.scheduled => Some("clients waited for a schedule"),
         _ if reported.connecting_in_throughput => {
-            "the throughput includes connecting and the latency does not"
+            Some("the throughput includes connecting and the latency does not")
         }
-        _ => "",
+        _ if share(reported.failed, ended) > ERRORS_INVALID_SHARE => {
+            Some("no figure includes the times of the failed transactions")
+        }
+        _ => None,
     };
-    if !reason.is_empty() {
-        audit.examined.push(not_checked(reason));
-        return;
-    }
-    let ended = reported
-        .transactions
-        .unwrap_or(0)
-        .saturating_add(reported.failed);
-    if ended > 0 && reported.failed as f64 / ended as f64 > ERRORS_INVALID_SHARE {
-        audit.examined.push(not_checked(
-            "no figure includes the times of the failed transactions",
-        ));
+    if let Some(reason) = obstacle {
+        let text = format!("Little's law: not checked, because {reason}");
+        audit.examined.push(text);
         return;
     }
     let busy_clients = tps * mean_ms / 1e3;
@@ -182,11 +173,7 @@ fn check_derived_mean(
 ) {
     let transactions = reported.transactions.unwrap_or(0) as f64;
     let failed = reported.failed.saturating_add(reported.skipped) as f64;
-    let ended_per_success = if transactions > 0.0 {
-        1.0 + failed / transactions
-    } else {
-        1.0
-    };
+    let ended_per_success = either(transactions > 0.0, 1.0 + failed / transactions, 1.0);
     let mean_ms = reported.mean_ms.unwrap_or(0.0);
     let expected_ms = 1e3 * clients / (tps * ended_per_success);
     // Before 9.6 pgbench used the requested time, not the elapsed time.
@@ -302,11 +289,7 @@ fn check_new_orders(reported: &ReportedRun, audit: &mut Audit) {
 /// raises it.
 fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     let size = percent(gap.abs());
-    let severity = if gap > NOPM_SHARE_INVALID_DEVIATION {
-        Severity::Invalid
-    } else {
-        Severity::Caveat
-    };
+    let severity = invalid_or_caveat(gap > NOPM_SHARE_INVALID_DEVIATION);
     let (deviation, advice) = if gap < 0.0 {
         (
             "off",

@@ -4,13 +4,13 @@
 //! `shares-printed` and `order`. Must never: call a difference an error if rounding explains it.
 
 use super::Audit;
-use crate::formatting::{first_and_more, percent};
-use crate::new_check;
+use crate::checks::{invalid_or_caveat, new_check};
+use crate::formatting::{either, first_and_more, percent};
 use crate::thresholds::{
     AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
     AUDIT_TIME_INVALID_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TIME_TOLERANCE_SHARE,
 };
-use prony_store::{Relation, RelationKind, Severity};
+use prony_store::{Relation, RelationKind};
 
 /// A check of the relations of some kinds.
 struct RelationCheck {
@@ -62,16 +62,9 @@ const MAX_LISTED: usize = 4;
 
 pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
     for check in CHECKS {
-        let RelationCheck {
-            id,
-            kinds,
-            nouns,
-            invalid_above,
-            advice,
-        } = check;
         let compared: Vec<&Relation> = relations
             .iter()
-            .filter(|relation| kinds.contains(&relation.kind))
+            .filter(|relation| check.kinds.contains(&relation.kind))
             .collect();
         let mut deviating: Vec<(&Relation, f64)> = compared
             .iter()
@@ -81,8 +74,8 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             if !compared.is_empty() {
                 let count = crate::formatting::thousands(compared.len() as u64);
                 audit.examined.push(match compared.len() {
-                    1 => format!("1 {} agrees", nouns[0]),
-                    _ => format!("{count} {} agree", nouns[1]),
+                    1 => format!("1 {} agrees", check.nouns[0]),
+                    _ => format!("{count} {} agree", check.nouns[1]),
                 });
             }
             continue;
@@ -93,35 +86,28 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             .iter()
             .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
         // A run that was longer or shorter than requested still has valid figures.
-        let severity = if largest_deviation > invalid_above && !all_requested_times {
-            Severity::Invalid
-        } else {
-            Severity::Caveat
-        };
+        let severity =
+            invalid_or_caveat(largest_deviation > check.invalid_above && !all_requested_times);
         let deviations = deviating.iter();
         let texts: Vec<String> = deviations
             .map(|(relation, deviation)| describe(relation, *deviation))
             .collect();
         audit.checks.extend(new_check(
-            id,
+            check.id,
             severity,
             first_and_more(&texts, MAX_LISTED, "; ") + ".",
-            advice,
+            check.advice,
         ));
     }
 }
 
 fn describe(relation: &Relation, deviation: f64) -> String {
-    let deviation_text = if relation.computed == 0.0 {
-        String::new()
-    } else {
-        format!(": {} off", percent(deviation))
+    let deviation_text = match relation.computed {
+        0.0 => String::new(),
+        _ => format!(": {} off", percent(deviation)),
     };
-    let verb = if relation.kind == RelationKind::AtMost {
-        "is more than"
-    } else {
-        "is not"
-    };
+    let is_bound = relation.kind == RelationKind::AtMost;
+    let verb = either(is_bound, "is more than", "is not");
     format!(
         "{} ({}) {verb} {} ({}){deviation_text}",
         relation.figure,

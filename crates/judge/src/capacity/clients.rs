@@ -7,6 +7,7 @@
 //! is required. Then the numbers beside the best one are measured.
 
 use super::{CapacityStep, OVER_CLIENTS, is_step, judge_step, required_of};
+use crate::formatting::either;
 use crate::sweep::Sweep;
 use prony_store::{AnswerVerdict, Requirement, Run, RunState};
 use serde::Serialize;
@@ -88,15 +89,13 @@ impl ClientsResult {
             max_steps: usize::MAX,
             ..*search
         };
-        let is_last_complete = runs
-            .last()
-            .is_none_or(|run| run.state == RunState::Complete);
-        let experiment = runs.first().and_then(|run| run.experiment.as_ref());
+        let last = runs.last();
+        let is_last_complete = last.is_none_or(|run| run.state == RunState::Complete);
+        let first = runs.first();
+        let experiment = first.and_then(|run| run.experiment.as_ref());
         ClientsResult {
             experiment: experiment.map_or_else(String::new, |experiment| experiment.id.clone()),
-            workload: runs
-                .first()
-                .map_or_else(String::new, |run| run.workload.name.clone()),
+            workload: first.map_or_else(String::new, |run| run.workload.name.clone()),
             requirements: requirements.to_vec(),
             best: best_clients(&steps).cloned(),
             is_unfinished: endless.next_clients(&steps).is_some() || !is_last_complete,
@@ -161,9 +160,8 @@ pub fn max_clients(run: &Run) -> Option<u32> {
 
 /// The step with the highest throughput among those that meet what is required.
 fn best_clients(steps: &[ClientsStep]) -> Option<&ClientsStep> {
-    let passed = steps
-        .iter()
-        .filter(|step| step.verdict == AnswerVerdict::Pass);
+    let steps = steps.iter();
+    let passed = steps.filter(|step| step.verdict == AnswerVerdict::Pass);
     passed.max_by(|a, b| a.tps.total_cmp(&b.tps))
 }
 
@@ -201,11 +199,8 @@ impl ClientsSearch {
     /// universal scalability law, clients that differ by the share `d` from the best ones bring less by `d²/2`.
     fn excess(&self, pair: &[&ClientsStep]) -> f64 {
         let is_limited = pair[1].verdict == AnswerVerdict::Fail;
-        let allowed = if is_limited {
-            (1.0 + self.precision).powi(2)
-        } else {
-            1.0 + (2.0 * self.precision).sqrt()
-        };
+        let at_peak = 1.0 + (2.0 * self.precision).sqrt();
+        let allowed = either(is_limited, (1.0 + self.precision).powi(2), at_peak);
         let ratio = f64::from(pair[1].clients) / f64::from(pair[0].clients);
         ratio.ln() / allowed.ln()
     }
@@ -234,6 +229,7 @@ impl ClientsSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use AnswerVerdict::{Fail, Pass, Undecided};
     use prony_plan::SplitMix;
 
     const SEARCH: ClientsSearch = ClientsSearch {
@@ -261,11 +257,7 @@ mod tests {
     ) -> Vec<ClientsStep> {
         let mut steps = Vec::new();
         while let Some(clients) = search.next_clients(&steps) {
-            let verdict = if passes(clients) {
-                AnswerVerdict::Pass
-            } else {
-                AnswerVerdict::Fail
-            };
+            let verdict = if passes(clients) { Pass } else { Fail };
             steps.push(step(clients, tps(f64::from(clients)) * noise(), verdict));
         }
         steps
@@ -351,21 +343,18 @@ mod tests {
 
     #[test]
     fn a_search_without_its_last_steps_is_unfinished_and_decides_nothing() {
-        let (pass, fail) = (AnswerVerdict::Pass, AnswerVerdict::Fail);
+        let (pass, fail) = (Pass, Fail);
         let result = |steps: &[(u32, f64, AnswerVerdict)]| {
             let steps = steps.iter();
             let steps = steps.map(|&(clients, tps, verdict)| step(clients, tps, verdict));
             ClientsResult::new(&SEARCH, &[], steps.collect(), &[] as &[Run])
         };
         let rising = result(&[(1, 10.0, pass), (2, 20.0, pass)]);
-        assert_eq!(
-            (rising.is_unfinished, rising.verdict()),
-            (true, AnswerVerdict::Undecided)
-        );
+        assert_eq!((rising.is_unfinished, rising.verdict()), (true, Undecided));
         let mut ended = result(&[(1, 10.0, pass), (2, 10.1, pass), (4, 10.0, pass)]);
         assert_eq!(
             (ended.is_unfinished, ended.verdict()),
-            (true, AnswerVerdict::Undecided),
+            (true, Undecided),
             "3 is between 2 and 4"
         );
         ended = result(&[
@@ -376,7 +365,7 @@ mod tests {
         ]);
         assert_eq!((ended.is_unfinished, ended.verdict()), (false, pass));
         ended.best.as_mut().unwrap().invalid_by = vec!["steal".to_owned()];
-        assert_eq!(ended.verdict(), AnswerVerdict::Undecided);
+        assert_eq!(ended.verdict(), Undecided);
         let failed = result(&[(1, 10.0, fail), (2, 20.0, fail)]);
         assert_eq!((failed.is_unfinished, failed.verdict()), (false, fail));
     }

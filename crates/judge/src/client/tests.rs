@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run, with_series};
+use Severity::{Caveat, Invalid, Note};
 use prony_assertions::TextAssertions;
 
 #[test]
@@ -24,8 +25,8 @@ fn a_busy_thread_limits_the_client() {
         run.machine_mut().health.busiest_thread_share = Some(busy);
         check_client_limit(&run).map(|check| check.severity)
     };
-    assert_eq!(severity(0.95), Some(Severity::Caveat));
-    assert_eq!(severity(0.98), Some(Severity::Invalid));
+    assert_eq!(severity(0.95), Some(Caveat));
+    assert_eq!(severity(0.98), Some(Invalid));
 }
 
 #[test]
@@ -35,16 +36,12 @@ fn waiting_for_a_cpu_counts_as_cpu_use() {
     // 67 % of the 120 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(80.4);
     assert_eq!(check_client_limit(&run), None);
-    let check = check_client_headroom(&run).expect("83 % of a CPU");
-    check.finding.assert_contains(
+    check_client_headroom(&run).expect("83 % of a CPU").finding.assert_contains(
         "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
              room for about 1.2 times",
     );
     run.machine_mut().health.busiest_thread_share = Some(0.40);
-    assert_eq!(
-        check_client_limit(&run).unwrap().severity,
-        Severity::Invalid
-    );
+    assert_eq!(check_client_limit(&run).unwrap().severity, Invalid);
     assert_eq!(check_client_headroom(&run), None, "client-limit reports it");
     run.server.embedded = true;
     assert_eq!(check_client_limit(&run), None, "one-host reports the waits");
@@ -94,7 +91,7 @@ fn replies_that_wait_in_the_client_are_reported() {
     assert_eq!(check_with(4.2e5, 1000), None);
     assert_eq!(check_with(4.3e5, 99), None);
     let check = check_with(3.8e6, 1000).unwrap();
-    assert_eq!(check.severity, Severity::Caveat);
+    assert_eq!(check.severity, Caveat);
     check.finding.assert_contains("7.60 ms, 3.80 ms (50 %)");
     check.advice.assert_contains("--threads 4");
     assert!(check_with(4.3e5, 100).is_some());
@@ -120,7 +117,7 @@ fn headroom_is_reported_below_the_limit() {
     };
     assert_eq!(check_at(0.49), None);
     let check = check_at(0.75).unwrap();
-    assert_eq!(check.severity, Severity::Note);
+    assert_eq!(check.severity, Note);
     check.finding.assert_contains("about 1.3 times");
     assert_eq!(check_at(0.95), None, "client-limit reports it");
 }
@@ -148,14 +145,10 @@ fn a_busy_client_machine_and_throttling_are_reported() {
         row.client.get_or_insert_default().throttled_s = Some(0.2);
     }
     let severity = |run: &Run| check_throttled(run).unwrap().severity;
-    assert_eq!(severity(&run), Severity::Invalid);
+    assert_eq!(severity(&run), Invalid);
     let mut short = run.clone();
     observed_mut(&mut short).series.truncate(14);
-    assert_eq!(
-        severity(&short),
-        Severity::Caveat,
-        "few periods of the limit"
-    );
+    assert_eq!(severity(&short), Caveat, "few periods of the limit");
     run.observed = None;
     assert_eq!(
         (check_client_machine(&run), check_throttled(&run)),
@@ -167,9 +160,8 @@ fn a_busy_client_machine_and_throttling_are_reported() {
 fn long_loop_iterations_are_reported() {
     let with_iterations = |iteration_ns, p99_ns| {
         let mut run = with_series(&[1000; 20]);
-        run.series
-            .iter_mut()
-            .for_each(|second| second.loop_delay_max_ns = iteration_ns);
+        let series = run.series.iter_mut();
+        series.for_each(|second| second.loop_delay_max_ns = iteration_ns);
         run.measured.kinds[0].parts = None;
         run.measured.kinds[0].response.p99_ns = p99_ns;
         run

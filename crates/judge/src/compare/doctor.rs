@@ -4,6 +4,8 @@
 
 use super::{Difference, difference};
 use crate::doctor::MEASURED;
+use crate::formatting::either;
+use Severity::{Caveat, Note};
 use prony_store::{DoctorFinding, DoctorState, Run, Severity};
 
 pub(super) const OTHER_STATE: &str =
@@ -21,7 +23,7 @@ pub(super) fn doctor_differences(a: &Run, b: &Run) -> Vec<Difference> {
                 Some(doctor) => doctor.worst().name().to_owned(),
                 None => "not examined".to_owned(),
             };
-            let found = difference(Severity::Note, "doctor", text(a), text(b), ONE_EXAMINED);
+            let found = difference(Note, "doctor", text(a), text(b), ONE_EXAMINED);
             return found.into_iter().collect();
         }
     };
@@ -45,18 +47,12 @@ fn finding_difference(a: &DoctorFinding, b: &DoctorFinding) -> Option<Difference
     }
     if a.state != b.state {
         let text = |finding: &DoctorFinding| format!("{}: {}", finding.state.name(), finding.value);
-        return difference(Severity::Caveat, &name, text(a), text(b), OTHER_STATE);
+        return difference(Caveat, &name, text(a), text(b), OTHER_STATE);
     }
     if MEASURED.contains(&&*a.id) {
         return None;
     }
-    difference(
-        Severity::Note,
-        &name,
-        a.value.clone(),
-        b.value.clone(),
-        OTHER_VALUE,
-    )
+    difference(Note, &name, a.value.clone(), b.value.clone(), OTHER_VALUE)
 }
 
 /// What this module compares, as one text.
@@ -65,11 +61,7 @@ pub(super) fn doctor_key(run: &Run) -> String {
         return String::new();
     };
     let findings = doctor.findings.iter().map(|finding| {
-        let value = if MEASURED.contains(&&*finding.id) {
-            ""
-        } else {
-            &finding.value
-        };
+        let value = either(MEASURED.contains(&&*finding.id), "", &finding.value);
         (&finding.id, finding.subject, finding.state, value)
     });
     format!("{:?}", findings.collect::<Vec<_>>())
@@ -104,11 +96,10 @@ mod tests {
         let verdict_of = |other: &Run| {
             let comparison = compare(&base, other, false);
             let subjects = comparison.differences.into_iter().map(|found| found.what);
-            let keys_differ = comparison_key(&base) != comparison_key(other);
             (
                 comparison.verdict,
                 subjects.collect::<Vec<_>>(),
-                keys_differ,
+                comparison_key(&base) != comparison_key(other),
             )
         };
         let other = examined(&[("mtu", Ok, "9000"), ("steal", Ok, "0.4 %")]);

@@ -56,6 +56,7 @@ pub(super) fn downgrade_engine_differences(
 mod tests {
     use crate::compare::{Verdict, common_figures, compare};
     use crate::sample::healthy;
+    use Verdict::{NotComparable, WithCaveats};
     use prony_store::{IndustryMetric, Product, Run, Service, Severity};
 
     fn run_on(engine: Product) -> Run {
@@ -84,12 +85,12 @@ mod tests {
         let (plain, service) = (run(None), run(Some(Service::Rds)));
         assert_eq!(
             whats(&plain, &service, false),
-            (Verdict::WithCaveats, names(&["service"]))
+            (WithCaveats, names(&["service"]))
         );
         // It speaks MySQL's protocol, as MariaDB does.
         assert_eq!(
             whats(&plain, &run(Some(Service::TiDb)), false),
-            (Verdict::WithCaveats, names(&["engine", "service"]))
+            (WithCaveats, names(&["engine", "service"]))
         );
         // Aurora's fsync says nothing of what a commit survives there.
         let with_fsync = |service, fsync: &str| {
@@ -103,17 +104,17 @@ mod tests {
         let (verdict, found) = whats(&aurora, &rds, false);
         assert_eq!(
             (verdict, found.contains(&"fsync".to_owned())),
-            (Verdict::WithCaveats, true)
+            (WithCaveats, true)
         );
         let cloud = with_fsync(Service::CloudSql, "off");
-        assert_eq!(whats(&cloud, &rds, false).0, Verdict::NotComparable);
+        assert_eq!(whats(&cloud, &rds, false).0, NotComparable);
         let mut cockroach = run_on(Product::POSTGRESQL);
         cockroach.server.service = Some(Service::Cockroach);
         let postgres = run_on(Product::POSTGRESQL);
         let (verdict, _) = whats(&postgres, &cockroach, false);
-        assert_eq!(verdict, Verdict::NotComparable);
+        assert_eq!(verdict, NotComparable);
         let (verdict, _) = whats(&postgres, &cockroach, true);
-        assert_eq!(verdict, Verdict::WithCaveats);
+        assert_eq!(verdict, WithCaveats);
     }
 
     #[test]
@@ -131,10 +132,8 @@ mod tests {
         };
         let names = |a: Product, b: Product| {
             let figures = common_figures(&with_tpm(a), &with_tpm(b));
-            figures
-                .into_iter()
-                .map(|pair| pair.name)
-                .collect::<Vec<_>>()
+            let figures = figures.into_iter();
+            figures.map(|pair| pair.name).collect::<Vec<_>>()
         };
         let (postgres, server) = (Product::POSTGRESQL, Product::SQL_SERVER);
         for (a, b, expected) in [
@@ -154,30 +153,22 @@ mod tests {
         let [postgres, mysql, maria] =
             [Product::POSTGRESQL, Product::MYSQL, Product::MARIADB].map(run_on);
         for (a, b, across, expected) in [
-            (&mysql, &maria, false, Verdict::WithCaveats),
-            (&maria, &mysql, true, Verdict::WithCaveats),
-            (&postgres, &mysql, false, Verdict::NotComparable),
-            (&postgres, &mysql, true, Verdict::WithCaveats),
-            (&maria, &postgres, true, Verdict::WithCaveats),
+            (&mysql, &maria, false, WithCaveats),
+            (&maria, &mysql, true, WithCaveats),
+            (&postgres, &mysql, false, NotComparable),
+            (&postgres, &mysql, true, WithCaveats),
+            (&maria, &postgres, true, WithCaveats),
         ] {
             let comparison = compare(a, b, across);
             assert_eq!(comparison.verdict, expected);
-            let engine = comparison
-                .differences
-                .iter()
-                .find(|difference| difference.what == "engine");
+            let mut differences = comparison.differences.iter();
+            let engine = differences.find(|difference| difference.what == "engine");
             let engine = engine.expect("the engines are named");
-            assert_eq!(
-                engine.severity == Severity::Caveat,
-                expected == Verdict::WithCaveats
-            );
+            assert_eq!(engine.severity == Severity::Caveat, expected == WithCaveats);
         }
         let mut other_work = mysql.clone();
         other_work.workload.name = "select-only".to_owned();
-        assert_eq!(
-            compare(&postgres, &other_work, true).verdict,
-            Verdict::NotComparable
-        );
+        assert_eq!(compare(&postgres, &other_work, true).verdict, NotComparable);
         let mut unsafe_mysql = mysql.clone();
         unsafe_mysql
             .server
@@ -190,7 +181,7 @@ mod tests {
             .insert("sync_binlog".to_owned(), "1".into());
         assert_eq!(
             compare(&unsafe_mysql, &safe_maria, true).verdict,
-            Verdict::NotComparable
+            NotComparable
         );
     }
 }

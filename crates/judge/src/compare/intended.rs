@@ -23,18 +23,17 @@ pub(super) const VARIED_ON_PURPOSE: &str =
 /// The settings that explain differences, each with its key in a plan, as documents have it, and the differences.
 pub(super) fn explaining_settings() -> impl Iterator<Item = (&'static str, &'static [&'static str])>
 {
-    SETTINGS
-        .iter()
-        .filter_map(|setting| match setting.compared {
-            // The server is one value in a document: its URL, or that it was a throw-away one.
-            Compared::Varies(properties)
-                if ["server.url", "server.embedded"].contains(&setting.path) =>
-            {
-                Some(("server", properties))
-            }
-            Compared::Varies(properties) => Some((setting.path, properties)),
-            Compared::Free(_) => None,
-        })
+    let settings = SETTINGS.iter();
+    settings.filter_map(|setting| match setting.compared {
+        // The server is one value in a document: its URL, or that it was a throw-away one.
+        Compared::Varies(properties)
+            if ["server.url", "server.embedded"].contains(&setting.path) =>
+        {
+            Some(("server", properties))
+        }
+        Compared::Varies(properties) => Some((setting.path, properties)),
+        Compared::Free(_) => None,
+    })
 }
 
 /// Settings of a workload that are read from the loaded data unless a plan names them.
@@ -155,13 +154,9 @@ impl PlanDifferences {
         let sets = |name: &str| {
             let name = name.to_ascii_lowercase();
             let [plain, percent_encoded] = [format!("{name}="), format!("{name}%3d")];
-            let servers = self
-                .servers
-                .iter()
-                .map(|server| server.to_ascii_lowercase());
-            servers
-                .into_iter()
-                .any(|server| server.contains(&plain) || server.contains(&percent_encoded))
+            let servers = self.servers.iter();
+            let mut servers = servers.map(|server| server.to_ascii_lowercase());
+            servers.any(|server| server.contains(&plain) || server.contains(&percent_encoded))
         };
         self.keys.contains("server")
             && match property {
@@ -202,6 +197,7 @@ mod tests {
     use crate::compare::rules::{WHY_IT_MAY_EXPLAIN, WHY_ROW_DESCRIPTIONS};
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
+    use Verdict::{Comparable, NotComparable};
     use prony_store::Experiment;
     use prony_store::{DeclaredFact, DurabilityClass, Product, QueryMode, Replication, Setting};
     use serde_json::json;
@@ -286,11 +282,7 @@ mod tests {
             change(&mut b);
             for (a, b) in [(&a, &b), (&b, &a)] {
                 let comparison = compare(a, b, false);
-                assert_eq!(
-                    comparison.verdict,
-                    Verdict::Comparable,
-                    "{what}: {comparison:?}"
-                );
+                assert_eq!(comparison.verdict, Comparable, "{what}: {comparison:?}");
                 assert!(!comparison.figures.is_empty(), "{what}");
                 let [difference] = &comparison.differences[..] else {
                     panic!("{what}: {comparison:?}");
@@ -360,8 +352,7 @@ mod tests {
             run
         };
         let with = |mut run: Run, replication| {
-            let before = observed_mut(&mut run).before.as_mut().unwrap();
-            before.replication = Some(replication);
+            observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
             run
         };
         let verdict = |a: &Run, b: &Run| {
@@ -371,12 +362,12 @@ mod tests {
         };
         let a = with(variant("a"), Replication::NotVisible);
         let b = with(variant("b"), Replication::Asynchronous);
-        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
+        assert_eq!(verdict(&a, &b).0, NotComparable);
         let (mut a, b) = (declared(a, "none"), declared(b, "standby"));
         let both = ["replication", "declared high_availability"].map(str::to_owned);
-        assert_eq!(verdict(&a, &b), (Verdict::Comparable, both.to_vec()));
+        assert_eq!(verdict(&a, &b), (Comparable, both.to_vec()));
         a.experiment = None;
-        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
+        assert_eq!(verdict(&a, &b).0, NotComparable);
     }
 
     #[test]
@@ -395,7 +386,7 @@ mod tests {
             elsewhere.experiment.as_mut().unwrap().id = "20261121-2".to_owned();
             for b in [not_in_plan, repeat, elsewhere] {
                 let comparison = compare(&a, &b, false);
-                assert_eq!(comparison.verdict, Verdict::NotComparable, "{what}");
+                assert_eq!(comparison.verdict, NotComparable, "{what}");
                 assert!(
                     comparison
                         .differences

@@ -25,10 +25,8 @@ pub fn planned_refusals(variants: &[PlannedVariant]) -> Vec<PlannedRefusal> {
     let Some((first, others)) = variants.split_first() else {
         return Vec::new();
     };
-    others
-        .iter()
-        .filter_map(|other| refusal(first, other))
-        .collect()
+    let others = others.iter();
+    others.filter_map(|other| refusal(first, other)).collect()
 }
 
 fn refusal(first: &PlannedVariant, other: &PlannedVariant) -> Option<PlannedRefusal> {

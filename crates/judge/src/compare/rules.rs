@@ -2,6 +2,7 @@
 //!
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
+use crate::formatting::{either, joined};
 use prony_plan::Choice;
 use prony_store::{Host, Run, Service, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -66,22 +67,20 @@ use Severity::{Caveat, Invalid, Note};
 /// The times of the commands that the plan runs during the load.
 fn commands(run: &Run) -> String {
     let times = run.plan["run"]["at"].as_array().into_iter().flatten();
-    let times: Vec<&str> = times.filter_map(|time| time.as_str()).collect();
-    if times.is_empty() {
-        return "none".to_owned();
+    match joined(times.filter_map(|time| time.as_str()), ", ") {
+        none if none.is_empty() => "none".to_owned(),
+        times => times,
     }
-    times.join(", ")
 }
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
 pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
-    let either = |is: bool, [yes, no]: [&'static str; 2]| if is { yes } else { no };
     let is_new_each_time = drive.connect_per_transaction;
-    let connections = either(is_new_each_time, ["one for each transaction", "kept"]);
+    let connections = either(is_new_each_time, "one for each transaction", "kept");
     let is_without = run.plan["run"]["describe"] == false;
-    let row_descriptions = either(is_without, ["not requested", "requested"]);
+    let row_descriptions = either(is_without, "not requested", "requested");
     let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
     let names = hosts(run, |host| host.name.clone());
     let kernels = hosts(run, |host| host.kernel.clone());
@@ -89,8 +88,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
     let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
-    let statement_latency = either(run.statements.is_some(), ["measured", "not measured"]);
-    let ledger = either(run.ledger.is_some(), ["kept", "none"]);
+    let statement_latency = either(run.statements.is_some(), "measured", "not measured");
+    let ledger = either(run.ledger.is_some(), "kept", "none");
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -171,8 +170,7 @@ pub(super) fn has_no_binlog(run: &Run) -> bool {
 
 /// A property of each client machine.
 fn hosts(run: &Run, read: fn(&Host) -> String) -> String {
-    let values = run.machines.iter().map(|machine| read(&machine.host));
-    values.collect::<Vec<_>>().join(", ")
+    joined(run.machines.iter().map(|machine| read(&machine.host)), ", ")
 }
 
 /// The number of statements, and a hash of their text.
@@ -199,17 +197,14 @@ pub(super) const UNKNOWN: &str = "unknown";
 
 /// A server's setting, or [`UNKNOWN`] if it was not read.
 pub(super) fn server_setting(run: &Run, name: &str) -> String {
-    match run.server.settings.get(name) {
-        Some(value) => plain_text(value),
-        None => UNKNOWN.to_owned(),
-    }
+    let value = run.server.settings.get(name);
+    value.map_or(UNKNOWN.to_owned(), plain_text)
 }
 
 pub(super) fn plain_text(value: &serde_json::Value) -> String {
-    match value.as_str() {
-        Some(text) => text.to_owned(),
-        None => value.to_string(),
-    }
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The number of servers, and how connections and reads are spread over them.

@@ -5,10 +5,11 @@
 
 use super::{FigurePair, Unit};
 use crate::all_kinds;
+use crate::formatting::either;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
 use crate::outage::{longest_outage_s, recovery_s};
 use crate::reproduced::counts_batch_requests;
-use prony_store::{KindFigures, Run, TPM};
+use prony_store::{KindFigures, NOPM, Run, TPM};
 
 /// Name of the figure of committed transactions per second.
 pub(crate) const TPS_FIGURE: &str = "TPS";
@@ -18,6 +19,12 @@ pub(crate) const MEAN_FIGURE: &str = "mean response";
 
 /// Name of the 99th percentile of the response time.
 pub(crate) const P99_FIGURE: &str = "p99";
+
+/// The figures that say most of a run: of a load at a rate the response time, otherwise the throughput.
+pub(crate) fn preferred_figures(paced: bool) -> [&'static str; 3] {
+    let by_time = [P99_FIGURE, NOPM, TPS_FIGURE];
+    either(paced, by_time, [NOPM, TPS_FIGURE, P99_FIGURE])
+}
 
 /// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.
 const ATTEMPTS_P99_FIGURE: &str = "p99 of all attempts";
@@ -46,9 +53,8 @@ pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
         .into_iter()
         .filter(|(name, ..)| is_compared(name, &[a, b]))
         .filter_map(|(name, unit, value)| {
-            let match_b = values_b
-                .iter()
-                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+            let mut values_b = values_b.iter();
+            let match_b = values_b.find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
             match_b.map(|value_b| FigurePair {
                 name,
                 unit,
@@ -71,11 +77,9 @@ pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
     values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
     let (response, failed) = (&all.response, all.failed_response.as_ref());
     let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let mean_ns = (response.samples > 0).then_some(response.mean_ns);
     let times = [
-        (
-            MEAN_FIGURE,
-            (response.samples > 0).then_some(response.mean_ns),
-        ),
+        (MEAN_FIGURE, mean_ns),
         ("p50", as_float(response.p50_ns)),
         ("p95", as_float(response.p95_ns)),
         (P99_FIGURE, as_float(response.p99_ns)),
@@ -89,17 +93,12 @@ pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
             FAILED_P99_FIGURE,
             as_float(failed.and_then(|times| times.p99_ns)),
         ),
+        (SERVER_CPU_FIGURE, noise::server_cpu_ns(run)),
+        (CLIENT_CPU_FIGURE, noise::client_cpu_ns(run)),
     ];
-    values.extend(
-        times
-            .into_iter()
-            .chain([
-                (SERVER_CPU_FIGURE, noise::server_cpu_ns(run)),
-                (CLIENT_CPU_FIGURE, noise::client_cpu_ns(run)),
-            ])
-            .chain(OUTAGE_FIGURES.into_iter().zip(outage_times(run)))
-            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
-    );
+    let outages = OUTAGE_FIGURES.into_iter().zip(outage_times(run));
+    let times = times.into_iter().chain(outages);
+    values.extend(times.filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))));
     values
 }
 

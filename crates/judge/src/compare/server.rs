@@ -6,7 +6,10 @@ use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,
 };
 use super::{Difference, difference, merge_by_name};
+use crate::checks::caveat_or_note;
+use crate::formatting::either;
 use crate::machine::shared_machine_evidence;
+use Severity::{Caveat, Invalid, Note};
 use prony_store::{Durability, Replication, Run, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
@@ -192,22 +195,13 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
             && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
     };
     let [settings_a, settings_b] = runs.map(|run| {
-        let settings = run
-            .server
-            .settings
-            .iter()
-            .filter(|(name, _)| is_compared(name));
+        let settings = run.server.settings.iter();
+        let settings = settings.filter(|(name, _)| is_compared(name));
         let texts = settings.map(|(name, value)| (name.clone(), plain_text(value)));
         texts.collect::<Vec<_>>()
     });
     let settings = merge_by_name(settings_a.into_iter(), settings_b.into_iter());
-    let severity = |name: &str| {
-        if RELEVANT_SETTINGS.contains(&name) {
-            Severity::Caveat
-        } else {
-            Severity::Note
-        }
-    };
+    let severity = |name: &str| caveat_or_note(RELEVANT_SETTINGS.contains(&name));
     settings
         .into_iter()
         .filter_map(|(name, value_a, value_b)| {
@@ -234,7 +228,7 @@ pub(super) struct Observation {
 pub(super) const OBSERVATIONS: [Observation; 12] = [
     Observation {
         name: "service",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let service = run.server.service.map(|service| service.name().to_owned());
             service.or_else(|| has_all_settings(run).then(|| "none recognized".to_owned()))
@@ -243,7 +237,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "pooler",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let pooler = run.server.pooler.as_ref();
             let name = pooler.map(|pooler| pooler.name().to_owned());
@@ -253,7 +247,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "replication",
-        severity: Severity::Invalid,
+        severity: Invalid,
         read: |run| {
             // Earlier documents say "none" where no replica is visible.
             let replication = match run.state_before()?.replication? {
@@ -266,7 +260,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "connected replicas",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             let replicas = run.state_before()?.replicas.len();
             (replicas > 0).then(|| replicas.to_string())
@@ -275,7 +269,7 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "place of the client",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| {
             // Without an address, a missing sign of a shared machine says nothing.
             run.server.address.as_ref()?;
@@ -287,20 +281,20 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: ROUND_TRIP_PROPERTY,
-        severity: Severity::Caveat,
+        severity: Caveat,
         // Rounded, because two measurements of one network differ.
         read: |run| Some(format!("{:.1} ms", round_trip_ns(run)? as f64 / 1e6)),
         why: "the network is part of every response time",
     },
     Observation {
         name: "server's CPUs",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's memory",
-        severity: Severity::Caveat,
+        severity: Caveat,
         // Rounded to the nearest tenth: kernels on one machine reserve different amounts of memory.
         read: |run| {
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
@@ -310,25 +304,25 @@ pub(super) const OBSERVATIONS: [Observation; 12] = [
     },
     Observation {
         name: "server's CPU",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| run.observed.as_ref()?.machine.cpu.clone(),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's storage",
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| run.observed.as_ref()?.machine.storage.clone(),
         why: WHY_OTHER_MACHINE,
     },
     Observation {
         name: "server's kernel",
-        severity: Severity::Note,
+        severity: Note,
         read: |run| run.observed.as_ref()?.machine.kernel.clone(),
         why: WHY_IT_MAY_EXPLAIN,
     },
     Observation {
         name: DATA_AND_CACHE_PROPERTY,
-        severity: Severity::Caveat,
+        severity: Caveat,
         read: |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
         why: "what does not fit into the server's cache is read from the kernel's or from disk",
     },
@@ -340,8 +334,7 @@ pub(super) const ROUND_TRIP_PROPERTY: &str = "round trip";
 /// The median round trip of an empty statement before the load; `None` on one machine, where it has no network.
 pub(super) fn round_trip_ns(run: &Run) -> Option<u64> {
     let round_trip = run.observed.as_ref()?.round_trip.as_ref()?;
-    let is_shared = shared_machine_evidence(run).is_some();
-    (!is_shared).then_some(round_trip.p50_ns)
+    (!shared_machine_evidence(run).is_some()).then_some(round_trip.p50_ns)
 }
 
 const WHY_OTHER_MACHINE: &str = "the servers ran on different machines";
@@ -362,9 +355,8 @@ fn isolation_level(run: &Run) -> Option<String> {
         };
         return Some(format!("read committed with {reads}"));
     }
-    let mut settings = ISOLATION_SETTINGS
-        .iter()
-        .filter_map(|name| run.server.settings.get(*name));
+    let isolation_settings = ISOLATION_SETTINGS.iter();
+    let mut settings = isolation_settings.filter_map(|name| run.server.settings.get(*name));
     let level = plain_text(settings.next()?);
     Some(level.to_ascii_lowercase().replace('-', " "))
 }
@@ -381,72 +373,40 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    let text = |run: &Run| {
-        if is_observed(run) {
-            "observed"
-        } else {
-            "not observed"
-        }
-    };
-    difference(
-        Severity::Caveat,
-        "observation",
-        text(a).to_owned(),
-        text(b).to_owned(),
-        WHY_ONE_OBSERVED,
-    )
+    let text = |run: &Run| either(is_observed(run), "observed", "not observed").to_owned();
+    difference(Caveat, "observation", text(a), text(b), WHY_ONE_OBSERVED)
 }
 
 /// Compares durability, isolation, replication and machine, as far as both were observed.
 pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let observations = OBSERVATIONS.iter().filter_map(|observation| {
-        let Observation {
-            name,
-            severity,
-            read,
-            why,
-        } = *observation;
-        difference(severity, name, read(a)?, read(b)?, why)
+        let [a, b] = [(observation.read)(a)?, (observation.read)(b)?];
+        difference(
+            observation.severity,
+            observation.name,
+            a,
+            b,
+            observation.why,
+        )
     });
-    let isolation = isolation_level(a)
-        .zip(isolation_level(b))
-        .and_then(|(a, b)| {
-            difference(
-                Severity::Invalid,
-                ISOLATION_PROPERTY,
-                a,
-                b,
-                WHY_OTHER_ISOLATION,
-            )
-        });
-    let other_differences = [
-        durability_difference(a, b),
-        isolation,
-        observation_difference(a, b),
-    ];
-    other_differences
-        .into_iter()
-        .flatten()
-        .chain(observations)
-        .collect()
+    let isolation = isolation_level(a).zip(isolation_level(b));
+    let isolation = isolation
+        .and_then(|(a, b)| difference(Invalid, ISOLATION_PROPERTY, a, b, WHY_OTHER_ISOLATION));
+    let observation = observation_difference(a, b);
+    let other_differences = [durability_difference(a, b), isolation, observation];
+    let other_differences = other_differences.into_iter();
+    other_differences.flatten().chain(observations).collect()
 }
 
 /// Compares the durability classes. Servers of the same class may still differ: if the tables of one server
 /// were not observed, some of them may be unlogged, and therefore faster.
 fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
-    let (severity, why) = if durability_a.class == durability_b.class {
-        (Severity::Caveat, WHY_TABLES_UNKNOWN)
-    } else {
-        (Severity::Invalid, WHY_OTHER_DURABILITY)
-    };
-    difference(
-        severity,
-        "durability",
-        durability_a.description(),
-        durability_b.description(),
-        why,
-    )
+    let (a, b) = (durability_a.description(), durability_b.description());
+    let is_same = durability_a.class == durability_b.class;
+    let of_same_class = (Caveat, WHY_TABLES_UNKNOWN);
+    let (severity, why) = either(is_same, of_same_class, (Invalid, WHY_OTHER_DURABILITY));
+    difference(severity, "durability", a, b, why)
 }
 
 fn durability_before(run: &Run) -> Option<&Durability> {

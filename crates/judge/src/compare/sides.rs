@@ -10,7 +10,7 @@ use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, despite,
     differences_allowing_intended, property_differences, worst_first,
 };
-use crate::formatting::join_values;
+use crate::formatting::{either, join_values};
 use crate::noise::is_cpu_figure;
 use crate::{all_kinds, is_too_short_for_steadiness, statistics};
 use prony_store::{Run, RunState, Severity};
@@ -193,23 +193,11 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
         .collect();
     let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
-    let Some((first, other_sides)) = sides.split_first() else {
-        return SidesComparison {
-            verdict: Verdict::NotComparable,
-            caveats: 0,
-            paced: false,
-            primary: None,
-            is_primary_requested: false,
-            disturbed: None,
-            sides: summaries,
-            side_comparisons: Vec::new(),
-        };
-    };
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
-    let figures = other_sides.iter().map(|side| match &mut disturbed {
-        Some(disturbed) => disturbed.figures(first, side),
-        None => figures::figure_comparisons(&first.runs, &side.runs, false),
+    let figures = sides.iter().skip(1).map(|side| match &mut disturbed {
+        Some(disturbed) => disturbed.figures(&sides[0], side),
+        None => figures::figure_comparisons(&sides[0].runs, &side.runs, false),
     });
     let figures: Vec<Vec<FigureComparison>> = figures.collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
@@ -244,8 +232,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     }
 }
 
-/// Each side except the first with its differences and its figures, which are not tested yet. `sides` has at
-/// least one.
+/// Each side except the first with its differences and its figures, which are not tested yet.
 fn compare_to_first(
     sides: &[Side<'_>],
     options: &CompareOptions,
@@ -253,10 +240,12 @@ fn compare_to_first(
     figures: Vec<Vec<FigureComparison>>,
     (primary, is_disturbed): (Option<&str>, bool),
 ) -> Vec<SideComparison> {
-    let first = &sides[0];
+    let Some((first, others)) = sides.split_first() else {
+        return Vec::new();
+    };
     let missing_runs_caveat = repeat_caveats::missing_runs_caveat(sides);
     let is_mixed = |side: usize| !summaries[side].repeat_differences.is_empty();
-    let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
+    let sides = ('B'..).zip(1..).zip(others).zip(figures);
     sides
         .map(|(((letter, index), side), mut figures)| {
             let headline_figures = figures::headline_figures(&figures, primary);
@@ -361,11 +350,7 @@ fn summarize(
     let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
     SideSummary {
         letter,
-        label: if has_name {
-            side.name.clone()
-        } else {
-            letter.to_string()
-        },
+        label: either(has_name, side.name.clone(), letter.to_string()),
         name: side.name.clone(),
         runs: ids(&mut side.runs.iter()),
         too_short: ids(&mut side.runs.iter().filter(is_too_short)),
@@ -376,9 +361,8 @@ fn summarize(
 
 /// Number of caveats; a caveat on several sides counts once.
 fn count_caveats(side_comparisons: &[SideComparison]) -> usize {
-    let differences = side_comparisons
-        .iter()
-        .flat_map(|comparison| &comparison.differences);
+    let side_comparisons = side_comparisons.iter();
+    let differences = side_comparisons.flat_map(|comparison| &comparison.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     let names = caveats.map(|difference| difference.what.as_str());
     let names: std::collections::BTreeSet<&str> = names.collect();
@@ -412,20 +396,19 @@ pub(crate) struct RepeatDifference {
 pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
     let mut merged = pairwise_differences(runs).entries;
     merged.sort_by_key(|(difference, ..)| std::cmp::Reverse(difference.severity));
-    let repeats = merged
-        .into_iter()
-        .map(|(difference, mut values, values_b)| {
-            for value in values_b {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+    let merged = merged.into_iter();
+    let repeats = merged.map(|(difference, mut values, values_b)| {
+        for value in values_b {
+            if !values.contains(&value) {
+                values.push(value);
             }
-            RepeatDifference {
-                severity: difference.severity,
-                what: difference.what,
-                values,
-            }
-        });
+        }
+        RepeatDifference {
+            severity: difference.severity,
+            what: difference.what,
+            values,
+        }
+    });
     repeats.collect()
 }
 

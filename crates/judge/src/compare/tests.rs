@@ -1,5 +1,7 @@
 use super::*;
 use crate::sample::healthy;
+use Severity::{Caveat, Invalid, Note};
+use Verdict::{Comparable, NotComparable, WithCaveats};
 use prony_store::{Check, IndustryMetric, Product, QueryMode, RunState};
 
 /// The subject of a comparison, and a change that makes it differ.
@@ -39,7 +41,7 @@ fn equal_runs_are_comparable() {
     let comparison = compare(&a, &b, false);
     assert_eq!(
         (comparison.verdict, &comparison.differences[..]),
-        (Verdict::Comparable, &[][..])
+        (Comparable, &[][..])
     );
     let first = &comparison.figures[0];
     assert_eq!(
@@ -90,8 +92,8 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
         change(&mut b);
         for (a, b) in [(&a, &b), (&b, &a)] {
             let comparison = compare(a, b, false);
-            assert_eq!(comparison.verdict, Verdict::NotComparable, "{subject}");
-            assert_eq!(names(&comparison, Severity::Invalid), [subject]);
+            assert_eq!(comparison.verdict, NotComparable, "{subject}");
+            assert_eq!(names(&comparison, Invalid), [subject]);
             assert_eq!(comparison.figures, [], "{subject}");
         }
     }
@@ -106,10 +108,7 @@ fn flushes_of_a_binary_log_matter_only_if_a_server_writes_one() {
         }
         run
     };
-    for (a, b, expected) in [
-        ("OFF", "OFF", Severity::Note),
-        ("ON", "OFF", Severity::Invalid),
-    ] {
+    for (a, b, expected) in [("OFF", "OFF", Note), ("ON", "OFF", Invalid)] {
         let comparison = compare(&with_binlog(a, "0"), &with_binlog(b, "1"), false);
         assert!(
             names(&comparison, expected).contains(&"sync_binlog"),
@@ -130,9 +129,9 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
         .insert("shared_buffers".to_owned(), "1GB".into());
     b.state = RunState::Partial;
     let comparison = compare(&a, &b, false);
-    assert_eq!(comparison.verdict, Verdict::WithCaveats);
+    assert_eq!(comparison.verdict, WithCaveats);
     assert_eq!(
-        names(&comparison, Severity::Caveat),
+        names(&comparison, Caveat),
         [
             "clients",
             "latency of statements",
@@ -157,23 +156,19 @@ fn invalid_runs_are_never_comparable() {
     let mut run = tpcc_run();
     run.checks = vec![Check {
         id: "errors".to_owned(),
-        severity: Severity::Invalid,
+        severity: Invalid,
         kind: None,
         finding: String::new(),
         advice: String::new(),
     }];
-    let comparison = compare(&run, &run, false);
     assert_eq!(
-        names(&comparison, Severity::Invalid),
+        names(&compare(&run, &run, false), Invalid),
         ["invalid by"],
         "although both runs have the same problem"
     );
     let mut run = tpcc_run();
     run.measured.kinds[0].committed = 0;
-    assert_eq!(
-        names(&compare(&run, &run, false), Severity::Invalid),
-        ["committed"]
-    );
+    assert_eq!(names(&compare(&run, &run, false), Invalid), ["committed"]);
 }
 
 #[test]
@@ -181,7 +176,7 @@ fn a_caveat_that_both_runs_have_is_no_difference() {
     let with_caveats = |ids: &[&str]| {
         let caveat = |id: &&str| Check {
             id: (*id).to_owned(),
-            severity: Severity::Caveat,
+            severity: Caveat,
             kind: None,
             finding: String::new(),
             advice: String::new(),
@@ -200,7 +195,7 @@ fn a_caveat_that_both_runs_have_is_no_difference() {
         (caveats.a.as_str(), caveats.b.as_str()),
         ("checkpoint", "none")
     );
-    assert_eq!(names(&compare(&b, &b, false), Severity::Caveat), [""; 0]);
+    assert_eq!(names(&compare(&b, &b, false), Caveat), [""; 0]);
 }
 
 #[test]
@@ -213,20 +208,14 @@ fn different_isolation_levels_do_not_compare() {
     let committed = with("default_transaction_isolation", "read committed");
     let serializable = with("default_transaction_isolation", "serializable");
     let comparison = compare(&committed, &serializable, false);
-    assert_eq!(names(&comparison, Severity::Invalid), ["isolation level"]);
+    assert_eq!(names(&comparison, Invalid), ["isolation level"]);
     let mysql = with("transaction_isolation", "READ-COMMITTED");
     let maria = with("tx_isolation", "READ-COMMITTED");
-    assert_eq!(compare(&mysql, &maria, false).verdict, Verdict::Comparable);
+    assert_eq!(compare(&mysql, &maria, false).verdict, Comparable);
     let [versions, locks] =
         ["1", "0"].map(|value| with("database.is_read_committed_snapshot_on", value));
     let comparison = compare(&versions, &locks, false);
-    assert_eq!(names(&comparison, Severity::Invalid), ["isolation level"]);
-    assert_eq!(
-        compare(&locks, &locks.clone(), false).verdict,
-        Verdict::Comparable
-    );
-    assert_eq!(
-        compare(&committed, &tpcc_run(), false).verdict,
-        Verdict::Comparable
-    );
+    assert_eq!(names(&comparison, Invalid), ["isolation level"]);
+    assert_eq!(compare(&locks, &locks.clone(), false).verdict, Comparable);
+    assert_eq!(compare(&committed, &tpcc_run(), false).verdict, Comparable);
 }

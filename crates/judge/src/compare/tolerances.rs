@@ -5,6 +5,7 @@
 //! closed loop.
 
 use super::Difference;
+use super::server::{DATA_AND_CACHE_PROPERTY, ROUND_TRIP_PROPERTY, data_per_cache, round_trip_ns};
 use prony_store::{Run, Severity};
 
 /// Name of the difference between numbers of clients.
@@ -38,6 +39,7 @@ pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Differenc
 /// tolerance, to a caveat.
 fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
     let runs = [a, b];
+    let both = |read: fn(&Run) -> Option<f64>| read(a).zip(read(b)).map(<[f64; 2]>::from);
     let mut reduce_to_caveat = |reason: &'static str| {
         difference.severity = difference.severity.min(Severity::Caveat);
         difference.why = reason;
@@ -46,9 +48,8 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
     match difference.what.as_str() {
         "pace" => {
             let same_arrival = a.drive.arrival == b.drive.arrival;
-            let rates = runs.map(|run| run.drive.rate_tps);
-            match rates {
-                [Some(a), Some(b)] if same_arrival && are_similar([a, b], RATE_TOLERANCE_SHARE) => {
+            match both(|run| run.drive.rate_tps) {
+                Some(rates) if same_arrival && are_similar(rates, RATE_TOLERANCE_SHARE) => {
                     reduce_to_caveat(WHY_SIMILAR_RATE)
                 }
                 _ => false,
@@ -67,26 +68,19 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
         "warm-up" if runs.iter().all(|run| run.window.warmup_end.is_some()) => true,
         "warm-up" => are_similar_times(runs.map(|run| run.window.warmup_s)),
         "server's memory" => {
-            let bytes = runs.map(|run| run.observed.as_ref()?.machine.memory_bytes);
-            match bytes {
-                [Some(a), Some(b)] => are_similar([a as f64, b as f64], MEMORY_TOLERANCE_SHARE),
-                _ => false,
-            }
+            let bytes = both(|run| Some(run.observed.as_ref()?.machine.memory_bytes? as f64));
+            bytes.is_some_and(|bytes| are_similar(bytes, MEMORY_TOLERANCE_SHARE))
         }
-        super::server::DATA_AND_CACHE_PROPERTY => match runs.map(super::server::data_per_cache) {
-            [Some(a), Some(b)] => {
-                are_similar([a, b], CACHE_TOLERANCE_SHARE) && (a <= 1.0) == (b <= 1.0)
-            }
-            _ => false,
-        },
-        super::server::ROUND_TRIP_PROPERTY => match runs.map(super::server::round_trip_ns) {
-            [Some(a), Some(b)] => {
-                let [a, b] = [a, b].map(|ns| ns as f64 / 1e6);
+        DATA_AND_CACHE_PROPERTY => both(data_per_cache).is_some_and(|[a, b]| {
+            are_similar([a, b], CACHE_TOLERANCE_SHARE) && (a <= 1.0) == (b <= 1.0)
+        }),
+        ROUND_TRIP_PROPERTY => {
+            let trips_ms = both(|run| Some(round_trip_ns(run)? as f64 / 1e6));
+            trips_ms.is_some_and(|[a, b]| {
                 are_similar([a, b], ROUND_TRIP_TOLERANCE_SHARE)
                     || (a - b).abs() <= ROUND_TRIP_TOLERANCE_MS
-            }
-            _ => false,
-        },
+            })
+        }
         _ => false,
     }
 }

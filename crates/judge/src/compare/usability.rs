@@ -4,6 +4,7 @@
 
 use super::Difference;
 use crate::all_kinds;
+use crate::formatting::either;
 use Severity::{Caveat, Invalid};
 use prony_store::{Check, Run, RunState, Severity};
 
@@ -21,22 +22,13 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
         });
     };
     let states = [a, b].map(|run| run.state);
+    let names = states.map(|state| state.name().to_owned());
     if states.contains(&RunState::Running) {
         let why = "the figures of a run in progress are not final";
-        add(
-            Invalid,
-            "state",
-            states.map(|state| state.name().to_owned()),
-            why,
-        );
+        add(Invalid, "state", names, why);
     } else if states.contains(&RunState::Partial) {
         let why = "a run that ended early covers less than planned";
-        add(
-            Caveat,
-            "state",
-            states.map(|state| state.name().to_owned()),
-            why,
-        );
+        add(Caveat, "state", names, why);
     }
     let committed = [a, b].map(|run| all_kinds(run).map_or(0, |kind| kind.committed));
     if committed.contains(&0) {
@@ -87,9 +79,5 @@ fn sorted_ids(checks: &[Check], severity: Severity) -> Vec<&str> {
 }
 
 fn join_ids(ids: &[&str]) -> String {
-    if ids.is_empty() {
-        NO_CHECKS.to_owned()
-    } else {
-        ids.join(", ")
-    }
+    either(ids.is_empty(), NO_CHECKS.to_owned(), ids.join(", "))
 }

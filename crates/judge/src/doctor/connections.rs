@@ -4,20 +4,18 @@
 //! In: the facts and the load. Out: one finding, about the limit that leaves the fewest connections.
 
 use super::server::{is_plain_name, mysql_account};
-use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};
+use super::{DatabaseFacts, Examined, IntendedLoad, Remedied, bad, ok, unknown};
 use crate::formatting::{count, thousands};
-use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner, SqlDialect};
+use prony_store::{ConnectionLimit, LimitOwner, SqlDialect};
 
 /// Connections that a run needs besides those of its clients: control, observation, the server's own count.
 pub const SPARE_CONNECTIONS: u64 = 3;
 
-pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding {
+pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> Examined {
     let needed = u64::from(load.clients) + SPARE_CONNECTIONS;
     let clients = count(u64::from(load.clients), "client");
-    let narrowest = server
-        .narrower_limits
-        .iter()
-        .min_by_key(|limit| free(limit));
+    let narrower_limits = server.narrower_limits.iter();
+    let narrowest = narrower_limits.min_by_key(|limit| free(limit));
     let server_finding = of_server(server, &clients, needed);
     let free_of_server = server
         .max_connections
@@ -54,7 +52,7 @@ fn of_narrower_limit(
     limit: &ConnectionLimit,
     clients: &str,
     needed: u64,
-) -> DoctorFinding {
+) -> Examined {
     let user = &server.user;
     let owner = match &limit.owner {
         LimitOwner::Role => format!("the role {user}"),
@@ -92,10 +90,10 @@ fn of_narrower_limit(
     }
 }
 
-fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> DoctorFinding {
-    let Some(max) = server.max_connections else {
-        return unknown("The server does not report its limit.");
-    };
+fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> Examined {
+    let max = server
+        .max_connections
+        .ok_or("The server does not report its limit.")?;
     let usable = max.saturating_sub(server.reserved_connections);
     if server.connections.is_none() && usable >= needed {
         let reason = format!(

@@ -2,7 +2,7 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: report a virtual machine's missing files as a fault.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
+use super::{Examined, IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::client_setup::slow_cpus;
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{NEIGHBOURS_INVALID_SHARE, NEIGHBOURS_MAX_SHARE, severity_of_effect};
@@ -45,10 +45,11 @@ fn release_numbers(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn kernel(machine: &MachineFacts) -> DoctorFinding {
-    let Some(release) = &machine.kernel else {
-        return unknown("The release could not be read.");
-    };
+fn kernel(machine: &MachineFacts) -> Examined {
+    let release = machine
+        .kernel
+        .as_ref()
+        .ok_or("The release could not be read.")?;
     let value = format!("Linux {release}");
     match release_numbers(release) {
         Some(numbers) if numbers >= IO_URING_KERNEL => {
@@ -63,7 +64,7 @@ fn kernel(machine: &MachineFacts) -> DoctorFinding {
     }
 }
 
-fn io_uring(machine: &MachineFacts) -> DoctorFinding {
+fn io_uring(machine: &MachineFacts) -> Examined {
     let Some(problem) = &machine.io_uring_problem else {
         return ok("usable", "Prony uses it with all features it needs.");
     };
@@ -80,16 +81,14 @@ fn io_uring(machine: &MachineFacts) -> DoctorFinding {
     }
 }
 
-fn cpu_frequency(machine: &MachineFacts) -> DoctorFinding {
+fn cpu_frequency(machine: &MachineFacts) -> Examined {
     const SET_GOVERNOR: &str = "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo \
                                 performance > \"$f\"; done";
     const REMOVE_LIMIT: &str = "for d in /sys/devices/system/cpu/cpu*/cpufreq; do cat \"$d/cpuinfo_max_freq\" > \
                                 \"$d/scaling_max_freq\"; done";
-    let Some(frequency) = &machine.cpu_frequency else {
-        let reason =
-            "The kernel does not report it, as on most virtual machines: the host decides.";
-        return unknown(reason);
-    };
+    let frequency = machine.cpu_frequency.as_ref();
+    let frequency = frequency
+        .ok_or("The kernel does not report it, as on most virtual machines: the host decides.")?;
     let limit = match (frequency.limit_mhz, frequency.max_mhz) {
         (Some(limit), Some(max)) => format!(", {limit} of {max} MHz"),
         _ => String::new(),
@@ -107,11 +106,10 @@ fn cpu_frequency(machine: &MachineFacts) -> DoctorFinding {
     ok(value, "The CPUs may run at their highest frequency.")
 }
 
-fn smt(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+fn smt(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let cpus = machine.cpus.len() as u64;
-    let Some(cores) = machine.cores.map(u64::from).filter(|_| cpus > 0) else {
-        return unknown("The kernel does not report which CPUs share a core.");
-    };
+    let cores = machine.cores.map(u64::from).filter(|_| cpus > 0);
+    let cores = cores.ok_or("The kernel does not report which CPUs share a core.")?;
     let value = format!("{} on {}", count(cpus, "CPU"), count(cores, "core"));
     if cores >= cpus {
         return ok(value, "No two of these CPUs share a core.");
@@ -134,7 +132,7 @@ fn smt(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     )
 }
 
-fn numa(machine: &MachineFacts) -> DoctorFinding {
+fn numa(machine: &MachineFacts) -> Examined {
     if machine.numa_nodes.is_empty() {
         return unknown("The kernel does not report NUMA nodes.");
     }
@@ -146,9 +144,8 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
         return ok(value, "All CPUs that this process may use are on one node.");
     }
     let route = super::network::judged_interfaces(machine);
-    let devices = route
-        .into_iter()
-        .flat_map(|interface| super::network::devices(machine, interface));
+    let route = route.into_iter();
+    let devices = route.flat_map(|interface| super::network::devices(machine, interface));
     let near_network = devices
         .filter_map(|device| device.numa_node)
         .find(|node| usable.contains(node));
@@ -162,13 +159,11 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
     ))
 }
 
-fn steal(machine: &MachineFacts) -> DoctorFinding {
-    let Some(usage) = machine.usage else {
-        return unknown("The machine was not watched (--watch 0s).");
-    };
-    let Some(share) = usage.steal_share else {
-        return unknown("The kernel does not report it.");
-    };
+fn steal(machine: &MachineFacts) -> Examined {
+    let usage = machine
+        .usage
+        .ok_or("The machine was not watched (--watch 0s).")?;
+    let share = usage.steal_share.ok_or("The kernel does not report it.")?;
     let value = format!("{} of {:.0} s", percent(share), usage.seconds);
     let reason = "The hypervisor gave CPU time of this machine to other guests.";
     let advice = "Use a machine with dedicated CPUs, or measure at another time of the day.";
@@ -180,29 +175,24 @@ fn steal(machine: &MachineFacts) -> DoctorFinding {
 }
 
 /// The load of other programs. If the server is on this machine, it is one of them.
-fn other_load(machine: &MachineFacts) -> DoctorFinding {
-    let Some(usage) = machine.usage else {
-        return unknown("The machine was not watched (--watch 0s).");
-    };
-    let Some(share) = usage.busy_share else {
-        return unknown("The kernel does not report it.");
-    };
+fn other_load(machine: &MachineFacts) -> Examined {
+    let usage = machine
+        .usage
+        .ok_or("The machine was not watched (--watch 0s).")?;
+    let share = usage.busy_share.ok_or("The kernel does not report it.")?;
     let value = format!("CPUs {} busy for {:.0} s", percent(share), usage.seconds);
     let reason = "Other programs use the CPUs before any load is driven.";
     let advice = "Stop other programs (top shows them), or use a machine of its own.";
-    if share > NEIGHBOURS_INVALID_SHARE {
-        bad(value, reason).advised(advice)
-    } else if share > NEIGHBOURS_MAX_SHARE {
-        caution(value, reason).advised(advice)
-    } else {
-        ok(value, "The machine is nearly idle.")
+    match share {
+        share if share > NEIGHBOURS_INVALID_SHARE => bad(value, reason).advised(advice),
+        share if share > NEIGHBOURS_MAX_SHARE => caution(value, reason).advised(advice),
+        _ => ok(value, "The machine is nearly idle."),
     }
 }
 
-fn timer(machine: &MachineFacts) -> DoctorFinding {
-    let Some(lateness_ns) = machine.timer_lateness_ns else {
-        return unknown("The precision of timers was not measured.");
-    };
+fn timer(machine: &MachineFacts) -> Examined {
+    let lateness_ns = machine.timer_lateness_ns;
+    let lateness_ns = lateness_ns.ok_or("The precision of timers was not measured.")?;
     let slack = match machine.timer_slack_ns {
         Some(ns) => format!("; slack of other threads {}", time(ns as f64)),
         None => String::new(),
@@ -218,10 +208,11 @@ fn timer(machine: &MachineFacts) -> DoctorFinding {
     }
 }
 
-fn clock_source(machine: &MachineFacts) -> DoctorFinding {
-    let Some(source) = &machine.clock_source else {
-        return unknown("The kernel does not report it.");
-    };
+fn clock_source(machine: &MachineFacts) -> Examined {
+    let source = machine
+        .clock_source
+        .as_ref()
+        .ok_or("The kernel does not report it.")?;
     if FAST_CLOCK_SOURCES.contains(&source.as_str()) {
         return ok(source, "The clock is read without a system call.");
     }
@@ -230,9 +221,8 @@ fn clock_source(machine: &MachineFacts) -> DoctorFinding {
         "Each reading of the clock is a system call, and Prony reads it for each reply.",
     );
     let available = &machine.available_clock_sources;
-    let fast = FAST_CLOCK_SOURCES
-        .iter()
-        .find(|fast| available.iter().any(|source| source == *fast));
+    let mut fast_clock_sources = FAST_CLOCK_SOURCES.iter();
+    let fast = fast_clock_sources.find(|fast| available.iter().any(|source| source == *fast));
     match fast {
         Some(fast) => finding.mended_by(format!(
             "echo {fast} > /sys/devices/system/clocksource/clocksource0/current_clocksource"

@@ -2,8 +2,8 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
-use crate::formatting::{bytes, thousands, three_digits};
+use super::{Examined, IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
+use crate::formatting::{bytes, either, thousands, three_digits};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
@@ -36,10 +36,10 @@ fn clients_text(load: IntendedLoad) -> String {
     crate::formatting::count(u64::from(load.clients), "client")
 }
 
-fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    let Some(limit) = machine.open_files else {
-        return unknown("The limit on open files could not be read.");
-    };
+fn open_files(machine: &MachineFacts, load: IntendedLoad) -> Examined {
+    let limit = machine
+        .open_files
+        .ok_or("The limit on open files could not be read.")?;
     let needed = load.connections() + FILES_PER_THREAD * u64::from(load.threads) + PROCESS_FILES;
     let value = match limit {
         u64::MAX => "unlimited".to_owned(),
@@ -81,10 +81,10 @@ fn wider_port_range(first: u16, last: u16) -> Option<String> {
     })
 }
 
-fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    let Some((first, last)) = machine.port_range else {
-        return unknown("The range of ports could not be read.");
-    };
+fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> Examined {
+    let (first, last) = machine
+        .port_range
+        .ok_or("The range of ports could not be read.")?;
     let reserved = u64::from(machine.reserved_ports);
     let ports = (u64::from(last) + 1)
         .saturating_sub(u64::from(first))
@@ -122,7 +122,7 @@ fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding 
     ok(value, reason)
 }
 
-fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     if machine.may_lock_memory {
         return ok("unlimited", "This user has the privilege CAP_IPC_LOCK.");
     }
@@ -159,7 +159,7 @@ fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     }
 }
 
-fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let cgroup = &machine.cgroup;
     if !cgroup.is_known {
         return unknown("The limits of the control group could not be read.");
@@ -168,11 +168,8 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         return ok("unlimited", "No control group limits the CPU time.");
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
-    let command = if cgroup.cpu_file.ends_with("cfs_quota_us") {
-        format!("echo -1 > {}", shell_word(&cgroup.cpu_file))
-    } else {
-        format!("echo max > {}", shell_word(&cgroup.cpu_file))
-    };
+    let unlimited = either(cgroup.cpu_file.ends_with("cfs_quota_us"), "-1", "max");
+    let command = format!("echo {unlimited} > {}", shell_word(&cgroup.cpu_file));
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
         true => bad(
@@ -195,7 +192,7 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     finding.mended_by(command).advised(advice)
 }
 
-fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+fn memory(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let cgroup = &machine.cgroup;
     let in_group = cgroup
         .memory_bytes
@@ -204,16 +201,11 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         .into_iter()
         .flatten()
         .min();
-    let Some(available) = available else {
-        return unknown("The available memory could not be read.");
-    };
+    let available = available.ok_or("The available memory could not be read.")?;
     let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
     let is_limited = in_group == Some(available);
-    let value = if is_limited {
-        format!("{} available in the control group", bytes(available))
-    } else {
-        format!("{} available", bytes(available))
-    };
+    let place = either(is_limited, " in the control group", "");
+    let value = format!("{} available{place}", bytes(available));
     if available >= needed {
         let reason = format!("{} need less than {}.", clients_text(load), bytes(needed));
         return ok(value, reason);
@@ -225,14 +217,9 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     );
     let finding = bad(value, reason).advised("Stop other programs, or use a larger machine.");
     if is_limited && !cgroup.memory_file.is_empty() {
-        finding.mended_by({
-            let file = shell_word(&cgroup.memory_file);
-            if file.contains("limit_in_bytes") {
-                format!("echo -1 > {file}")
-            } else {
-                format!("echo max > {file}")
-            }
-        })
+        let file = shell_word(&cgroup.memory_file);
+        let unlimited = either(file.contains("limit_in_bytes"), "-1", "max");
+        finding.mended_by(format!("echo {unlimited} > {file}"))
     } else {
         finding
     }

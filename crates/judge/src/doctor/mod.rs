@@ -50,9 +50,8 @@ const RISKY_COMMANDS: [&str; 4] = [
 /// Whether a command of a finding can do harm on a machine in use, or takes effect only after a restart of the server:
 /// a script must not run it unless someone decides so.
 pub fn is_risky(command: &str) -> bool {
-    RISKY_COMMANDS
-        .iter()
-        .any(|start| command.starts_with(start))
+    let mut risky_commands = RISKY_COMMANDS.iter();
+    risky_commands.any(|start| command.starts_with(start))
 }
 
 pub fn examine(
@@ -79,10 +78,13 @@ pub fn examine(
     }
 }
 
-fn named<const N: usize>(findings: [(&str, DoctorFinding); N]) -> Vec<DoctorFinding> {
-    let named = findings.map(|(id, finding)| DoctorFinding {
+/// A finding, or why the property is not known.
+type Examined = Result<DoctorFinding, String>;
+
+fn named<const N: usize>(findings: [(&str, Examined); N]) -> Vec<DoctorFinding> {
+    let named = findings.map(|(id, examined)| DoctorFinding {
         id: id.to_owned(),
-        ..finding
+        ..examined.unwrap_or_else(|reason| finding(DoctorState::Unknown, "", reason))
     });
     named.into()
 }
@@ -101,23 +103,23 @@ fn finding(
 }
 
 /// A property that is good enough.
-fn ok(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(DoctorState::Ok, value, reason)
+fn ok(value: impl Into<String>, reason: impl Into<String>) -> Examined {
+    Ok(finding(DoctorState::Ok, value, reason))
 }
 
 /// A property that may affect figures.
-fn caution(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(DoctorState::Caution, value, reason)
+fn caution(value: impl Into<String>, reason: impl Into<String>) -> Examined {
+    Ok(finding(DoctorState::Caution, value, reason))
 }
 
 /// A property that prevents the load, or makes its figures wrong.
-fn bad(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(DoctorState::Bad, value, reason)
+fn bad(value: impl Into<String>, reason: impl Into<String>) -> Examined {
+    Ok(finding(DoctorState::Bad, value, reason))
 }
 
 /// A property that the system does not report.
-fn unknown(reason: impl Into<String>) -> DoctorFinding {
-    finding(DoctorState::Unknown, "", reason)
+fn unknown(reason: impl Into<String>) -> Examined {
+    Err(reason.into())
 }
 
 trait Remedied {
@@ -127,19 +129,15 @@ trait Remedied {
     fn advised(self, advice: impl Into<String>) -> Self;
 }
 
-impl Remedied for DoctorFinding {
+impl Remedied for Examined {
     fn mended_by(self, command: impl Into<String>) -> Self {
-        DoctorFinding {
-            command: Some(command.into()),
-            ..self
-        }
+        let command = Some(command.into());
+        self.map(|finding| DoctorFinding { command, ..finding })
     }
 
     fn advised(self, advice: impl Into<String>) -> Self {
-        DoctorFinding {
-            advice: Some(advice.into()),
-            ..self
-        }
+        let advice = Some(advice.into());
+        self.map(|finding| DoctorFinding { advice, ..finding })
     }
 }
 

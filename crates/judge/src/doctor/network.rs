@@ -4,9 +4,10 @@
 //! the load does not use, if the route is known.
 
 use super::{
-    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, unknown,
+    Examined, IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok,
+    unknown,
 };
-use crate::formatting::{bytes, count};
+use crate::formatting::{bytes, count, either, joined};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
@@ -63,7 +64,7 @@ pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<Doctor
 
 /// The queue of connections that a server on this machine has not accepted yet. If it is full, further connections
 /// are refused (unix sockets) or delayed by a second (TCP).
-fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     match (
         machine.route_interface.as_deref(),
         machine.tcp.accept_queue_max,
@@ -96,14 +97,11 @@ fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
 /// The interface that leads to the server; if the route is unknown, all interfaces with a device.
 pub(super) fn judged_interfaces(machine: &MachineFacts) -> Vec<&NetworkInterface> {
     let interfaces = machine.interfaces.iter();
-    match &machine.route_interface {
-        Some(name) => interfaces
-            .filter(|interface| interface.name == *name)
-            .collect(),
-        None => interfaces
-            .filter(|interface| interface.has_device)
-            .collect(),
-    }
+    let is_judged = |interface: &&NetworkInterface| match &machine.route_interface {
+        Some(name) => interface.name == *name,
+        None => interface.has_device,
+    };
+    interfaces.filter(is_judged).collect()
 }
 
 /// The interfaces with a device that carry the packets of an interface: itself, or those below it.
@@ -136,12 +134,7 @@ pub(super) fn cpu_mask(cpus: &[u32]) -> String {
     for cpu in cpus {
         words[(cpu / 32) as usize] |= 1 << (cpu % 32);
     }
-    let texts: Vec<String> = words
-        .iter()
-        .rev()
-        .map(|word| format!("{word:08x}"))
-        .collect();
-    let mask = texts.join(",");
+    let mask = joined(words.iter().rev().map(|word| format!("{word:08x}")), ",");
     match mask.trim_start_matches(['0', ',']) {
         "" => "0".to_owned(),
         mask => mask.to_owned(),
@@ -149,7 +142,7 @@ pub(super) fn cpu_mask(cpus: &[u32]) -> String {
 }
 
 /// Whether enough CPUs process received packets: by hardware queues, or by receive packet steering (RPS).
-fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
+fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Examined {
     let name = &interface.name;
     let cpus = machine.cpus.len();
     if interface.receive_queues == 0 || cpus == 0 {
@@ -170,11 +163,7 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
         }
     );
     // With RPS, its mask decides which CPUs process packets; otherwise each queue has one CPU.
-    let processing = if steered > 0 {
-        steered
-    } else {
-        queues.min(cpus)
-    };
+    let processing = either(steered > 0, steered, queues.min(cpus));
     if processing * 2 >= cpus {
         return ok(value, "Enough CPUs process the received packets.");
     }
@@ -191,14 +180,12 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
          \"$q/rps_flow_cnt\"; done",
         shell_word(name)
     );
-    if processing == 1 && cpus >= ONE_CPU_BAD_FROM {
-        bad(value, reason).mended_by(command)
-    } else {
-        caution(value, reason).mended_by(command)
-    }
+    let is_bad = processing == 1 && cpus >= ONE_CPU_BAD_FROM;
+    let state = if is_bad { bad } else { caution };
+    state(value, reason).mended_by(command)
 }
 
-fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
+fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> Examined {
     let name = &interface.name;
     let handling = interface.interrupt_cpus.len() as u64;
     if handling == 0 {
@@ -206,12 +193,11 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFi
             "The kernel does not report the interrupts of {name}."
         ));
     }
-    let daemon = if machine.irqbalance_runs {
-        "irqbalance runs"
-    } else {
-        "irqbalance does not run"
-    };
-    let value = format!("{name}: interrupts on {}, {daemon}", count(handling, "CPU"));
+    let runs = either(machine.irqbalance_runs, "runs", "does not run");
+    let value = format!(
+        "{name}: interrupts on {}, irqbalance {runs}",
+        count(handling, "CPU")
+    );
     if interface.receive_queues < 2 || machine.cpus.len() < 2 || handling > 1 {
         return ok(value, "The queues' interrupts are where they can be.");
     }
@@ -226,13 +212,10 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFi
         .advised(advice)
 }
 
-fn mtu(interface: &NetworkInterface) -> DoctorFinding {
+fn mtu(interface: &NetworkInterface) -> Examined {
     let name = &interface.name;
-    let Some(mtu) = interface.mtu else {
-        return unknown(format!(
-            "The kernel does not report the packet size of {name}."
-        ));
-    };
+    let unknown = || format!("The kernel does not report the packet size of {name}.");
+    let mtu = interface.mtu.ok_or_else(unknown)?;
     let value = format!("{name}: {mtu} bytes");
     let command = format!("ip link set dev {} mtu {ETHERNET_MTU}", shell_word(name));
     let advice =
@@ -259,7 +242,7 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
     }
 }
 
-fn tcp(machine: &MachineFacts) -> DoctorFinding {
+fn tcp(machine: &MachineFacts) -> Examined {
     let tcp = &machine.tcp;
     if tcp.window_scaling.is_none() && tcp.receive_buffer_max_bytes.is_none() {
         return unknown("The settings of TCP could not be read.");

@@ -3,9 +3,10 @@
 //! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
 
 use super::{
-    DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, named, ok, unknown,
+    DatabaseFacts, Examined, IntendedLoad, Remedied, bad, caution, connections, finding, named, ok,
+    unknown,
 };
-use crate::formatting::{bytes, percent, time};
+use crate::formatting::{bytes, joined, percent, time};
 use crate::machine::is_uneven;
 use crate::thresholds::{UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
 use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect, nearest_rank};
@@ -42,7 +43,7 @@ fn is_prerelease(version: &str) -> bool {
     })
 }
 
-fn version(server: &DatabaseFacts) -> DoctorFinding {
+fn version(server: &DatabaseFacts) -> Examined {
     if server.version.is_empty() {
         return unknown("The server does not report its version.");
     }
@@ -60,7 +61,7 @@ fn version(server: &DatabaseFacts) -> DoctorFinding {
     ok(value, "A release build, as far as the server reports.")
 }
 
-fn location(server: &DatabaseFacts) -> DoctorFinding {
+fn location(server: &DatabaseFacts) -> Examined {
     let because = &server.same_machine_because;
     if server.same_machine == Some(true) {
         let reason = format!("The client takes CPU time from the server: {because}.");
@@ -68,11 +69,10 @@ fn location(server: &DatabaseFacts) -> DoctorFinding {
             "To measure the server alone, drive the load from another machine of the same zone.",
         );
     }
-    let Some(shortest) = server.round_trips_ns.first().copied() else {
-        return unknown("The round trip could not be measured.");
-    };
+    let shortest = server.round_trips_ns.first().copied();
+    let shortest = shortest.ok_or("The round trip could not be measured.")?;
     let distance = time(shortest as f64);
-    let (value, state): (_, fn(String, String) -> DoctorFinding) = match shortest {
+    let (value, state): (_, fn(String, String) -> Examined) = match shortest {
         ..=ONE_ZONE_MAX_NS => ("probably the same zone", ok),
         OTHER_REGION_MIN_NS.. => ("probably another region", bad),
         _ => ("probably another zone", caution),
@@ -91,7 +91,7 @@ fn location(server: &DatabaseFacts) -> DoctorFinding {
     }
 }
 
-fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
+fn round_trip(server: &DatabaseFacts) -> Examined {
     let times = &server.round_trips_ns;
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return unknown("No statement ended within a second.");
@@ -108,7 +108,7 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
     value += &format!(", max {} ({} statements)", text(*last), times.len());
     let Some(p99) = p99 else {
         let reason = "Too few statements ended within a second to judge how steady they are.";
-        return finding(DoctorState::Unknown, value, reason);
+        return Ok(finding(DoctorState::Unknown, value, reason));
     };
     if is_uneven(p50, p99) {
         let reason =
@@ -123,7 +123,7 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
     )
 }
 
-fn tls(server: &DatabaseFacts) -> DoctorFinding {
+fn tls(server: &DatabaseFacts) -> Examined {
     match (&server.tls, server.is_remote) {
         (Some(tls), _) => ok(
             tls,
@@ -193,20 +193,16 @@ fn has_slave_monitor(version: &str) -> bool {
     release.is_none_or(|release| release >= (10, 5))
 }
 
-fn observation(server: &DatabaseFacts) -> DoctorFinding {
+fn observation(server: &DatabaseFacts) -> Examined {
     let Some((_, first_reason)) = server.not_observed.first() else {
         return ok(
             "complete",
             "This user may read everything that Prony observes.",
         );
     };
-    let topics: Vec<&str> = server
-        .not_observed
-        .iter()
-        .map(|(topic, _)| &**topic)
-        .collect();
+    let topics = server.not_observed.iter().map(|(topic, _)| &**topic);
     let finding = caution(
-        format!("without {}", topics.join(", ")),
+        format!("without {}", joined(topics, ", ")),
         format!("Prony cannot say what limited the run where it cannot look: {first_reason}."),
     );
     match grant_command(server) {
@@ -217,7 +213,7 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
     }
 }
 
-fn data_size(server: &DatabaseFacts) -> DoctorFinding {
+fn data_size(server: &DatabaseFacts) -> Examined {
     let (Some(data), Some(cache)) = (server.database_bytes, server.cache_bytes.filter(|n| *n > 0))
     else {
         return unknown("The server does not report the size of the data or of its cache.");

@@ -2,7 +2,7 @@
 //!
 //! In: the times of the probe. Out: findings. Must never: take times that a memory explains for those of storage.
 
-use super::{DatabaseFacts, ReadProbe, StorageProbe, caution, named, ok, unknown};
+use super::{DatabaseFacts, Examined, ReadProbe, StorageProbe, caution, named, ok, unknown};
 use crate::formatting::{bytes, count, time};
 use prony_store::{DoctorFinding, nearest_rank};
 
@@ -54,12 +54,12 @@ fn percentiles(sorted: &[u64]) -> String {
     format!("p50 {p50}, {name} {}", time(upper as f64))
 }
 
-fn commits(probe: &StorageProbe) -> DoctorFinding {
-    let times = match &probe.commits_ns {
-        Ok(times) if !times.is_empty() => times,
-        Ok(_) => return unknown("No commit ended in time."),
-        Err(why) => return unknown(format!("Commits could not be probed: {why}.")),
-    };
+fn commits(probe: &StorageProbe) -> Examined {
+    let times = probe.commits_ns.as_ref();
+    let times = times.map_err(|why| format!("Commits could not be probed: {why}."))?;
+    if times.is_empty() {
+        return unknown("No commit ended in time.");
+    }
     let (p50, p99) = (percentile(times, 50), percentile(times, 99));
     let value = format!(
         "{} ({})",
@@ -83,11 +83,8 @@ fn commits(probe: &StorageProbe) -> DoctorFinding {
     ok(value, reason)
 }
 
-fn sequential(probe: &StorageProbe) -> DoctorFinding {
-    let read = match &probe.sequential {
-        Ok(read) => read,
-        Err(why) => return unknown(format!("Not measured: {why}.")),
-    };
+fn sequential(probe: &StorageProbe) -> Examined {
+    let read = measured(&probe.sequential)?;
     let seconds = read.times_ns.iter().sum::<u64>() as f64 / 1e9;
     let rate = read.bytes as f64 / seconds.max(1e-9);
     let value = format!("{}/s ({})", bytes(rate as u64), describe(read));
@@ -106,11 +103,8 @@ fn sequential(probe: &StorageProbe) -> DoctorFinding {
     }
 }
 
-fn random(probe: &StorageProbe) -> DoctorFinding {
-    let read = match &probe.random {
-        Ok(read) => read,
-        Err(why) => return unknown(format!("Not measured: {why}.")),
-    };
+fn random(probe: &StorageProbe) -> Examined {
+    let read = measured(&probe.random)?;
     let p50 = percentile(&read.times_ns, 50);
     let value = format!("{} ({})", percentiles(&read.times_ns), describe(read));
     if p50 < MEMORY_P50_MAX_NS {
@@ -123,6 +117,10 @@ fn random(probe: &StorageProbe) -> DoctorFinding {
     } else {
         ok(value, UPPER_BOUND)
     }
+}
+
+fn measured(read: &Result<ReadProbe, String>) -> Result<&ReadProbe, String> {
+    read.as_ref().map_err(|why| format!("Not measured: {why}."))
 }
 
 /// `64.0 MB of pgbench_accounts, timed by the server`.

@@ -2,8 +2,8 @@
 //!
 //! In: the facts. Out: findings. Must never: advise to disable swap that holds more than the memory has room for.
 
-use super::{MachineFacts, Remedied, bad, caution, named, ok, unknown};
-use crate::formatting::bytes;
+use super::{Examined, MachineFacts, Remedied, bad, caution, named, ok, unknown};
+use crate::formatting::{bytes, either};
 use crate::thresholds::SWAP_MAX_BYTES_PER_S;
 use prony_store::DoctorFinding;
 
@@ -17,10 +17,8 @@ pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
     ])
 }
 
-fn swap(machine: &MachineFacts) -> DoctorFinding {
-    let Some((total, used)) = machine.swap_bytes else {
-        return unknown("The kernel does not report it.");
-    };
+fn swap(machine: &MachineFacts) -> Examined {
+    let (total, used) = machine.swap_bytes.ok_or("The kernel does not report it.")?;
     if total == 0 {
         return ok("none", "No memory can be swapped out.");
     }
@@ -28,11 +26,7 @@ fn swap(machine: &MachineFacts) -> DoctorFinding {
     let has_room = machine
         .memory_available_bytes
         .is_some_and(|available| available / 2 > used);
-    let command = if has_room {
-        "swapoff -a"
-    } else {
-        "sysctl -w vm.swappiness=1"
-    };
+    let command = either(has_room, "swapoff -a", "sysctl -w vm.swappiness=1");
     let is_swapping = machine.usage.is_some_and(|usage| {
         let swapped = usage.swapped_bytes.unwrap_or(0) as f64;
         usage.seconds > 0.0 && swapped / usage.seconds > SWAP_MAX_BYTES_PER_S
@@ -51,7 +45,7 @@ fn swap(machine: &MachineFacts) -> DoctorFinding {
     ok(value, "Nothing that matters is swapped out.")
 }
 
-fn time_synchronisation(machine: &MachineFacts) -> DoctorFinding {
+fn time_synchronisation(machine: &MachineFacts) -> Examined {
     match machine.clock_is_synchronised {
         Some(true) => ok("synchronised", "Times of runs can be compared with the server's log."),
         Some(false) => caution("not synchronised",

@@ -136,10 +136,8 @@ fn unknown_values_are_not_ok() {
         Some(&DatabaseFacts::default()),
         LOAD,
     );
-    let good = report
-        .findings
-        .iter()
-        .filter(|finding| finding.state == DoctorState::Ok);
+    let findings = report.findings.iter();
+    let good = findings.filter(|finding| finding.state == DoctorState::Ok);
     let good: Vec<&str> = good.map(|finding| finding.id.as_str()).collect();
     // An empty list of what may not be observed.
     assert_eq!(good, ["observation"]);
@@ -163,10 +161,8 @@ fn limits_below_the_load_are_found() {
             ..LOAD
         };
         let report = examine(&machine, None, load);
-        let found = report
-            .findings
-            .iter()
-            .find(|found| found.id == "open-files");
+        let mut findings = report.findings.iter();
+        let found = findings.find(|found| found.id == "open-files");
         assert_eq!(found.map(|found| found.state), Some(expected), "{files}");
     }
     let report = changed(|machine| machine.port_range = Some((60_000, 60_062)));
@@ -231,10 +227,8 @@ fn slow_and_shared_cpus_are_found() {
         machine.interfaces[0].numa_node = Some(0);
     });
     assert_one(&report, "numa", Caution);
-    let advice = report
-        .findings
-        .iter()
-        .find_map(|found| found.advice.clone());
+    let mut findings = report.findings.iter();
+    let advice = findings.find_map(|found| found.advice.clone());
     let advice = advice.unwrap();
     assert!(
         advice.contains("--cpunodebind=2 "),
@@ -298,10 +292,8 @@ fn receive_queues_are_compared_with_the_cpus() {
         Caution,
     );
     let report = queues(1, &[]);
-    let command = report
-        .findings
-        .iter()
-        .find_map(|found| found.command.clone());
+    let mut findings = report.findings.iter();
+    let command = findings.find_map(|found| found.command.clone());
     let command = command.unwrap();
     command.assert_contains("/sys/class/net/eth0/queues/rx-*; do echo ff >");
     assert_eq!(
@@ -327,11 +319,8 @@ fn network_settings_are_found_only_on_the_route() {
         machine.tcp.receive_buffer_max_bytes = Some(65_536);
     });
     assert_one(&report, "tcp", Caution);
-    let tcp = report
-        .findings
-        .iter()
-        .find(|found| found.id == "tcp")
-        .unwrap();
+    let mut findings = report.findings.iter();
+    let tcp = findings.find(|found| found.id == "tcp").unwrap();
     assert_eq!(tcp.command.as_deref().unwrap().lines().count(), 2);
     let report = changed(|machine| {
         machine.interfaces[0].mtu = Some(600);
@@ -365,10 +354,8 @@ fn a_server_that_is_not_fit_is_found() {
     use DoctorState::{Bad, Caution};
     let report = changed_server(|server| server.connections = Some(31));
     assert_one(&report, "max-connections", Bad);
-    let of_server = report
-        .findings
-        .iter()
-        .filter(|f| f.subject == DoctorSubject::Server);
+    let findings = report.findings.iter();
+    let of_server = findings.filter(|f| f.subject == DoctorSubject::Server);
     assert_eq!(of_server.count(), 7);
     let report = changed_server(|server| server.connections = Some(30));
     assert_eq!(states(&report), []);
@@ -380,10 +367,8 @@ fn a_server_that_is_not_fit_is_found() {
     let report = changed_server(|server| {
         server.service = Some(prony_store::Service::Yugabyte);
     });
-    let version = report
-        .findings
-        .iter()
-        .find(|finding| finding.id == "server-version");
+    let mut findings = report.findings.iter();
+    let version = findings.find(|finding| finding.id == "server-version");
     version
         .unwrap()
         .value

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample::healthy;
+use Severity::{Caveat, Invalid, Note};
 use prony_assertions::TextAssertions;
 use prony_store::{ErrorClass, ErrorCount, Event, EventKind, PlannedEnd, SecondPhase, Setting};
 
@@ -20,12 +21,12 @@ fn clients_that_start_late_may_be_idle() {
         Setting::new("late_starts", "500 ms apart"),
     ];
     let mut idle = run_with_gap(-0.5);
-    assert_eq!(severity(&idle), Some(Severity::Invalid));
+    assert_eq!(severity(&idle), Some(Invalid));
     idle.workload.settings = settings.to_vec();
     assert_eq!(check(&idle), None);
     let mut busy = run_with_gap(0.5);
     busy.workload.settings = settings.to_vec();
-    assert_eq!(severity(&busy), Some(Severity::Invalid));
+    assert_eq!(severity(&busy), Some(Invalid));
 }
 
 #[test]
@@ -34,11 +35,7 @@ fn a_gap_of_two_per_cent_is_tolerated() {
         assert_eq!(check(&run_with_gap(gap)), None, "{gap}");
     }
     for gap in [-0.021, 0.021] {
-        assert_eq!(
-            severity(&run_with_gap(gap)),
-            Some(Severity::Invalid),
-            "{gap}"
-        );
+        assert_eq!(severity(&run_with_gap(gap)), Some(Invalid), "{gap}");
     }
     let finding = check(&run_with_gap(-0.25)).unwrap().finding;
     finding.assert_contains("48.00 busy clients");
@@ -60,7 +57,7 @@ fn a_stalled_server_at_the_end_is_not_a_client_error() {
     check(&run).unwrap().advice.assert_contains("report it");
     run.measured.unfinished = 64;
     let stalled = check(&run).unwrap();
-    assert_eq!(stalled.severity, Severity::Invalid);
+    assert_eq!(stalled.severity, Invalid);
     stalled.finding.assert_contains("64 transactions in flight");
     stalled.advice.assert_lacks("report it");
 }
@@ -76,10 +73,10 @@ fn the_work_of_a_user_s_own_thread_explains_a_gap() {
         check(&run).expect("a gap")
     };
     let explained = of_one_client(-0.029, 0.04);
-    assert_eq!(explained.severity, Severity::Caveat);
+    assert_eq!(explained.severity, Caveat);
     explained.finding.assert_contains("for 4.0 % of the time");
     let large = of_one_client(-0.035, 0.04);
-    assert_eq!(large.severity, Severity::Invalid);
+    assert_eq!(large.severity, Invalid);
     large.advice.assert_lacks("report it");
     for (gap, busy_share) in [(-0.029, 0.02), (0.029, 0.04)] {
         of_one_client(gap, busy_share)
@@ -94,21 +91,17 @@ fn cpu_waits_excuse_a_small_gap() {
     // 20 % of the 120 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(24.0);
     let finding = check(&run).unwrap();
-    assert_eq!(finding.severity, Severity::Caveat);
+    assert_eq!(finding.severity, Caveat);
     finding
         .finding
         .assert_contains("had none for 20 % of the time");
     run.machine_mut().health.run_queue_s = Some(3.0);
-    assert_eq!(
-        severity(&run),
-        Some(Severity::Invalid),
-        "too short to explain it"
-    );
+    assert_eq!(severity(&run), Some(Invalid), "too short to explain it");
     run.machine_mut().health.run_queue_s = None;
-    assert_eq!(severity(&run), Some(Severity::Invalid), "not known");
+    assert_eq!(severity(&run), Some(Invalid), "not known");
     let mut too_many = run_with_gap(0.029);
     too_many.machine_mut().health.run_queue_s = Some(24.0);
-    assert_eq!(severity(&too_many), Some(Severity::Invalid));
+    assert_eq!(severity(&too_many), Some(Invalid));
 }
 
 #[test]
@@ -117,7 +110,7 @@ fn cpu_waits_do_not_excuse_a_large_gap() {
         let mut run = run_with_gap(-0.031);
         run.machine_mut().health.run_queue_s = Some(run_queue_s);
         let check = check(&run).unwrap();
-        assert_eq!(check.severity, Severity::Invalid, "{run_queue_s}");
+        assert_eq!(check.severity, Invalid, "{run_queue_s}");
         check.finding.assert_contains("had none for");
         check.advice.assert_lacks("bug in Prony");
     }
@@ -139,14 +132,14 @@ fn users_with_think_times_are_not_checked() {
     ];
     assert_eq!(check(&run), None);
     run.workload.settings[1] = Setting::new("pacing", "none");
-    assert_eq!(severity(&run), Some(Severity::Invalid));
+    assert_eq!(severity(&run), Some(Invalid));
 }
 
 #[test]
 fn very_short_partial_runs_are_not_checked() {
     let mut run = run_with_gap(-0.5);
     run.state = RunState::Partial;
-    assert_eq!(severity(&run), Some(Severity::Invalid));
+    assert_eq!(severity(&run), Some(Invalid));
     run.measured.length_s = 0.9;
     assert_eq!(check(&run), None);
 }
@@ -180,7 +173,7 @@ fn runs_with_lost_connections_are_not_checked() {
         count: 1,
         ..ErrorCount::default()
     });
-    assert_eq!(severity(&lost), Some(Severity::Note));
+    assert_eq!(severity(&lost), Some(Note));
     let mut outage = run_with_gap(-0.5);
     outage.events.push(Event {
         at_s: 20.0,
@@ -189,11 +182,11 @@ fn runs_with_lost_connections_are_not_checked() {
         count: 64,
         ..Event::default()
     });
-    assert_eq!(severity(&outage), Some(Severity::Note));
+    assert_eq!(severity(&outage), Some(Note));
     // An outage that ended before the window began does not matter.
     outage.events[0].at_s = 1.0;
     outage.events[0].until_s = Some(2.0);
-    assert_eq!(severity(&outage), Some(Severity::Invalid));
+    assert_eq!(severity(&outage), Some(Invalid));
 }
 
 #[test]
@@ -202,20 +195,20 @@ fn transactions_long_relative_to_the_window_are_not_checked() {
     let figures = &mut run.measured.kinds[0];
     // 64 clients for 60 s: 0.7 s per transaction.
     figures.committed = 5_485;
-    assert_eq!(severity(&run), Some(Severity::Note));
+    assert_eq!(severity(&run), Some(Note));
 }
 
 #[test]
 fn a_stall_at_the_edge_is_a_caveat() {
     let mut run = run_with_gap(-0.03);
     run.measured.kinds[0].response.max_ns = 2_000_000_000;
-    assert_eq!(severity(&run), Some(Severity::Caveat));
+    assert_eq!(severity(&run), Some(Caveat));
     run.measured.kinds[0].response.max_ns = 1_000_000_000;
-    assert_eq!(severity(&run), Some(Severity::Invalid));
+    assert_eq!(severity(&run), Some(Invalid));
     // A stall of more than a tenth of the window is not an effect of its edges.
     let mut long = run_with_gap(-0.11);
     long.measured.kinds[0].response.max_ns = 30_000_000_000;
-    assert_eq!(severity(&long), Some(Severity::Invalid));
+    assert_eq!(severity(&long), Some(Invalid));
 }
 
 /// One client, of whose window of 10 s a transaction of 3.3 s at an edge takes a third.
@@ -237,7 +230,7 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
         .assert_contains("bug in Prony");
     at_end.measured.in_flight_s = Some(3.3);
     let found = check(&at_end).unwrap();
-    assert_eq!(found.severity, Severity::Invalid);
+    assert_eq!(found.severity, Invalid);
     found.finding.assert_contains("had taken 3.30 s of it");
     found.advice.assert_lacks("Prony");
     // A small part of the missing time explains nothing.
@@ -255,7 +248,7 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
     at_start.measured.kinds[0].response.max_ns = 3_300_000_000;
     let found = check(&at_start).unwrap();
     found.finding.assert_contains("(3.30 s) at an edge");
-    assert_eq!(found.severity, Severity::Invalid);
+    assert_eq!(found.severity, Invalid);
 }
 
 /// Of 64 clients, one had a transaction of 3.3 s: the other 63 did not cross an edge with one as long.
@@ -273,7 +266,7 @@ fn one_long_transaction_does_not_explain_the_time_of_all_clients() {
     check(&run).unwrap().advice.assert_contains("bug in Prony");
     histogram.record_n(3_300_000_000, 40).unwrap();
     run.measured.kinds[0].response.histogram = prony_store::encode_histogram(&histogram);
-    assert_eq!(severity(&run), Some(Severity::Caveat));
+    assert_eq!(severity(&run), Some(Caveat));
 }
 
 #[test]
@@ -283,7 +276,7 @@ fn clients_with_a_transaction_count_may_finish_early() {
     assert_eq!(check(&too_few), None);
     let mut too_many = run_with_gap(0.2);
     too_many.plan = too_few.plan.clone();
-    assert_eq!(severity(&too_many), Some(Severity::Invalid));
+    assert_eq!(severity(&too_many), Some(Invalid));
     too_few.drive.stop = Some(PlannedEnd::DurationS(60.0));
-    assert_eq!(severity(&too_few), Some(Severity::Invalid));
+    assert_eq!(severity(&too_few), Some(Invalid));
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
 use crate::thresholds::COUNTED_SHARE_INVALID_MIN_S;
+use Severity::{Caveat, Invalid, Note};
 use prony_assertions::TextAssertions;
 
 #[test]
@@ -12,16 +13,16 @@ fn steal_on_the_client_machine_is_reported() {
     assert_eq!(check_steal(&run), None);
     run.machine_mut().health.steal_share = Some(0.034);
     let check = check_steal(&run).unwrap();
-    assert_eq!(check.severity, Severity::Caveat);
+    assert_eq!(check.severity, Caveat);
     check.finding.assert_contains("3.4 %");
     run.machine_mut().health.steal_share = Some(0.02);
-    assert_eq!(check_steal(&run).unwrap().severity, Severity::Note);
+    assert_eq!(check_steal(&run).unwrap().severity, Note);
     run.machine_mut().health.steal_share = Some(0.11);
-    assert_eq!(check_steal(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(check_steal(&run).unwrap().severity, Invalid);
     run.measured.length_s = COUNTED_SHARE_INVALID_MIN_S - 0.1;
     assert_eq!(
         check_steal(&run).unwrap().severity,
-        Severity::Caveat,
+        Caveat,
         "a short window has few ticks"
     );
     run.machine_mut().health.steal_share = None;
@@ -48,7 +49,7 @@ fn a_shared_machine_is_a_note() {
         "tcp:[::ffff:127.0.0.1]:5432",
         "tcp:localhost:5432",
     ] {
-        assert_eq!(severity_at(address), Some(Severity::Note), "{address}");
+        assert_eq!(severity_at(address), Some(Note), "{address}");
     }
     for address in [
         "tcp:192.0.2.7:5432",
@@ -71,18 +72,14 @@ fn a_busy_shared_machine_is_a_caveat() {
     let mut run = observed_run();
     observed_mut(&mut run).machine.shared = Some(true);
     let severity = |run: &Run| check_one_host(run).map(|check| check.severity);
-    assert_eq!(severity(&run), Some(Severity::Note), "found by its process");
+    assert_eq!(severity(&run), Some(Note), "found by its process");
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().busy_share = Some(0.95);
     }
-    assert_eq!(
-        severity(&run),
-        Some(Severity::Note),
-        "the client takes little"
-    );
+    assert_eq!(severity(&run), Some(Note), "the client takes little");
     run.machine_mut().health.cpu_system_s = Some(2_000.0);
     let check = check_one_host(&run).unwrap();
-    assert_eq!(check.severity, Severity::Caveat);
+    assert_eq!(check.severity, Caveat);
     check.finding.assert_contains("95 % busy");
     assert_eq!(check_one_host(&observed_run()), None);
 }
@@ -102,7 +99,7 @@ fn waits_on_a_shared_machine_are_reported_once() {
     };
     assert_eq!(ids(&run), ["one-host", "client-headroom"]);
     let check = check_one_host(&run).unwrap();
-    assert_eq!(check.severity, Severity::Caveat);
+    assert_eq!(check.severity, Caveat);
     check
         .finding
         .assert_contains("waited for a CPU for 67 % of the time. Of");
@@ -141,11 +138,11 @@ fn steal_on_the_server_machine_is_reported() {
         row.machine.get_or_insert_default().steal_share = Some(0.2);
     }
     let severity = |run: &Run| check_server_steal(run).unwrap().severity;
-    assert_eq!(severity(&run), Severity::Invalid);
+    assert_eq!(severity(&run), Invalid);
     let mut short = run.clone();
     observed_mut(&mut short).series.truncate(14);
     assert!(observations::observed_s(&short) < COUNTED_SHARE_INVALID_MIN_S);
-    assert_eq!(severity(&short), Severity::Caveat, "few ticks");
+    assert_eq!(severity(&short), Caveat, "few ticks");
     run.server.embedded = true;
     assert_eq!(check_server_steal(&run), None, "`steal` reports it");
 }
@@ -163,12 +160,9 @@ fn long_and_uneven_round_trips_are_reported() {
     assert_eq!(severity(&with_round_trip(200_000, 400_000)), None);
     assert_eq!(
         severity(&with_round_trip(2_100_000, 2_200_000)),
-        Some(Severity::Caveat)
+        Some(Caveat)
     );
-    assert_eq!(
-        severity(&with_round_trip(200_000, 2_500_000)),
-        Some(Severity::Note)
-    );
+    assert_eq!(severity(&with_round_trip(200_000, 2_500_000)), Some(Note));
     assert_eq!(
         severity(&with_round_trip(20_000, 250_000)),
         None,
@@ -192,7 +186,7 @@ fn cpu_use_of_other_processes_is_reported() {
     // 70 % of 16 CPUs are busy.
     assert_eq!(check_neighbours(&with_server_cpu(Some(9.0))), None);
     let check = check_neighbours(&with_server_cpu(Some(4.8))).unwrap();
-    assert_eq!(check.severity, Severity::Caveat);
+    assert_eq!(check.severity, Caveat);
     check
         .finding
         .assert_starts_with("Other processes used 40 % of");
@@ -203,19 +197,15 @@ fn cpu_use_of_other_processes_is_reported() {
         row.machine.get_or_insert_default().busy_share = Some(0.95);
     }
     let check = check_neighbours(&crowded).unwrap();
-    assert_eq!(check.severity, Severity::Invalid);
+    assert_eq!(check.severity, Invalid);
     check
         .finding
         .assert_starts_with("Other processes used 79 % of");
     // Two seconds of a short run may be a burst of another process.
-    let observed = observed_mut(&mut crowded);
-    observed
+    observed_mut(&mut crowded)
         .series
         .retain(|row| (20.0..22.0).contains(&row.at_s));
-    assert_eq!(
-        check_neighbours(&crowded).unwrap().severity,
-        Severity::Caveat
-    );
+    assert_eq!(check_neighbours(&crowded).unwrap().severity, Caveat);
     // On a shared machine the client's own CPU time is not counted as that of other processes: it used 600 s
     // in 600 s, which is one CPU of 16.
     let mut shared = with_server_cpu(Some(8.0));

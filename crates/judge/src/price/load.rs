@@ -61,10 +61,8 @@ pub struct Candidate {
 impl LoadAnswer {
     /// Caveats for points that sustain the load by the median of their runs, but not in each run.
     pub(super) fn partly_sustained_caveats(&self, points: &[PricePoint]) -> Vec<Check> {
-        let candidates = self
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.sustains_in_some_runs());
+        let candidates = self.candidates.iter();
+        let candidates = candidates.filter(|candidate| candidate.sustains_in_some_runs());
         let remarks = candidates.filter_map(|candidate| {
             let point = &points[candidate.point];
             let finding = format!(
@@ -138,9 +136,8 @@ pub(super) fn answer_load(
         .map(|candidate| candidate.point)
         .collect();
     sustaining.sort_unstable();
-    let matching = sustaining
-        .iter()
-        .map(|index| (groups[*index].clone(), points[*index].clone()));
+    let sustaining = sustaining.iter();
+    let matching = sustaining.map(|index| (groups[*index].clone(), points[*index].clone()));
     let (groups, points): (Vec<_>, Vec<_>) = matching.unzip();
     let obstacles = obstacles(&groups, &points, options, &IGNORED_DIFFERENCES);
     LoadAnswer {
@@ -169,12 +166,11 @@ fn candidate(
             Some(format!("its {percentile} percentile was {measured}"))
         });
     let is_too_slow = too_slow.is_some();
-    let unknown = limits
-        .into_iter()
-        .find_map(|(percentile, limit, measured)| {
-            let is_unknown = limit.is_some() && measured.is_none();
-            is_unknown.then(|| format!("its runs have no {percentile} percentile"))
-        });
+    let mut limits = limits.into_iter();
+    let unknown = limits.find_map(|(percentile, limit, measured)| {
+        let is_unknown = limit.is_some() && measured.is_none();
+        is_unknown.then(|| format!("its runs have no {percentile} percentile"))
+    });
     let slow = too_slow.or(unknown);
     // A schedule of random starts yields slightly less than its rate, which is tolerated.
     let rate = group[0].run.drive.rate_tps;
@@ -182,10 +178,8 @@ fn candidate(
         Some(rate) if rate >= demand.tps => RATE_CAVEAT_BELOW_SHARE * demand.tps,
         _ => demand.tps,
     };
-    let rates: Vec<f64> = group
-        .iter()
-        .map(|measured| good_tps(measured.run))
-        .collect();
+    let group = group.iter();
+    let rates: Vec<f64> = group.map(|measured| good_tps(measured.run)).collect();
     let enough = point.tps >= required_tps;
     // A run at a lower rate does not show how much more would have been possible.
     let lower_rate = rate.filter(|rate| *rate < demand.tps && !enough);

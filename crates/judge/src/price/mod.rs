@@ -25,6 +25,7 @@ pub use rank::{Ranking, RankingObstacle};
 pub use remarks::repeat_selection_notes;
 
 use crate::compare::sides::{RepeatDifference, repeat_differences};
+use crate::formatting::joined;
 pub use prony_plan::sheet::{Configuration, PriceDate, PriceSheet};
 
 use prony_store::{Check, Run, Severity};
@@ -200,7 +201,7 @@ fn describe(differences: &[RepeatDifference]) -> String {
     let texts = differences
         .iter()
         .map(|difference| format!("{} {}", difference.what, difference.values.join(" or ")));
-    texts.collect::<Vec<_>>().join("; ")
+    joined(texts, "; ")
 }
 
 /// Why runs are not repeats, as text.

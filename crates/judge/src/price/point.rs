@@ -247,10 +247,8 @@ fn range_of(values: &[f64]) -> Option<FigureRange> {
 
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
-    let settings = workload
-        .settings
-        .iter()
-        .map(|setting| format!(", {setting}"));
+    let settings = workload.settings.iter();
+    let settings = settings.map(|setting| format!(", {setting}"));
     let pace = match run.drive.rate_tps {
         Some(rate) => format!(", at {rate} per second"),
         None => String::new(),
@@ -373,9 +371,8 @@ fn failed_counts(runs: &[&Run]) -> impl Iterator<Item = u64> {
 
 /// The largest 99th percentile of all transactions that ended; `None` if it is unknown for a run.
 fn attempts_p99(runs: &[&Run]) -> Option<u64> {
-    let values = runs
-        .iter()
-        .map(|run| compare::attempts_p99(all_kinds(run)?));
+    let runs = runs.iter();
+    let values = runs.map(|run| compare::attempts_p99(all_kinds(run)?));
     values.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 

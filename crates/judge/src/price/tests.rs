@@ -76,11 +76,8 @@ fn ratios_match_a_hand_calculation() {
     assert_near(point.per_million_at_utilisation, 1000.0 / 26_280.0 / 0.3);
     assert_near(point.three_years_per_nopm.unwrap(), 0.1);
     assert_eq!((point.age_days, prices.ranking), (20, None));
-    let ids: Vec<&str> = prices
-        .remarks
-        .iter()
-        .map(|remark| remark.id.as_str())
-        .collect();
+    let remarks = prices.remarks.iter();
+    let ids: Vec<&str> = remarks.map(|remark| remark.id.as_str()).collect();
     assert_eq!(ids, ["durability-unknown", "replicas-unknown", "one-run"]);
 }
 
@@ -207,14 +204,11 @@ fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
         }
         let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
         let ranks = prices.points.iter().map(|point| point.rank.unwrap());
-        let order = prices.ranking.unwrap().order;
-        (ranks.collect::<Vec<_>>(), order)
+        (ranks.collect::<Vec<_>>(), prices.ranking.unwrap().order)
     };
-    let (low, middle, high) = (
-        [90.0, 95.0, 99.0],
-        [98.0, 100.0, 104.0],
-        [103.0, 105.0, 106.0],
-    );
+    let low = [90.0, 95.0, 99.0];
+    let middle = [98.0, 100.0, 104.0];
+    let high = [103.0, 105.0, 106.0];
     assert_eq!(ranks([low, middle, high]), (vec![2, 1, 1], vec![2, 1, 0]));
     let apart = [200.0, 201.0, 202.0];
     assert_eq!(ranks([low, middle, apart]), (vec![2, 2, 1], vec![2, 1, 0]));
@@ -320,10 +314,8 @@ fn old_prices_are_marked_and_future_ones_refused() {
         .unwrap()
     };
     let has_old_prices = |prices: &Prices| {
-        prices
-            .remarks
-            .iter()
-            .any(|remark| remark.id == "old-prices")
+        let mut remarks = prices.remarks.iter();
+        remarks.any(|remark| remark.id == "old-prices")
     };
     assert!(!has_old_prices(&prices_on("2027-01-30")), "90 days");
     assert!(has_old_prices(&prices_on("2027-01-31")), "91 days");
@@ -398,20 +390,16 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     let prices = price(&measurements(&sheet, &runs), &with_demand).unwrap();
     let answer = prices.answer.unwrap();
     assert_eq!((answer.cheapest, answer.obstacles.len()), (Some(1), 0));
-    let order: Vec<usize> = answer
-        .candidates
-        .iter()
-        .map(|candidate| candidate.point)
-        .collect();
+    let candidates = answer.candidates.iter();
+    let order: Vec<usize> = candidates.map(|candidate| candidate.point).collect();
     assert_eq!(
         order,
         [1, 2, 3, 0],
         "those that sustain the load first, by cost"
     );
     let candidate = |index: usize| {
-        answer
-            .candidates
-            .iter()
+        let mut candidates = answer.candidates.iter();
+        candidates
             .find(|candidate| candidate.point == index)
             .unwrap()
     };

@@ -4,8 +4,9 @@
 //! values. Must never: list what is the same.
 
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
-use crate::formatting::{bytes, count, thousands};
+use crate::formatting::{bytes, count, either, thousands};
 use crate::machine;
+use DeclaredFact::{HighAvailability, Iops, Region, Storage, StorageSize, Zones};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
 use prony_store::{DeclaredFact, DurabilityClass, Replication, Run};
@@ -134,11 +135,8 @@ fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Dif
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
     let size = size::data_size_before(run).map_or(String::new(), |size| {
-        if size.whole_database {
-            format!(", {} in the whole database", bytes(size.bytes))
-        } else {
-            format!(", {} in all", bytes(size.bytes))
-        }
+        let what = either(size.whole_database, "the whole database", "all");
+        format!(", {} in {what}", bytes(size.bytes))
     });
     let rows = run.workload.setting("table_size");
     let rows = rows.and_then(|rows| rows.parse::<u64>().ok());
@@ -190,11 +188,7 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
     let cache = run.state_before().and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
-        let extent = if data.whole_database {
-            " of the whole database"
-        } else {
-            ""
-        };
+        let extent = either(data.whole_database, " of the whole database", "");
         let text = format!(
             "the cache of {} holds {:.0} %{extent}",
             bytes(cache),
@@ -301,10 +295,9 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
     if original.replication.is_some() && original.replication == measured {
         return None;
     }
-    let published = original.replication.map_or(NOT_STATED, Replication::name);
     difference(
         "replication",
-        published,
+        original.replication.map_or(NOT_STATED, Replication::name),
         measured.map_or(UNKNOWN, Replication::name),
     )
 }
@@ -318,24 +311,16 @@ fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<It
     let iops = original.setup.iops.map(|limit| limit.to_string());
     let zones = original.setup.zones.map(|zones| zones.to_string());
     let facts = [
-        (DeclaredFact::Storage, "disks", original.setup.disk.clone()),
+        (Storage, "disks", original.setup.disk.clone()),
         (
-            DeclaredFact::StorageSize,
+            StorageSize,
             "size of storage",
             original.setup.storage_size.clone(),
         ),
-        (DeclaredFact::Iops, "IOPS limit", iops),
-        (
-            DeclaredFact::HighAvailability,
-            "high availability",
-            availability,
-        ),
-        (DeclaredFact::Zones, "zones", zones),
-        (
-            DeclaredFact::Region,
-            "region",
-            original.setup.region.clone(),
-        ),
+        (Iops, "IOPS limit", iops),
+        (HighAvailability, "high availability", availability),
+        (Zones, "zones", zones),
+        (Region, "region", original.setup.region.clone()),
     ];
     facts.into_iter().filter_map(|(fact, what, published)| {
         let (published, declared) = (published?, run.server.declared.get(fact));

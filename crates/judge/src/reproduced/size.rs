@@ -41,9 +41,8 @@ pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
 /// The sum of the workload's own tables; `None` unless all of them are listed with a size.
 fn workload_bytes(run: &Run, state: &ServerState) -> Option<u64> {
     let table_names = table_names(run)?;
-    let sizes = table_names
-        .iter()
-        .map(|name| table_bytes(name, &state.tables));
+    let table_names = table_names.iter();
+    let sizes = table_names.map(|name| table_bytes(name, &state.tables));
     sizes.sum()
 }
 
@@ -159,9 +158,8 @@ mod tests {
             size(242, true)
         );
         // A sum of 0 means that the tables were not analyzed.
-        let empty = [("sbtest1", Some(0))];
         assert_eq!(
-            data_size_before(&run_with_tables("oltp_insert", 1, &empty)),
+            data_size_before(&run_with_tables("oltp_insert", 1, &[("sbtest1", Some(0))])),
             size(242, true)
         );
         let mut unobserved = run_with_tables("oltp_insert", 1, &two_tables);

@@ -7,6 +7,7 @@ use super::{deviations, not_comparable_by, relative_change};
 use crate::distinct;
 use crate::experiment::{Spread, is_counted};
 use crate::sweep::Sweep;
+use PublishedMetric::{Nopm, Qps, Reads, Tpm, Tps};
 use prony_plan::scenario::find_suite;
 use prony_store::scenario::{PublishedFigure, Scenario};
 use prony_store::{Choice, PublishedMetric, Run};
@@ -119,13 +120,7 @@ fn cache_state(scenario: &Scenario) -> &'static str {
 }
 
 /// Metrics that say how much a server delivered.
-const THROUGHPUT: [PublishedMetric; 5] = [
-    PublishedMetric::Nopm,
-    PublishedMetric::Tpm,
-    PublishedMetric::Tps,
-    PublishedMetric::Qps,
-    PublishedMetric::Reads,
-];
+const THROUGHPUT: [PublishedMetric; 5] = [Nopm, Tpm, Tps, Qps, Reads];
 
 /// The published figures of a row, and its throughput if the document has none.
 fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<ComparedFigure> {
@@ -153,13 +148,12 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<Compared
     if scenario.published.iter().any(has_throughput) {
         return published;
     }
-    let tps = counted
-        .iter()
-        .filter_map(|run| Some(run.measured.all_kinds()?.tps));
+    let counted = counted.iter();
+    let tps = counted.filter_map(|run| Some(run.measured.all_kinds()?.tps));
     let spread = Spread::from_values(tps.collect());
     let throughput = ComparedFigure {
-        name: PublishedMetric::Tps.name().to_owned(),
-        unit: PublishedMetric::Tps.unit().to_owned(),
+        name: Tps.name().to_owned(),
+        unit: Tps.unit().to_owned(),
         published: None,
         published_high: None,
         measured: spread.map(|spread| spread.median),
@@ -283,8 +277,7 @@ mod tests {
             original.dialect = Some(prony_store::SqlDialect::MySql);
         });
         assert_eq!(other, (false, vec!["another engine"]));
-        let more = change(|run| run.drive.clients += 1);
-        assert_eq!(more, (true, vec![]));
+        assert_eq!(change(|run| run.drive.clients += 1), (true, vec![]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::healthy as run;
+use DeclaredFact::{HighAvailability, Iops, Memory, Region, Storage, StorageSize, Zones};
 use prony_assertions::TextAssertions;
 use prony_store::scenario::{
     CachedShare, OriginalSetup, PublishedFigure, PublishedSetup, Scenario, ScenarioLoad,
@@ -199,10 +200,7 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
     );
     // A machine that nobody observed may be declared.
     run.observed = None;
-    for (fact, value) in [
-        (DeclaredFact::Memory, "1GiB"),
-        (DeclaredFact::Storage, "gp3"),
-    ] {
+    for (fact, value) in [(Memory, "1GiB"), (Storage, "gp3")] {
         run.server.declared.declare(fact, value).unwrap();
     }
     run.server
@@ -264,9 +262,9 @@ fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
     };
     assert_eq!(differing(&run)[..3], ["unknown"; 3]);
     for (fact, value) in [
-        (DeclaredFact::HighAvailability, "multi-zone"),
-        (DeclaredFact::Zones, "3"),
-        (DeclaredFact::Region, "us-central1"),
+        (HighAvailability, "multi-zone"),
+        (Zones, "3"),
+        (Region, "us-central1"),
     ] {
         run.server.declared.declare(fact, value).unwrap();
     }
@@ -293,15 +291,10 @@ fn limits_of_the_instance_are_compared_with_the_observed_and_the_declared_ones()
     let settings = &mut run.server.settings;
     settings.insert("max_connections".to_owned(), "1000".into());
     let declared = &mut run.server.declared;
-    declared.declare(DeclaredFact::Iops, "3000").unwrap();
-    declared
-        .declare(DeclaredFact::StorageSize, "2000 GB")
-        .unwrap();
+    declared.declare(Iops, "3000").unwrap();
+    declared.declare(StorageSize, "2000 GB").unwrap();
     assert_eq!(differing(&run), ["3000", "1,000"]);
-    run.server
-        .declared
-        .declare(DeclaredFact::Iops, "7000")
-        .unwrap();
+    run.server.declared.declare(Iops, "7000").unwrap();
     let settings = &mut run.server.settings;
     settings.insert("max_connections".to_owned(), 4_000.into());
     assert_eq!(differing(&run), [""; 0]);

@@ -129,10 +129,8 @@ fn time_figure(
         Statistic::Mean if is_part => Ok((times.mean_ns, mean_interval_of(run, times))),
         Statistic::Mean => {
             let rows = judged_rows(run).unwrap_or_default();
-            let means: Vec<f64> = rows
-                .into_iter()
-                .map(|second: &Second| second.mean_ns)
-                .collect();
+            let rows = rows.into_iter();
+            let means: Vec<f64> = rows.map(|second: &Second| second.mean_ns).collect();
             Ok((times.mean_ns, scaled_mean_interval(&means, times.mean_ns)))
         }
         Statistic::Max => Ok((times.max_ns as f64, None)),
@@ -160,10 +158,8 @@ pub(super) fn surely_above(requirement: &Requirement, run: &Run, limit: f64) -> 
     let times = times_of(run, kind.as_deref(), *is_server).ok()?;
     let least_ns = lower_bound_of(run, times, statistic.quantile()?)? as f64;
     (least_ns > limit).then(|| {
-        let (least, count) = (
-            formatting::time(least_ns),
-            formatting::thousands(times.samples),
-        );
+        let least = formatting::time(least_ns);
+        let count = formatting::thousands(times.samples);
         format!("but {count} transactions show with 95 % confidence that it is at least {least}")
     })
 }

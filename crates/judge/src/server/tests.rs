@@ -3,6 +3,7 @@
 use super::*;
 use crate::limiter::check_limits;
 use crate::sample::{healthy, observed_mut, observed_run};
+use Severity::{Caveat, Invalid, Note};
 use prony_assertions::TextAssertions;
 use prony_store::{
     Event, Experiment, ExperimentKind, FoundPooler, MissingObservation, Product, RateSearch,
@@ -10,8 +11,7 @@ use prony_store::{
 
 fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();
-    let observed = observed_mut(&mut run);
-    observed.after.as_mut().unwrap().commits = Some(1_000 + server_commits);
+    observed_mut(&mut run).after.as_mut().unwrap().commits = Some(1_000 + server_commits);
     run
 }
 
@@ -26,10 +26,10 @@ fn commit_counts_of_client_and_server_agree() {
         "within 1 % plus the lag of the counters"
     );
     let check = check_server_commits(&with_commits(9_600_000)).unwrap();
-    assert_eq!(check.severity, Severity::Invalid);
+    assert_eq!(check.severity, Invalid);
     check.finding.assert_contains("counted 9,600,000");
     assert_eq!(severity(&with_commits(9_860_000)), None);
-    assert_eq!(severity(&with_commits(9_900_000)), Some(Severity::Caveat));
+    assert_eq!(severity(&with_commits(9_900_000)), Some(Caveat));
     let mut sleeping = with_commits(5_000);
     sleeping.workload.description = Some(prony_store::Description::default());
     assert_eq!(severity(&sleeping), None, "a script may have no statement");
@@ -39,11 +39,7 @@ fn commit_counts_of_client_and_server_agree() {
         kind,
         ..Experiment::default()
     });
-    assert_eq!(
-        severity(&step),
-        Some(Severity::Invalid),
-        "its tables are known"
-    );
+    assert_eq!(severity(&step), Some(Invalid), "its tables are known");
     let description = step.workload.description.as_mut().unwrap();
     description.table_names.clear();
     assert_eq!(
@@ -54,7 +50,7 @@ fn commit_counts_of_client_and_server_agree() {
     // Under the name of another tool only these two readings are made.
     let mut tool = with_commits(19_000_000);
     observed_mut(&mut tool).off = Some("as another tool".to_owned());
-    assert_eq!(severity(&tool), Some(Severity::Invalid));
+    assert_eq!(severity(&tool), Some(Invalid));
     let mut script = with_commits(99_000_000);
     script.workload.description = None;
     assert_eq!(
@@ -70,15 +66,14 @@ fn commit_counts_of_client_and_server_agree() {
     let mut pooled = with_commits(9_600_000);
     pooled.server.pooler = Some(FoundPooler::default());
     assert_eq!(severity(&pooled), None, "a pooler's sessions report late");
-    let shared = with_commits(11_900_000);
     assert_eq!(
-        severity(&shared),
-        Some(Severity::Invalid),
+        severity(&with_commits(11_900_000)),
+        Some(Invalid),
         "whether or not a session was seen"
     );
     let mut cached = with_commits(9_600_000);
     cached.server.product = Some(Product::MARIADB);
-    assert_eq!(severity(&cached), Some(Severity::Invalid));
+    assert_eq!(severity(&cached), Some(Invalid));
     let settings = &mut cached.server.settings;
     settings.insert("query_cache_type".to_owned(), "ON".into());
     assert_eq!(
@@ -112,7 +107,7 @@ fn a_restart_or_failover_is_reported() {
         ..Event::default()
     });
     let check = check_restart(&run).unwrap();
-    assert_eq!(check.severity, Severity::Invalid);
+    assert_eq!(check.severity, Invalid);
     check
         .finding
         .assert_contains("at 42 s the server was the primary");
@@ -124,25 +119,23 @@ fn a_restart_or_failover_is_reported() {
         None,
         "its counters went on, and no connection was lost"
     );
-    let after = observed_mut(&mut run).after.as_mut().unwrap();
-    after.commits = Some(0);
-    assert_eq!(severity(&run), Some(Severity::Invalid));
+    observed_mut(&mut run).after.as_mut().unwrap().commits = Some(0);
+    assert_eq!(severity(&run), Some(Invalid));
     assert_eq!(check_server_commits(&run), None, "its counters were reset");
     run.server.service = Some(prony_store::Service::Dolt);
     assert_eq!(severity(&run), None, "its uptime means nothing");
     let mut run = observed_run();
     observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
-    assert_eq!(severity(&run), Some(Severity::Invalid));
+    assert_eq!(severity(&run), Some(Invalid));
 }
 
 #[test]
 fn an_expected_restart_is_a_note() {
     let mut run = observed_run();
-    let after = observed_mut(&mut run).after.as_mut().unwrap();
-    after.is_replica = Some(true);
-    assert_eq!(check_restart(&run).unwrap().severity, Severity::Invalid);
+    observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
+    assert_eq!(check_restart(&run).unwrap().severity, Invalid);
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-    assert_eq!(check_restart(&run).unwrap().severity, Severity::Note);
+    assert_eq!(check_restart(&run).unwrap().severity, Note);
 }
 
 #[test]
@@ -155,7 +148,7 @@ fn the_limits_of_the_throughput_are_reported() {
         row.machine.get_or_insert_default().disk_busy_share = Some(0.99);
     }
     let check = check_limits(&run).unwrap();
-    assert_eq!(check.severity, Severity::Note);
+    assert_eq!(check.severity, Note);
     check.finding.assert_contains("95 % busy; 75 %");
     check.finding.assert_contains("; the busiest disk");
     let waited = "75 % of the 24,000 active sessions in all samples waited for Lock/tuple";
@@ -193,7 +186,7 @@ fn the_cost_of_observing_is_reported() {
     // The machine has 16 CPUs × 610 s = 9,760 s of CPU time.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(150.0);
     let check = check_observer(&run).unwrap();
-    assert_eq!(check.severity, Severity::Note);
+    assert_eq!(check.severity, Note);
     assert!(
         check
             .finding
@@ -201,10 +194,10 @@ fn the_cost_of_observing_is_reported() {
         "{check:?}"
     );
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(400.0);
-    assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_observer(&run).unwrap().severity, Caveat);
     // The check is at most a caveat, even if observing takes all CPU time, as in a run of a few milliseconds.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(9_760.0);
-    assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_observer(&run).unwrap().severity, Caveat);
 }
 
 #[test]
@@ -217,7 +210,7 @@ fn missing_observations_are_reported() {
         "permission denied",
     ));
     let check = check_unobserved(&run).unwrap();
-    assert_eq!(check.severity, Severity::Note);
+    assert_eq!(check.severity, Note);
     check.finding.assert_ends_with("Not observed: checkpoints.");
     observed_mut(&mut run).off = Some("--no-observe was given".to_owned());
     check_unobserved(&run)
@@ -240,11 +233,11 @@ fn a_setting_of_the_plan_must_last_and_others_that_matter_are_named() {
         check_settings_changed(&run)
     };
     let planned = changed("max_wal_size").expect("a finding");
-    assert_eq!(planned.severity, Severity::Invalid);
+    assert_eq!(planned.severity, Invalid);
     let text = "during the run: max_wal_size from 5GB to 6GB.";
     planned.finding.assert_ends_with(text);
     let other = changed("shared_buffers").map(|found| found.severity);
-    assert_eq!(other, Some(Severity::Caveat));
+    assert_eq!(other, Some(Caveat));
     assert_eq!(changed("log_min_messages"), None);
     assert_eq!(check_settings_changed(&run), None);
 }

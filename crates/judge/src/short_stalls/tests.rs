@@ -11,9 +11,8 @@ fn with_stalls(stalls: &[(f64, f64)]) -> Run {
     run.measured.length_s = 30.0;
     run.measured.kinds[0].busy_s = 64.0 * 30.0;
     run.measured.kinds[0].response.p99_ns = Some(9_000_000);
-    run.series
-        .iter_mut()
-        .for_each(|second| second.max_ns = 20_000_000);
+    let series = run.series.iter_mut();
+    series.for_each(|second| second.max_ns = 20_000_000);
     for (at_s, length_s) in stalls {
         for second in &mut run.series {
             let start_s = at_s.max(second.at_s);
@@ -68,9 +67,8 @@ fn stalls_of_a_light_open_loop_are_no_usual_transactions() {
     run.drive.clients = 8;
     run.drive.open_loop = true;
     run.drive.rate_tps = Some(200.0);
-    run.series
-        .iter_mut()
-        .for_each(|second| second.committed = 200);
+    let series = run.series.iter_mut();
+    series.for_each(|second| second.committed = 200);
     // Most of the time in transactions is that of the 320 that were due in the stalls.
     let mut histogram = hdrhistogram::Histogram::<u64>::new(3).unwrap();
     (0..5_680).for_each(|_| histogram.record(1_000_000).unwrap());
@@ -95,10 +93,8 @@ fn think_time_low_rates_and_long_transactions_are_no_stall() {
     let run = with_stalls(&stalls);
     assert_eq!(severity(&run), Some(Severity::Caveat));
     let mut thinking = run.clone();
-    thinking
-        .series
-        .iter_mut()
-        .for_each(|second| second.max_ns = 20_000_000);
+    let series = thinking.series.iter_mut();
+    series.for_each(|second| second.max_ns = 20_000_000);
     assert_eq!(severity(&thinking), None, "no transaction waited");
     let mut long = run.clone();
     long.measured.kinds[0].response.mean_ns = 2.5e8;
@@ -107,9 +103,8 @@ fn think_time_low_rates_and_long_transactions_are_no_stall() {
     by_kind.measured.kinds[0].service.p50_ns = Some(210_000_000);
     assert_eq!(severity(&by_kind), None);
     let mut slow = run.clone();
-    slow.series
-        .iter_mut()
-        .for_each(|second| second.committed = 40);
+    let series = slow.series.iter_mut();
+    series.for_each(|second| second.committed = 40);
     assert_eq!(severity(&slow), None, "40 transactions a second");
     // One client whose every thousandth transaction takes 0.4 s, at times that no rhythm explains.
     let mut single = with_stalls(&[(12.5, 0.4), (14.0, 0.4), (22.5, 0.4), (23.1, 0.4)]);
@@ -189,10 +184,8 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
         .assert_contains("waited 7.00 s, 33.0 s");
     // All transactions of the workload vary as much.
     let mut varying = run.clone();
-    varying
-        .series
-        .iter_mut()
-        .for_each(|second| second.max_ns = 900_000_000);
+    let series = varying.series.iter_mut();
+    series.for_each(|second| second.max_ns = 900_000_000);
     varying.series[14].max_ns = 4_000_000_000;
     assert_eq!(check_client_stall(&varying), None);
     // The backlog of an open loop, without histograms.

@@ -21,6 +21,7 @@
 //! changes adds no more than `alpha` in all (`tests/change_points.rs`).
 
 use prony_plan::SplitMix;
+use std::ops::Range;
 
 /// Fewest runs of a level: with fewer, one or two disturbed runs at the end would be one.
 pub const MIN_RUNS_OF_LEVEL: usize = 3;
@@ -57,19 +58,27 @@ pub fn change_points(values: &[f64], alpha: f64) -> Vec<ChangePoint> {
         let Some((cuts, p)) = significant_cuts(&values[start..end], alpha, &mut random) else {
             continue;
         };
-        let cuts: Vec<usize> = cuts.into_iter().map(|cut| start + cut).collect();
         let part_alpha = alpha / (cuts.len() + 1) as f64;
-        let starts = std::iter::once(start).chain(cuts.iter().copied());
-        let ends = cuts.iter().copied().chain([end]);
-        parts.extend(
-            starts
-                .zip(ends)
-                .map(|(start, end)| (start, end, part_alpha)),
-        );
-        found.extend(cuts.into_iter().map(|index| ChangePoint { index, p }));
+        let changes = cuts.into_iter().map(|cut| start + cut);
+        let changes: Vec<ChangePoint> = changes.map(|index| ChangePoint { index, p }).collect();
+        let levels = levels_between(&changes, start..end);
+        parts.extend(levels.map(|level| (level.start, level.end, part_alpha)));
+        found.extend(changes);
     }
     found.sort_by_key(|change| change.index);
     found
+}
+
+/// The parts of a range of runs from each change to the next.
+pub fn levels_between(
+    changes: &[ChangePoint],
+    runs: Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
+    let indexes = changes.iter().map(|change| change.index);
+    let starts = std::iter::once(runs.start).chain(indexes.clone());
+    starts
+        .zip(indexes.chain([runs.end]))
+        .map(|(start, end)| start..end)
 }
 
 /// A statistic of rank deviations: the cuts that make it largest, and its value.

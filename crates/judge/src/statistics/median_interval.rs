@@ -80,9 +80,8 @@ struct Moments {
 
 impl Moments {
     fn of(values: &[f64]) -> Option<Moments> {
-        let logs = values
-            .iter()
-            .map(|value| Some(value.ln()).filter(|log| log.is_finite()));
+        let values = values.iter();
+        let logs = values.map(|value| Some(value.ln()).filter(|log| log.is_finite()));
         let logs: Vec<f64> = logs.collect::<Option<_>>()?;
         let [mean, variance] = runs::moments(&logs)?;
         let count = logs.len() as f64;

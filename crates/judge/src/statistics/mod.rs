@@ -50,6 +50,7 @@ mod series;
 pub mod student;
 mod usl;
 
+pub(crate) use change_points::levels_between;
 pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
 pub use knee::{CurvePoint, KneeState, find_knee};

@@ -57,8 +57,7 @@ impl RankComparison {
             - self
                 .log_ratios
                 .partition_point(|ratio| *ratio < -self.resolution);
-        let tail = mann_whitney_cdf(self.runs, not_above.min(not_below));
-        (2.0 * tail).min(1.0)
+        (2.0 * mann_whitney_cdf(self.runs, not_above.min(not_below))).min(1.0)
     }
 
     /// The interval of the ratio at a level of at least `1 - alpha`; `None` if there are too few runs for
@@ -126,7 +125,7 @@ fn mann_whitney_cdf(runs: [usize; 2], count: usize) -> f64 {
     if m + n > MAX_EXACT_RUNS {
         let (m, n) = (m as f64, n as f64);
         let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
-        return normal_cdf((count as f64 + 0.5 - m * n / 2.0) / deviation);
+        return student::normal_cdf((count as f64 + 0.5 - m * n / 2.0) / deviation);
     }
     exact_cdf(runs, count)[count]
 }
@@ -153,26 +152,6 @@ fn exact_cdf(runs: [usize; 2], count: usize) -> Vec<f64> {
         (sum as f64 / all).min(1.0)
     };
     orders.into_iter().map(tail).collect()
-}
-
-/// The probability that a normally distributed value is below `z`, by its continued fraction in the tails and
-/// its series in the middle (Abramowitz and Stegun 26.2.14 and 26.2.10).
-fn normal_cdf(z: f64) -> f64 {
-    let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    if z.abs() > 4.0 {
-        let fraction = (1..=60)
-            .rev()
-            .fold(z.abs(), |rest, k| z.abs() + f64::from(k) / rest);
-        let tail = density / fraction;
-        return if z < 0.0 { tail } else { 1.0 - tail };
-    }
-    let (mut term, mut sum, mut k) = (z, z, 1.0);
-    while term.abs() > 1e-17 {
-        term *= z * z / (2.0 * k + 1.0);
-        sum += term;
-        k += 1.0;
-    }
-    0.5 + density * sum
 }
 
 #[cfg(test)]
@@ -214,11 +193,11 @@ mod tests {
         for count in [250, 320, 400, 450] {
             let exact = mann_whitney_cdf([30, 30], count);
             let deviation = (900.0_f64 * 61.0 / 12.0).sqrt();
-            let normal = normal_cdf((count as f64 + 0.5 - 450.0) / deviation);
+            let normal = student::normal_cdf((count as f64 + 0.5 - 450.0) / deviation);
             assert!((exact - normal).abs() < 2e-3, "{count}: {exact} {normal}");
         }
-        assert!((normal_cdf(-1.959_963_985) - 0.025).abs() < 1e-9);
-        assert!((normal_cdf(-5.0) / 2.866_516e-7 - 1.0).abs() < 1e-5);
+        assert!((student::normal_cdf(-1.959_963_985) - 0.025).abs() < 1e-9);
+        assert!((student::normal_cdf(-5.0) / 2.866_516e-7 - 1.0).abs() < 1e-5);
     }
 
     #[test]

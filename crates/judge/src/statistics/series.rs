@@ -19,6 +19,7 @@
 //! process that keeps 0.9 of its deviation from one value to the next.
 
 use super::{ALPHA, student};
+use crate::formatting::either;
 
 /// Minimum number of values: with fewer, the sum cannot be truncated.
 const MIN_VALUES: usize = 20;
@@ -157,11 +158,7 @@ fn mean_of_long(series: &[f64], mean: f64) -> Option<SeriesMean> {
     Some(SeriesMean {
         mean,
         variance,
-        effective_size: if variance > 0.0 {
-            independent / variance * n
-        } else {
-            n
-        },
+        effective_size: either(variance > 0.0, independent / variance * n, n),
         dof: of_means.dof,
     })
 }
@@ -204,10 +201,8 @@ mod tests {
     fn repeated_values_do_not_increase_the_effective_size() {
         let single: Vec<f64> = (0..100).map(pseudo_random).collect();
         let repeated: Vec<f64> = (0..400).map(|at| pseudo_random(at / 4)).collect();
-        let (single, repeated) = (
-            series_mean(&single).unwrap(),
-            series_mean(&repeated).unwrap(),
-        );
+        let single = series_mean(&single).unwrap();
+        let repeated = series_mean(&repeated).unwrap();
         let ratio = repeated.variance / single.variance;
         // A first-order process with the same correlation of neighbours decays half as fast.
         assert!((0.9..2.2).contains(&ratio), "{single:?} {repeated:?}");

@@ -11,6 +11,7 @@
 //! are. The best of many cuts exceeds a quantile of Student's t far more often than one cut does;
 //! [`CHANGE_MIN_STD_ERRORS`] is therefore calibrated by simulation (`tests/simulated`).
 
+use crate::formatting::either;
 use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
 /// Largest number of bins of several seconds.
@@ -61,11 +62,8 @@ pub(crate) fn find_change(series: &[f64], summarize: fn(&[f64]) -> f64) -> Optio
     let step = (MIN_SIDE_BINS..=bins.len() - MIN_SIDE_BINS)
         .map(|cut| fit_step(&bins, cut))
         .min_by(|a, b| a.residual_variance().total_cmp(&b.residual_variance()))?;
-    let best = if line.residual_variance() <= step.residual_variance() {
-        line
-    } else {
-        step
-    };
+    let is_line = line.residual_variance() <= step.residual_variance();
+    let best = either(is_line, line, step);
     let size = best.change.end_value - best.change.start_value;
     (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error(expected_correlation(per_bin)))
         .then_some(best.change)
@@ -118,11 +116,7 @@ impl Fit {
             .map(|pair| pair[0] * pair[1])
             .sum();
         let squares = sum_of_squares(&self.residuals);
-        let correlation = if squares > 0.0 {
-            products / squares
-        } else {
-            0.0
-        };
+        let correlation = either(squares > 0.0, products / squares, 0.0);
         let (mut low, mut high) = (min_correlation, MAX_CORRELATION);
         for _ in 0..CORRELATION_STEPS {
             let middle = (low + high) / 2.0;
@@ -210,11 +204,7 @@ fn inflated_variance(residuals: &[f64]) -> f64 {
     let sum_of_squares = sum_of_squares(residuals);
     let variance = sum_of_squares / (count - 1.0);
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let correlation = if sum_of_squares > 0.0 {
-        products / sum_of_squares
-    } else {
-        0.0
-    };
+    let correlation = either(sum_of_squares > 0.0, products / sum_of_squares, 0.0);
     // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
     let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, 0.9);
     let inflation = (1.0 + correlation) / (1.0 - correlation);
@@ -249,12 +239,11 @@ fn fit_line(bins: &[f64]) -> Fit {
     let model = |at: usize| level + slope * (at as f64 - centre);
     let at_all = vec![(bins.len() as f64).sqrt().recip(); bins.len()];
     let rising = (0..bins.len()).map(|at| (at as f64 - centre) / sum_xx.sqrt());
-    let directions = [at_all, rising.collect()];
     Fit::new(
         change,
         bins,
         model,
-        (directions, [0.0, length / sum_xx.sqrt()]),
+        ([at_all, rising.collect()], [0.0, length / sum_xx.sqrt()]),
         2.0,
     )
 }
@@ -280,12 +269,11 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
         };
         (0..bins.len()).map(in_side).collect()
     };
-    let directions = [side(false), side(true)];
     Fit::new(
         change,
         bins,
         model,
-        (directions, [-lengths[0], lengths[1]]),
+        ([side(false), side(true)], [-lengths[0], lengths[1]]),
         3.0,
     )
 }

@@ -11,7 +11,7 @@ use super::change::{Change, find_change};
 use super::{END_RIVAL, check_drift, check_warm_up, judged_rows};
 use crate::checks::{Finding, new_finding};
 use crate::foreign_load::describe_rival;
-use crate::formatting::{percent, time};
+use crate::formatting::{joined, percent, time};
 use crate::statistics::median;
 use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, severity_of_effect};
 use prony_store::{Run, Second, Severity};
@@ -37,9 +37,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         return None;
     }
     let find_first_known = |candidates: [LatencyStatistic; 2]| {
-        candidates
-            .into_iter()
-            .find_map(|statistic| change_of(&seconds, statistic))
+        let mut candidates = candidates.into_iter();
+        candidates.find_map(|statistic| change_of(&seconds, statistic))
     };
     let middle = find_first_known([MEDIAN, MEAN]);
     let upper = find_first_known(UPPER_PERCENTILES);
@@ -58,10 +57,9 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         }
     }
     let severity = findings.iter().map(|(_, _, severity)| *severity).max()?;
-    let sentences: Vec<String> = findings
+    let sentences = findings
         .iter()
-        .map(|(name, change, _)| describe(seconds.len(), name, change))
-        .collect();
+        .map(|(name, change, _)| describe(seconds.len(), name, change));
     let rose = findings
         .iter()
         .any(|(_, change, _)| change.end_value > change.start_value);
@@ -71,7 +69,7 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         severity,
         format!(
             "Over the measured window {}: the percentiles of the run depend on when it was measured.{rival}",
-            sentences.join("; ")
+            joined(sentences, "; ")
         ),
         match (rose, closed) {
             _ if !rival.is_empty() => END_RIVAL,

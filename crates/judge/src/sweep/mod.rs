@@ -8,6 +8,7 @@ pub use crate::limiter::{Limiter, LimiterFinding};
 
 use crate::checks::ids_of;
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
+use crate::formatting::either;
 use crate::limiter::{first_known, limiter};
 use crate::machine::server_cpus;
 use crate::observations::server_machine_mean;
@@ -101,11 +102,7 @@ impl Sweep {
         let names = |point: &[Setting]| -> Vec<String> {
             point.iter().map(|setting| setting.name.clone()).collect()
         };
-        let id = |run: &Run| {
-            run.experiment
-                .as_ref()
-                .map(|experiment| experiment.id.clone())
-        };
+        let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
         let is_same = |run: &&Run| names(run.point()) == names(first) && id(run) == id(runs[0]);
         if first.is_empty() || !runs.iter().all(is_same) {
             return None;
@@ -134,9 +131,8 @@ impl Sweep {
         }
         let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
             && runs.iter().all(|run| run.drive.rate_tps.is_none());
-        let curves = curves
-            .into_iter()
-            .map(|(settings, points)| Curve::new(settings, points, is_concurrency));
+        let curves = curves.into_iter();
+        let curves = curves.map(|(settings, points)| Curve::new(settings, points, is_concurrency));
         Some(Sweep {
             by_nopm,
             axis,
@@ -162,11 +158,7 @@ impl Sweep {
             own.push(run);
         }
         let points = machines.into_iter().map(|(cpus, (is_assumed, own))| {
-            let value = if is_assumed {
-                format!("{cpus} CPUs (published)")
-            } else {
-                format!("{cpus} CPUs")
-            };
+            let value = format!("{cpus} CPUs{}", either(is_assumed, " (published)", ""));
             let figures = VariantFigures::of(&value, &own, false);
             let mut point = PointRuns::new(value, Some(cpus), figures, own);
             point.point.x = point.point.cpus;

@@ -1,6 +1,8 @@
 use super::*;
 use crate::price::{MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, price};
 use crate::sample::{observed_mut, observed_run};
+use KneeState::{Found, NotReached};
+use Limiter::{ClientCpus, Connections, Locks, ServerCpus, Storage, Unknown};
 use prony_assertions::TextAssertions;
 use prony_store::{
     Check, DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
@@ -15,9 +17,8 @@ fn sweep_runs(points: &[(Vec<Setting>, f64)], change: impl Fn(&mut Run, f64)) ->
         parts.collect::<Vec<_>>().join(".")
     };
     let names: Vec<String> = points.iter().map(|(point, _)| name(point)).collect();
-    let repeats = points
-        .iter()
-        .flat_map(|point| [(point, 0.99), (point, 1.0), (point, 1.01)]);
+    let points = points.iter();
+    let repeats = points.flat_map(|point| [(point, 0.99), (point, 1.0), (point, 1.01)]);
     let runs = repeats.map(|((point, tps), share)| {
         let mut run = observed_run();
         run.experiment = Some(Experiment {
@@ -74,10 +75,7 @@ fn a_plateau_has_a_knee_with_its_figures_and_the_servers_cpus_as_limit() {
     let sweep = Sweep::of(&runs).unwrap();
     assert_eq!((sweep.axis.as_str(), sweep.curves.len()), ("clients", 1));
     let curve = &sweep.curves[0];
-    assert_eq!(
-        (curve.knee, curve.knee_state),
-        (Some(3), Some(KneeState::Found))
-    );
+    assert_eq!((curve.knee, curve.knee_state), (Some(3), Some(Found)));
     let knee = &curve.points[3];
     assert_eq!((knee.x, knee.runs, knee.counted), (Some(8.0), 3, 3));
     assert_eq!((knee.p50_ns, knee.p99_ns), (Some(4e6), Some(9e6)));
@@ -89,10 +87,7 @@ fn a_plateau_has_a_knee_with_its_figures_and_the_servers_cpus_as_limit() {
         "{low} {high}"
     );
     let limiter = curve.limiter.as_ref().unwrap();
-    assert_eq!(
-        (limiter.limiter, limiter.at.as_str()),
-        (Limiter::ServerCpus, "8")
-    );
+    assert_eq!((limiter.limiter, limiter.at.as_str()), (ServerCpus, "8"));
     limiter.evidence.assert_contains("95 % busy");
 }
 
@@ -110,23 +105,17 @@ fn each_limit_is_named_by_what_was_observed() {
     let locks = limit(|run| set_waits(run, "Lock/tuple"));
     assert_eq!(
         (locks.0, locks.1.contains("80 %")),
-        (Limiter::Locks, true),
+        (Locks, true),
         "{locks:?}"
     );
-    assert_eq!(
-        limit(|run| set_waits(run, "LWLock/WALWrite")).0,
-        Limiter::Storage
-    );
-    assert_eq!(
-        limit(|run| set_waits(run, "IO/WalSync")).0,
-        Limiter::Storage
-    );
+    assert_eq!(limit(|run| set_waits(run, "LWLock/WALWrite")).0, Storage);
+    assert_eq!(limit(|run| set_waits(run, "IO/WalSync")).0, Storage);
     assert_eq!(
         limit(|run| set_waits(run, "State/waiting for handler commit")).0,
-        Limiter::Storage
+        Storage
     );
     let busiest = limit(|run| run.machine_mut().health.busiest_thread_share = Some(0.98));
-    assert_eq!(busiest.0, Limiter::ClientCpus, "{busiest:?}");
+    assert_eq!(busiest.0, ClientCpus, "{busiest:?}");
     fn set_pooled(run: &mut Run) {
         run.server.pooler = Some(FoundPooler {
             product: None,
@@ -138,20 +127,19 @@ fn each_limit_is_named_by_what_was_observed() {
         }
     }
     let pooled = limit(set_pooled);
-    assert_eq!(pooled.0, Limiter::Connections, "{pooled:?}");
+    assert_eq!(pooled.0, Connections, "{pooled:?}");
     let waiting = limit(|run| {
         set_waits(run, "IO/WalSync");
         set_pooled(run);
     });
-    assert_eq!(waiting.0, Limiter::Storage, "{waiting:?}");
+    assert_eq!(waiting.0, Storage, "{waiting:?}");
     let other = limit(|run| set_waits(run, "IPC/SyncRep"));
-    assert_eq!(other.0, Limiter::Unknown);
+    assert_eq!(other.0, Unknown);
     other.1.assert_contains("50 % busy");
     other.1.assert_contains("IPC/SyncRep");
-    let unobserved = limit(|run| run.observed = None);
     assert_eq!(
-        unobserved,
-        (Limiter::Unknown, "the server was not observed".to_owned())
+        limit(|run| run.observed = None),
+        (Unknown, "the server was not observed".to_owned())
     );
 }
 
@@ -161,10 +149,7 @@ fn a_limit_that_shows_only_after_the_knee_is_named_with_its_point() {
         set_busy(run, if tps > 3_800.0 { 0.96 } else { 0.85 });
     });
     let limiter = Sweep::of(&runs).unwrap().curves[0].limiter.clone().unwrap();
-    assert_eq!(
-        (limiter.limiter, limiter.at.as_str()),
-        (Limiter::ServerCpus, "16")
-    );
+    assert_eq!((limiter.limiter, limiter.at.as_str()), (ServerCpus, "16"));
 }
 
 #[test]
@@ -172,10 +157,7 @@ fn a_line_has_no_knee_and_no_limit_and_the_law_explains_it() {
     let line: Vec<(u32, f64)> = (1..=6).map(|n| (n, f64::from(n) * 100.0)).collect();
     let sweep = Sweep::of(&sweep_runs(&clients(&line), |_, _| {})).unwrap();
     let curve = &sweep.curves[0];
-    assert_eq!(
-        (curve.knee, curve.knee_state),
-        (None, Some(KneeState::NotReached))
-    );
+    assert_eq!((curve.knee, curve.knee_state), (None, Some(NotReached)));
     assert_eq!(curve.limiter, None);
     assert!(
         matches!(curve.usl, Some(UslFit::Fits(usl)) if usl.sigma < 0.01),
@@ -205,7 +187,7 @@ fn points_that_the_client_limited_do_not_count_and_name_the_limit() {
     );
     assert_eq!(
         curve.knee_state,
-        Some(KneeState::NotReached),
+        Some(NotReached),
         "nobody knows what the server would do"
     );
 }
@@ -280,8 +262,7 @@ fn machines_are_ordered_by_their_cpus_and_have_throughput_for_the_money() {
         .map(|(name, tps)| (vec![Setting::new("machine", name)], tps))
         .collect();
     let mut runs = sweep_runs(&points, |run, tps| {
-        let cpus = (tps / 900.0) as u32;
-        observed_mut(run).machine.cpus = Some(cpus);
+        observed_mut(run).machine.cpus = Some((tps / 900.0) as u32);
         run.measured.kinds[0].committed = (tps * 600.0) as u64;
         run.server
             .declared

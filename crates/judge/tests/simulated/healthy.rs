@@ -18,8 +18,7 @@ pub enum Load {
 
 /// A healthy run of 60 to 600 s on a server of its own, with all observations.
 pub fn simulate(random: &mut Random, load: Load) -> Run {
-    let length = random.between(60.0, 600.0).round();
-    simulate_seconds(random, load, length, None)
+    simulate_seconds(random, load, random.between(60.0, 600.0).round(), None)
 }
 
 /// A healthy run of a closed loop on a virtual machine: its throughput wanders by this share, and neighbouring seconds have
@@ -74,8 +73,7 @@ fn add_hiccups(random: &mut Random, run: &mut Run) {
             second.gaps.push(gap);
         }
         if random.chance(1.0 / 50.0) {
-            let waited_ns = random.between(0.1e9, 0.6e9) as u64;
-            second.max_ns = second.max_ns.max(waited_ns);
+            second.max_ns = second.max_ns.max(random.between(0.1e9, 0.6e9) as u64);
         }
     }
 }
@@ -181,11 +179,9 @@ fn fill_machines(random: &mut Random, run: &mut Run) {
     health.steal_share = Some(random.between(0.0, 0.015));
     let observed = run.observed.as_mut().expect("the sample has one");
     observed.series.truncate(10 + length_s as usize);
-    let (busy, server, steal) = (
-        random.between(0.1, 0.95),
-        random.between(0.02, 0.12),
-        random.between(0.0, 0.015),
-    );
+    let busy = random.between(0.1, 0.95);
+    let server = random.between(0.02, 0.12);
+    let steal = random.between(0.0, 0.015);
     let (client, throttled) = (random.between(0.02, 0.6), random.between(0.0, 0.005));
     for row in &mut observed.series {
         let machine = row.machine.get_or_insert_default();

@@ -15,6 +15,7 @@ mod sample;
 mod sick;
 
 use crate::found_faults::FOUND_FAULTS;
+use Severity::Note;
 use healthy::{Load, simulate, simulate_wandering};
 use prony_judge::judge;
 use prony_store::{Check, Severity};
@@ -176,8 +177,7 @@ fn each_fault_is_found_in_95_of_100_runs() {
 fn no_fault_is_found_in_healthy_runs() {
     let mut random = Random(3);
     let mut healthy = |load| -> Vec<Vec<Check>> {
-        let runs = (0..RUNS_PER_FAULT).map(|_| judge(&simulate(&mut random, load)));
-        runs.collect()
+        ((0..RUNS_PER_FAULT).map(|_| judge(&simulate(&mut random, load)))).collect()
     };
     let (closed, open) = (healthy(Load::ClosedLoop), healthy(Load::OpenLoop));
     for fault in sick::FAULTS {
@@ -199,9 +199,5 @@ fn every_promise_is_tested() {
     let tested: Vec<&str> = sick::FAULTS.iter().map(|fault| fault.name).collect();
     let promised: Vec<&str> = FOUND_FAULTS.iter().map(|(name, _)| *name).collect();
     assert_eq!(tested, promised);
-    assert!(
-        sick::FAULTS
-            .iter()
-            .all(|fault| fault.severity > Severity::Note)
-    );
+    assert!(sick::FAULTS.iter().all(|fault| fault.severity > Note));
 }

@@ -29,12 +29,8 @@ pub fn write_junit(
         let title = format!("{label} ({second}) against {first_label} ({first})");
         (title, test_cases(comparison, compared_side, sides))
     };
-    let suites: Vec<_> = comparison
-        .side_comparisons
-        .iter()
-        .enumerate()
-        .map(suite)
-        .collect();
+    let side_comparisons = comparison.side_comparisons.iter().enumerate();
+    let suites: Vec<_> = side_comparisons.map(suite).collect();
     write_document(out, "prony compare", &suites)
 }
 
@@ -43,19 +39,15 @@ fn test_cases(
     compared_side: &SideComparison,
     answers: &SideAnswers,
 ) -> Vec<TestCase> {
-    let sides = comparison
-        .sides
-        .iter()
-        .filter(|side| side.letter == 'A' || side.letter == compared_side.letter);
+    let sides = comparison.sides.iter();
+    let sides = sides.filter(|side| side.letter == 'A' || side.letter == compared_side.letter);
     let mixed = sides
         .clone()
         .filter(|side| !side.repeat_differences.is_empty());
     let mixed =
         mixed.map(|side| format!("the runs of {} are not repeats of each other", side.label));
-    let serious = compared_side
-        .differences
-        .iter()
-        .filter(|difference| difference.severity != Severity::Note);
+    let differences = compared_side.differences.iter();
+    let serious = differences.filter(|difference| difference.severity != Severity::Note);
     let reasons_of_differences = serious.map(|difference| {
         let Difference {
             what, a, b, why, ..

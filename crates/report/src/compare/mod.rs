@@ -25,7 +25,7 @@ use crate::text::difference::{answers, label_below};
 use crate::text::setup::options_suffix;
 use crate::text::verdict::TOO_SHORT;
 use crate::text::{cut, plain, wrap};
-use crate::units::{self, count_with_noun};
+use crate::units::{self, count_of};
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
 use prony_judge::compare::{Difference, Verdict};
 use prony_judge::noise::is_cpu_figure;
@@ -77,10 +77,8 @@ fn remarks(comparison: &SidesComparison) -> Vec<String> {
 fn sides_of_mixed_runs(
     comparison: &SidesComparison,
 ) -> impl Iterator<Item = (String, Vec<&Difference>)> {
-    let mixed = comparison
-        .sides
-        .iter()
-        .filter(|side| !side.repeat_differences.is_empty());
+    let sides = comparison.sides.iter();
+    let mixed = sides.filter(|side| !side.repeat_differences.is_empty());
     mixed.map(|side| {
         let label = plain(&side.label);
         let heading = format!("The runs of {label} are not repeats of each other");
@@ -94,14 +92,14 @@ fn describe_workload(run: &Run) -> String {
         "{}, scale {}, {}{}",
         workload.display_name(),
         units::count(workload.scale.into()),
-        count_with_noun(run.drive.clients.into(), "client", "clients"),
+        count_of(run.drive.clients.into(), "client"),
         options_suffix(workload),
     ))
 }
 
 /// The runs of a side: the id of its only one, or their number, with the variant unless that is what the side is called.
 fn side_name(runs: &[&Run], side: &SideSummary) -> String {
-    let run_count = count_with_noun(side.runs.len() as u64, "run", "runs");
+    let run_count = count_of(side.runs.len() as u64, "run");
     match runs {
         _ if side.label == side.name => run_count,
         [only] if side.name.is_empty() => plain(&only.id),
@@ -172,11 +170,8 @@ fn write_sides(
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
 ) -> io::Result<()> {
-    let labels: Vec<String> = comparison
-        .sides
-        .iter()
-        .map(|side| plain(&side.label))
-        .collect();
+    let sides = comparison.sides.iter();
+    let labels: Vec<String> = sides.map(|side| plain(&side.label)).collect();
     let width = labels.iter().map(|label| label.chars().count()).max();
     let width = width.unwrap_or(0);
     for ((side, runs), label) in comparison.sides.iter().zip(runs).zip(&labels) {
@@ -232,15 +227,10 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         .figures
         .iter()
         .any(|figure| figure.is_of_committed());
-    if has_percentile {
-        out.paragraph(COMMITTED)?;
-    }
     let mut figures = compared_side.figures.iter();
-    if figures.any(|figure| is_cpu_figure(&figure.name)) {
-        out.paragraph(CPU_TIME)
-    } else {
-        Ok(())
-    }
+    let has_cpu_time = figures.any(|figure| is_cpu_figure(&figure.name));
+    out.paragraphs(has_percentile.then_some(COMMITTED))?;
+    out.paragraphs(has_cpu_time.then_some(CPU_TIME))
 }
 
 fn write_differences(

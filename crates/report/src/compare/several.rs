@@ -30,9 +30,7 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
             _ => (Severity::Caveat, "caveat"),
         };
         // A caveat of all sides is written once, below.
-        let own = |difference: &&Difference| {
-            difference.severity == grave && !is_of_all(sides, difference)
-        };
+        let own = |found: &&Difference| found.severity == grave && !is_of_all(sides, found);
         let differences: Vec<&Difference> = side.differences.iter().filter(own).collect();
         if !differences.is_empty() {
             let label = plain(&side.labels[1]);
@@ -62,9 +60,8 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
 
 /// Whether all sides differ from the first in the same way.
 fn is_of_all(sides: &[SideComparison], difference: &Difference) -> bool {
-    sides
-        .iter()
-        .all(|side| side.differences.contains(difference))
+    let mut sides = sides.iter();
+    sides.all(|side| side.differences.contains(difference))
 }
 
 fn describe(differences: &[&Difference]) -> String {
@@ -123,11 +120,8 @@ fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     }
     out.line("")?;
     out.table(&table)?;
-    if headline.iter().any(|figure| figure.is_of_committed()) {
-        out.paragraph(COMMITTED)
-    } else {
-        Ok(())
-    }
+    let has_percentile = headline.iter().any(|figure| figure.is_of_committed());
+    out.paragraphs(has_percentile.then_some(COMMITTED))
 }
 
 fn dash() -> String {

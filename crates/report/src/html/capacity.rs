@@ -7,6 +7,7 @@ use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use super::write_paragraphs;
 use crate::capacity::{answer_sentence, remarks, step_line, steps_by_rate, steps_table};
 use crate::html::markup::{Html, writeln_markup};
 use crate::units;
@@ -35,10 +36,8 @@ pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
     writeln_markup!(out, "<p><strong>{}</strong></p>", answer_sentence(found))?;
     let steps = steps_by_rate(found);
     let times = || lines(&TIMES, &steps).map(|(_, value)| value);
-    let (shortest, longest) = (
-        times().fold(f64::MAX, f64::min),
-        times().fold(0.0, f64::max),
-    );
+    let shortest = times().fold(f64::MAX, f64::min);
+    let longest = times().fold(0.0, f64::max);
     if longest > 0.0 {
         let y = Scale::logarithmic(shortest, longest, PLOT.bottom, PLOT.top);
         let figure = Figure {
@@ -49,9 +48,7 @@ pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
         };
         draw(out, found, (&TIMES, &y, units::time), figure)?;
     }
-    for remark in remarks(found) {
-        writeln_markup!(out, "<p>{}</p>", remark)?;
-    }
+    write_paragraphs(out, remarks(found))?;
     if lines(&CPUS, &steps).next().is_some() {
         let y = Scale::linear(0.0, 1.0, PLOT.bottom, PLOT.top);
         let figure = Figure {
@@ -72,10 +69,8 @@ fn lines<'a>(
 ) -> impl Iterator<Item = (&'a CapacityStep, f64)> {
     let of_line =
         |(_, value): &'a Line| steps.iter().filter_map(|step| Some((*step, value(step)?)));
-    lines
-        .iter()
-        .flat_map(of_line)
-        .filter(|(_, value)| *value > 0.0)
+    let lines = lines.iter();
+    lines.flat_map(of_line).filter(|(_, value)| *value > 0.0)
 }
 
 fn draw(
@@ -160,8 +155,7 @@ mod tests {
         page.assert_contains("client wait, mean");
         page.assert_contains(">answer</text>");
         page.assert_contains("invalid (neighbours)");
-        let steps = found.steps.len();
-        assert_eq!(page.matches("<circle ").count(), 3 * steps + 1);
+        assert_eq!(page.matches("<circle ").count(), 3 * found.steps.len() + 1);
         found
             .steps
             .retain(|step| step.verdict == AnswerVerdict::Pass);

@@ -14,7 +14,7 @@ use crate::text::comparison::{
 use prony_judge::compare::sides::{
     CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
 };
-use prony_judge::compare::{Comparison, Difference, Verdict, compare};
+use prony_judge::compare::{Difference, Verdict, compare};
 use prony_judge::experiment::variant_names;
 use prony_store::{Run, Severity};
 use std::fmt;
@@ -140,8 +140,7 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
         if sides.are_variants {
             write_comparison_of_variants(&mut content, names, comparison)?
         } else {
-            let runs = [sides.sides[0].runs[0], other.runs[0]];
-            write_comparison_of_runs(&mut content, names, runs)?
+            write_comparison_of_runs(&mut content, names, [sides.sides[0].runs[0], other.runs[0]])?
         }
         if is_folded {
             write_fold(out, markup!(" id=\"{}\"", id), heading, content)?;
@@ -158,16 +157,12 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
 
 /// Writes the comparison of two runs; figures only if they are comparable.
 fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -> fmt::Result {
-    let Comparison {
-        verdict,
-        differences,
-        figures,
-    } = compare(runs[0], runs[1], false);
-    write_verdict(out, verdict, verdict.label())?;
-    if figures.is_empty() {
+    let comparison = compare(runs[0], runs[1], false);
+    write_verdict(out, comparison.verdict, comparison.verdict.label())?;
+    if comparison.figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
-        let rows = figures.iter().map(|pair| {
+        let rows = comparison.figures.iter().map(|pair| {
             let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
             [pair.name.clone(), first, second, change_text(pair)]
         });
@@ -175,7 +170,7 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
         write_figure_table(out, "Figures", &columns, rows)?;
         writeln_markup!(out, "<p>{}</p>", single_runs_caution())?;
     }
-    write_differences(out, names, &differences)
+    write_differences(out, names, &comparison.differences)
 }
 
 /// Writes the comparison of a variant with the first, by the medians of their repeats.

@@ -12,7 +12,7 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, intervals_text, latency_table, names_and_latencies,
 };
-use crate::text::plain;
+use crate::text::{either, plain};
 use crate::units;
 use prony_store::{KindFigures, Latency, Run};
 use std::fmt;
@@ -50,11 +50,7 @@ pub fn kinds(run: &Run) -> &[KindFigures] {
 pub fn write_tables(out: &mut Html, run: &Run) -> fmt::Result {
     let kinds = kinds(run);
     let is_open_loop = run.drive.open_loop;
-    let caption = if is_open_loop {
-        FROM_SCHEDULE
-    } else {
-        RESPONSE
-    };
+    let caption = either(is_open_loop, FROM_SCHEDULE, RESPONSE);
     write_percentiles(out, caption, kinds, |kind| &kind.response)?;
     if let Some(text) = intervals_text(run) {
         writeln_markup!(out, "<p class=\"small\">{}</p>", text)?;
@@ -160,8 +156,7 @@ fn draw_histogram(
         let Some(ns) = ns else { continue };
         let x = x.position(ns as f64);
         PLOT.draw_vertical_line(&mut drawing, "percentile", x)?;
-        let y = PLOT.top - 4.0 - 11.0 * (2 - row) as f64;
-        drawing.text("x", x, y, name)?;
+        drawing.text("x", x, PLOT.top - 4.0 - 11.0 * (2 - row) as f64, name)?;
     }
     let [min, max] = [latency.min_ns, latency.max_ns].map(|ns| units::time(ns as f64));
     let figure = Figure {

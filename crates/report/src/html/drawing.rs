@@ -3,6 +3,7 @@
 //! In: positions in units of the drawing. Out: SVG. Must never: distinguish lines only by colour.
 
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
+use crate::text::joined;
 use std::fmt::{self, Write};
 
 /// Number of line colours; the style sheet defines the dashes of this many lines.
@@ -124,14 +125,12 @@ fn stroke_attributes(number: usize) -> Html {
         return markup!("class=\"line l{}\"", number);
     }
     let digits = format!("{number:b}");
-    let dashes = digits
-        .chars()
-        .map(|digit| if digit == '1' { "9 3" } else { "2 3" });
-    let dashes: Vec<&str> = dashes.collect();
+    let digits = digits.chars();
+    let dashes = digits.map(|digit| if digit == '1' { "9 3" } else { "2 3" });
     markup!(
         "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
         number % COLOR_COUNT,
-        dashes.join(" ")
+        joined(dashes, " ")
     )
 }
 

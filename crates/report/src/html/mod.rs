@@ -49,6 +49,7 @@ mod variants;
 mod verify;
 
 use crate::html::markup::{Html, Markup, Raw, markup, write_markup, writeln_markup};
+use crate::text::either;
 use comparisons::PageSides;
 use document::Document;
 pub use form::PageForm;
@@ -129,8 +130,7 @@ pub fn write_contents(
         .map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
     let page = generate_page(&documents, page_prices.as_ref(), contents.form, build);
-    let page = page.map_err(io::Error::other)?;
-    out.write_all(page.as_bytes())
+    out.write_all(page.map_err(io::Error::other)?.as_bytes())
 }
 
 /// Checks whether these runs can be priced with these inputs.
@@ -315,9 +315,7 @@ fn write_header(
         about::write(out, document)?;
     }
     let runs = documents.iter().map(|document| &document.run);
-    if let Some(notice) = crate::licence::publication_notice(runs) {
-        writeln_markup!(out, "<p>{}</p>", notice)?;
-    }
+    write_paragraphs(&mut *out, crate::licence::publication_notice(runs))?;
     out.push_str("</header>\n");
     Ok(())
 }
@@ -377,11 +375,7 @@ fn write_document_row(
 }
 
 fn chart_fold(is_open: bool) -> Raw {
-    Raw(if is_open {
-        " class=\"fold\" open"
-    } else {
-        " class=\"fold\""
-    })
+    Raw(either(is_open, " class=\"fold\" open", " class=\"fold\""))
 }
 
 /// Writes what a reader can unfold; nothing if there is no content.
@@ -401,6 +395,12 @@ fn write_fold(
         summary,
         content
     )
+}
+
+/// Writes each text as a paragraph.
+fn write_paragraphs(out: &mut Html, texts: impl IntoIterator<Item = impl Markup>) -> fmt::Result {
+    let mut texts = texts.into_iter();
+    texts.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
 fn write_absent(out: &mut Html, what: &str, why: &str) -> fmt::Result {

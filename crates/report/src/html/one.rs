@@ -8,7 +8,7 @@ use super::table::{write_table, write_text_table};
 use super::{
     chart_fold, client, distribution, endpoints, heat, kinds, machines, marks, parts, percentiles,
     recut, repeat, scenario, seconds, server, start_section, statements, write_fold,
-    write_verdict_line,
+    write_paragraphs, write_verdict_line,
 };
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
@@ -208,9 +208,7 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
     writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
-    if let Some(text) = outage_text(run) {
-        writeln_markup!(out, "<p>{}</p>", text)?;
-    }
+    write_paragraphs(out, outage_text(run))?;
     scenario::write(out, run)?;
     match kind_table(run) {
         Some(table) => write_table(out, KINDS, &table),
@@ -381,6 +379,5 @@ fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
         return Ok(());
     };
     writeln_markup!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", command)?;
-    let mut notes = notes.into_iter();
-    notes.try_for_each(|note| writeln_markup!(out, "<p>{}</p>", note))
+    write_paragraphs(out, notes)
 }

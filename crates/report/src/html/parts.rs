@@ -8,15 +8,12 @@ use super::timeline::{Axis, ChartLine};
 use super::write_absent;
 use crate::html::markup::Html;
 use crate::units;
+use TransactionTime::{ClientWait, SendWait, Server};
 use prony_store::TransactionTime;
 use std::fmt;
 
 /// The parts from the bottom of the stack to its top.
-const PARTS: [TransactionTime; 3] = [
-    TransactionTime::Server,
-    TransactionTime::ClientWait,
-    TransactionTime::SendWait,
-];
+const PARTS: [TransactionTime; 3] = [Server, ClientWait, SendWait];
 
 /// The points of each of [`PARTS`]; none if the run has no parts over time.
 fn parts(time: &RunOverTime<'_>) -> Result<Vec<Vec<HistogramPoint>>, String> {

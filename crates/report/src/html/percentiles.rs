@@ -120,9 +120,8 @@ pub fn write(out: &mut Html, id: &str, title: &str, named: &[NamedLatency<'_>]) 
         let d = path_through(points.map(|point| (x.position(point.0), y.position(point.1))));
         drawing.numbered_line(look(number, curve.group.as_ref()), &d)?;
     }
-    let curves_in_legend = drawn
-        .iter()
-        .map(|curve| (curve.name.clone(), curve.group.as_ref()));
+    let drawn = drawn.iter();
+    let curves_in_legend = drawn.map(|curve| (curve.name.clone(), curve.group.as_ref()));
     let legend = legend(curves_in_legend);
     let [min, max] = [min_ns, max_ns].map(units::time);
     let figure = Figure {
@@ -170,8 +169,7 @@ fn write_table(
     });
     let mut table = Html::default();
     write_figure_table(&mut table, "Percentiles", &columns, rows)?;
-    let summary = "The percentiles of the curves as a table";
-    write_fold(out, "", summary, table)
+    write_fold(out, "", "The percentiles of the curves as a table", table)
 }
 
 #[cfg(test)]
@@ -204,11 +202,8 @@ mod tests {
             (2.0, 198e6),
             (4.0, 199.98e6),
         ] {
-            let point = curve
-                .points
-                .iter()
-                .take_while(|point| point.0 <= decade + 1e-9)
-                .last();
+            let points = curve.points.iter();
+            let point = points.take_while(|point| point.0 <= decade + 1e-9).last();
             let (_, drawn_ns) = *point.unwrap();
             assert!(
                 (drawn_ns / time_ns - 1.0).abs() < 0.02,

@@ -2,6 +2,7 @@
 //!
 //! In: a Run. Out: a shell command line. Must never: contain a password; the document has none.
 
+use crate::text::joined;
 use prony_plan::shell_word;
 use prony_store::Run;
 use serde_json::Value;
@@ -54,8 +55,8 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
     if is_prony_run && has_plan {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
-    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-    Some((words.join(" "), notes))
+    let words = words.iter().map(|word| shell_word(word));
+    Some((joined(words, " "), notes))
 }
 
 fn array_of_strings(list: &Value) -> Option<Vec<String>> {

@@ -4,6 +4,7 @@
 //! the verdict. Must never: show a deviation without these differences.
 
 use super::table::{end_table, start_table, write_row, write_text_row};
+use super::write_paragraphs;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::scenario::{
@@ -53,12 +54,11 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
         }
         end_table(out)?;
     }
-    if let Some(sentence) = not_comparable_sentence("this run", &not_comparable_by(run)) {
-        writeln_markup!(out, "<p>{}</p>", sentence)?;
-    }
-    for note in &scenario.notes {
-        writeln_markup!(out, "<p>{}</p>", plain(note))?;
-    }
+    write_paragraphs(
+        out,
+        not_comparable_sentence("this run", &not_comparable_by(run)),
+    )?;
+    write_paragraphs(out, scenario.notes.iter().map(|note| plain(note)))?;
     let differences = differences(run);
     if differences.is_empty() {
         return writeln_markup!(out, "<p>{}</p>", NO_DIFFERENCE_NOTE);
@@ -100,10 +100,8 @@ mod tests {
         scenario.title = "<b>TPC-B</b>".to_owned();
         scenario.notes = vec!["said </p><script>of it".to_owned()];
         let page = page_of(&run);
-        let (start, end) = (
-            page.find("id=\"verdict-1\"").unwrap(),
-            page.find("id=\"time-1\"").unwrap(),
-        );
+        let start = page.find("id=\"verdict-1\"").unwrap();
+        let end = page.find("id=\"time-1\"").unwrap();
         let verdict = &page[start..end];
         for expected in [
             "Compared with the scenario tpcb-cached",

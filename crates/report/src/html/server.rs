@@ -8,7 +8,7 @@ mod readings;
 use super::one::is_doubted_by;
 use super::over_time::{RunOverTime, Span, groups};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
-use super::{chart_fold, write_fold};
+use super::{chart_fold, write_fold, write_paragraphs};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::server::describe_server;
@@ -58,9 +58,7 @@ pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observe
         writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason)?;
         return Ok(None);
     }
-    for line in describe_server(run, observed) {
-        writeln_markup!(out, "<p>{}</p>", line)?;
-    }
+    write_paragraphs(out, describe_server(run, observed))?;
     if observed.series.is_empty() {
         out.push_str("<p class=\"absent\">No readings of the server during the load.</p>\n");
         return Ok(None);

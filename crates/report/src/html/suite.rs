@@ -6,7 +6,8 @@
 use super::document::Document;
 use super::sweep;
 use super::table::write_table;
-use crate::html::markup::{Html, writeln_markup};
+use super::write_paragraphs;
+use crate::html::markup::Html;
 use crate::suite::{summary_sentences, summary_table};
 use crate::text::plain;
 use prony_judge::reproduced::suite_summary;
@@ -21,9 +22,7 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     };
     let caption = format!("The suite {}: {}", plain(&summary.id), summary.title);
     write_table(out, &caption, &summary_table(&summary))?;
-    for sentence in summary_sentences(&summary) {
-        writeln_markup!(out, "<p>{}</p>", sentence)?;
-    }
+    write_paragraphs(out, summary_sentences(&summary))?;
     match &summary.scaling {
         Some(scaling) => sweep::write_points(out, scaling),
         None => Ok(()),

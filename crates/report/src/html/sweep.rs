@@ -7,11 +7,12 @@ use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use super::write_paragraphs;
 use crate::html::markup::{Html, markup, writeln_markup};
-use crate::text::plain;
 use crate::text::sweep::{
     curve_name, curves_legend, knee_sentences, law_sentences, sweep_legend, sweep_table,
 };
+use crate::text::{either, plain};
 use crate::units;
 use prony_judge::statistics::UslFit;
 use prony_judge::sweep::{CPUS_AXIS, Curve, Sweep, SweepPoint};
@@ -35,8 +36,7 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     }
     draw(out, sweep)?;
     write_table(out, &curves_legend(sweep), &sweep_table(sweep))?;
-    let mut sentences = law_sentences(sweep).into_iter();
-    sentences.try_for_each(|sentence| writeln_markup!(out, "<p>{}</p>", sentence))
+    write_paragraphs(out, law_sentences(sweep))
 }
 
 pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {
@@ -88,19 +88,11 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     if all().any(|(_, _, point)| point.rate_interval.is_some()) {
         legend.push((interval, "interval of the median at 95 %".to_owned()));
     }
-    let unit = if sweep.by_nopm {
-        "NOPM"
-    } else {
-        "transactions committed per second"
-    };
+    let unit = either(sweep.by_nopm, "NOPM", "transactions committed per second");
     let figure = Figure {
         id: "sweep",
         title: &format!("Throughput by {}: {unit}", plain(&sweep.axis)),
-        axis_note: if is_logarithmic {
-            ", logarithmic axis"
-        } else {
-            ""
-        },
+        axis_note: either(is_logarithmic, ", logarithmic axis", ""),
         legend,
         description: "All figures are in the table of points.".to_owned(),
         height: Plot::STANDARD_HEIGHT,
@@ -123,8 +115,7 @@ fn draw_laws(
     };
     let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
     let path = |throughput: &dyn Fn(f64) -> f64| {
-        let points = (0..=LAW_STEPS).map(at);
-        path_through(points.map(|n| (x.position(n), y.position(throughput(n)))))
+        path_through(((0..=LAW_STEPS).map(at)).map(|n| (x.position(n), y.position(throughput(n)))))
     };
     let mut legend = vec![(line_sample(0), "measured".to_owned())];
     if let Some(UslFit::Fits(usl)) = &curve.usl {

@@ -11,6 +11,7 @@ use super::over_time::Span;
 use super::scale::Scale;
 use super::{table, write_fold};
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::{either, joined};
 use crate::units::{self, or_dash};
 use std::fmt;
 
@@ -39,11 +40,8 @@ impl ChartLine {
 
     /// The same figures in a column of the table.
     pub fn column(&self, title: impl Into<String>, format_value: impl Fn(f64) -> String) -> Column {
-        let cells = self
-            .values
-            .iter()
-            .map(|value| or_dash(*value, &format_value));
-        Column::new(title, cells)
+        let values = self.values.iter();
+        Column::new(title, values.map(|value| or_dash(*value, &format_value)))
     }
 
     pub fn is_known(&self) -> bool {
@@ -168,8 +166,7 @@ impl Timeline<'_> {
         }
         for (number, values) in drawn.iter().enumerate() {
             let d = self.interrupted_path(values, &x, &y);
-            let number = look(number, chart.lines[number].group.as_ref());
-            drawing.numbered_line(number, &d)?;
+            drawing.numbered_line(look(number, chart.lines[number].group.as_ref()), &d)?;
         }
         self.draw_warmup_label(&mut drawing, &drawn, &plot, &x, &y)?;
         let name = |line: &ChartLine| {
@@ -179,11 +176,7 @@ impl Timeline<'_> {
         let figure = Figure {
             id: &format!("{}-{}", chart.id, self.id_suffix),
             title: chart.title,
-            axis_note: if is_logarithmic {
-                ", logarithmic axis"
-            } else {
-                ""
-            },
+            axis_note: either(is_logarithmic, ", logarithmic axis", ""),
             legend: legend((chart.lines.iter()).map(|line| (name(line), line.group.as_ref()))),
             description: description(chart),
             height: Plot::STANDARD_HEIGHT,
@@ -209,9 +202,8 @@ impl Timeline<'_> {
         let titles: Vec<&str> = std::iter::once("from").chain(titles).collect();
         table::start_table_with_id(&mut content, &self.table_id, caption, &titles)?;
         for (index, span) in self.spans.iter().enumerate() {
-            let cells = columns
-                .iter()
-                .map(|column| column.cells.get(index).cloned());
+            let columns = columns.iter();
+            let cells = columns.map(|column| column.cells.get(index).cloned());
             let cells: Vec<String> = cells.map(|cell| or_dash(cell, |cell| cell)).collect();
             let from = self.time_label(span.start_s);
             table::write_row_at_time(&mut content, span.middle_s(), &from, &cells)?;
@@ -341,8 +333,7 @@ impl Timeline<'_> {
             });
             occupied.extend(near_segments.map(|segment| [segment[0].1, segment[1].1]));
         }
-        let baseline = free_baseline(&occupied, plot);
-        out.text("word-over", left, baseline, "warm-up")
+        out.text("word-over", left, free_baseline(&occupied, plot), "warm-up")
     }
 }
 
@@ -380,10 +371,9 @@ fn description(chart: &Chart<'_>) -> String {
         let [min, max] = [min, max].map(chart.axis.format_value());
         format!("{}: {min} to {max}", line.name)
     });
-    let ranges: Vec<String> = ranges.collect();
     format!(
         "{}. All figures are in the table of seconds.",
-        ranges.join("; ")
+        joined(ranges, "; ")
     )
 }
 
@@ -392,9 +382,8 @@ fn description(chart: &Chart<'_>) -> String {
 fn free_baseline(occupied: &[[f64; 2]], plot: &Plot) -> f64 {
     let is_free = |baseline: &f64| {
         let (from, to) = (baseline - 12.0, baseline + 4.0);
-        occupied
-            .iter()
-            .all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
+        let mut occupied = occupied.iter();
+        occupied.all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
     };
     let first = plot.top + 14.0;
     let steps = ((plot.bottom - 5.0 - first) / 2.0).max(0.0) as u32;

@@ -11,9 +11,9 @@ use super::scale::Scale;
 use super::{PageParts, start_section, table, write_fold};
 use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
-use crate::text::plain;
 use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
-use crate::units::{count_with_noun, format_of};
+use crate::text::{joined, plain};
+use crate::units::{count_of, format_of};
 use prony_judge::formatting::first_and_more;
 use prony_judge::trend::Trend;
 use prony_store::Build;
@@ -78,10 +78,8 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
 fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let count = trend.runs.len();
     let values = || trend.runs.iter().map(|run| run.value);
-    let (low, high) = (
-        values().fold(f64::MAX, f64::min),
-        values().fold(0.0, f64::max),
-    );
+    let low = values().fold(f64::MAX, f64::min);
+    let high = values().fold(0.0, f64::max);
     let y = Scale::around(low, high, PLOT.bottom, PLOT.top);
     let step = (PLOT.right - PLOT.left) / count as f64;
     let x = |index: usize| PLOT.left + (index as f64 + 0.5) * step;
@@ -136,11 +134,10 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
 /// The levels in words: `12 runs at 1,002, then 8 runs at 902`.
 fn levels_text(trend: &Trend) -> String {
     let levels = trend.levels.iter().map(|level| {
-        let runs = count_with_noun(level.runs as u64, "run", "runs");
+        let runs = count_of(level.runs as u64, "run");
         format!("{runs} at {}", format_figure(trend.unit, level.median))
     });
-    let levels: Vec<String> = levels.collect();
-    levels.join(", then ")
+    joined(levels, ", then ")
 }
 
 fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
@@ -187,12 +184,9 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     }
     start_section(out, 2, "left", "Runs left out")?;
     let rows = reasons(trend).into_iter();
-    let rows = rows.map(|(reason, runs)| {
-        let newest = first_and_more(&runs, MAX_LEFT_OUT, ", ");
-        [reason.to_owned(), newest]
-    });
-    let caption = "Why runs are not comparable";
-    table::write_text_table(out, caption, ["reason", "runs"], rows)?;
+    let rows =
+        rows.map(|(reason, runs)| [reason.to_owned(), first_and_more(&runs, MAX_LEFT_OUT, ", ")]);
+    table::write_text_table(out, "Why runs are not comparable", ["reason", "runs"], rows)?;
     out.push_str("</section>\n");
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::comparisons::PageSides;
 use super::document::Document;
 use super::dots::write_effects;
 use super::table::write_figure_table;
+use super::write_paragraphs;
 use crate::capacity::{clients_remark, clients_sentence};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant, single_runs_caution};
@@ -49,9 +50,7 @@ pub fn write(
             None => {
                 if let Some(found) = ClientsResult::of(&runs) {
                     writeln_markup!(out, "<p><strong>{}</strong></p>", clients_sentence(&found))?;
-                    if let Some(remark) = clients_remark(&found) {
-                        writeln_markup!(out, "<p>{}</p>", remark)?;
-                    }
+                    write_paragraphs(out, clients_remark(&found))?;
                 } else if !sweep.has_numbers() {
                     // Such points are variants like others.
                     write_answer(out, sides)?;
@@ -106,8 +105,5 @@ fn write_answer(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
         writeln_markup!(out, "<p class=\"small\">{}</p>", label)?;
     }
     write_effects(out, &comparison, &sides.names())?;
-    if let Some(caution) = disturbed_caution(&comparison) {
-        writeln_markup!(out, "<p>{}</p>", caution)?;
-    }
-    Ok(())
+    write_paragraphs(out, disturbed_caution(&comparison))
 }

@@ -151,8 +151,7 @@ fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>,
         EmbeddedError::CutOff => VerifyError::CutOff,
         EmbeddedError::Changed(reason) => VerifyError::PricesChanged(reason),
     })?;
-    let prices = json.map(|json| PagePrices::parse(json, documents));
-    prices
+    json.map(|json| PagePrices::parse(json, documents))
         .transpose()
         .map_err(|error| VerifyError::PricesChanged(error.to_string()))
 }

@@ -7,7 +7,7 @@
 use super::RunOutline;
 use super::minute::{LastMinute, MergeMode, SECONDS};
 use crate::style::{Size, Style};
-use crate::text::{ascii, cut, plain};
+use crate::text::{ascii, cut, joined, plain};
 use crate::units::{self, or_dash, time_or_dash};
 use prony_store::{Second, SecondPhase, ServerSecond};
 
@@ -61,7 +61,7 @@ impl LiveState {
         if !waits.is_empty() {
             let waits = waits.iter();
             let texts = waits.map(|(name, count)| format!("{} {count}", plain(name)));
-            self.waits = Some(texts.collect::<Vec<_>>().join(", "));
+            self.waits = Some(joined(texts, ", "));
         } else if self.waits.is_some() {
             // Keep the line, so that the number of lines does not change.
             self.waits = Some("none".to_owned());
@@ -145,8 +145,7 @@ impl LiveState {
 
 /// The line in ASCII, with its escape codes unchanged.
 fn ascii_keeping_codes(line: &str) -> String {
-    let parts: Vec<String> = line.split('\x1b').map(ascii).collect();
-    parts.join("\x1b")
+    joined(line.split('\x1b').map(ascii), "\x1b")
 }
 
 /// The 99th percentile of a second. If the second has too few transactions, the percentile covers earlier
@@ -233,11 +232,9 @@ impl MinuteChart {
         format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
-        let peak = if top > 0.0 {
-            format!("  max {}", format_value(top))
-        } else {
-            String::new()
-        };
+        let peak = (top > 0.0)
+            .then(|| format!("  max {}", format_value(top)))
+            .unwrap_or_default();
         let bars = |width| minute.bars(self.at_s, width, mode, top);
         self.line(name, value, bars, &peak)
     }

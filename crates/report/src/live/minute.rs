@@ -66,10 +66,8 @@ impl LastMinute {
     fn merge(&self, from: i64, to: i64, mode: MergeMode) -> Option<f64> {
         let inside = |entry: &&(i64, f64)| (from..to).contains(&entry.0);
         let figures = || {
-            self.seconds
-                .iter()
-                .filter(inside)
-                .map(|(_, figure)| *figure)
+            let seconds = self.seconds.iter();
+            seconds.filter(inside).map(|(_, figure)| *figure)
         };
         match (figures().count(), mode) {
             (0, _) => None,
@@ -97,8 +95,7 @@ mod tests {
         let bars = minute.bars(199.0, 60, MergeMode::Mean, minute.top());
         assert_eq!(bars.chars().count(), 60);
         assert!(bars.starts_with('▆') && bars.ends_with('█'), "{bars}");
-        let early = ramp(3).bars(2.0, 60, MergeMode::Mean, 3.0);
-        assert_eq!(early, "▃▆█");
+        assert_eq!(ramp(3).bars(2.0, 60, MergeMode::Mean, 3.0), "▃▆█");
     }
 
     #[test]

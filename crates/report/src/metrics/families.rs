@@ -117,10 +117,8 @@ fn escaped(text: &str) -> String {
 fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_run_info";
     text.family(name)?;
-    let labels = all
-        .labels
-        .iter()
-        .map(|(label, text)| (*label, text.as_str()));
+    let labels = all.labels.iter();
+    let labels = labels.map(|(label, text)| (*label, text.as_str()));
     text.sample(name, &labels.collect::<Vec<_>>(), 1)?;
     text.single("prony_clients", Some(all.clients))?;
     text.single("prony_target_transactions_per_second", all.target_tps)?;

@@ -30,9 +30,8 @@ fn text_of_prices(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool)
     let sheet = sheet(names);
     let mut runs = [closed(), closed()];
     modify(&mut runs[1]);
-    let measured: Vec<MeasuredConfiguration<'_>> = sheet
-        .configurations
-        .iter()
+    let configurations = sheet.configurations.iter();
+    let measured: Vec<MeasuredConfiguration<'_>> = configurations
         .zip(&runs)
         .map(|(configuration, run)| MeasuredConfiguration {
             sheet: &sheet,

@@ -5,8 +5,8 @@
 use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::counts::{KINDS, kind_table};
-use crate::text::plain;
-use crate::units::{self, count, count_with_noun, or_dash};
+use crate::text::{either, joined, plain};
+use crate::units::{self, count, count_of, count_with_noun, or_dash};
 use prony_store::{ObservedShare, ROWS_OF_CALLS, Run, TIME_OF_CALLS};
 use std::io;
 
@@ -25,11 +25,11 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(&limit.kind));
         let p90 = kind.and_then(|kind| kind.response.p90_ns);
-        let qualifier = if limit.deferred {
-            ", deferred, from queueing to completion"
-        } else {
-            ""
-        };
+        let qualifier = either(
+            limit.deferred,
+            ", deferred, from queueing to completion",
+            "",
+        );
         format!(
             "{}{qualifier}: {} (limit {})",
             plain(&limit.kind),
@@ -37,12 +37,8 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
             units::span(limit.p90_s),
         )
     });
-    let texts: Vec<String> = texts.collect();
-    if texts.is_empty() {
-        Ok(())
-    } else {
-        out.paragraph(&format!("90th percentiles: {}", texts.join("; ")))
-    }
+    let texts = joined(texts, "; ");
+    out.paragraphs((!texts.is_empty()).then(|| format!("90th percentiles: {texts}")))
 }
 
 /// Writes the observed shares of randomly drawn values beside the expected ones, and the workload's
@@ -101,7 +97,7 @@ fn write_share_counts(
         ]);
     }
     out.table(&table)?;
-    describe_retried_queries(run).map_or(Ok(()), |text| out.paragraph(&text))
+    out.paragraphs(describe_retried_queries(run))
 }
 
 /// The observed share, 0 to 1; `None` if the total is zero.
@@ -125,7 +121,7 @@ fn describe_retried_queries(run: &Run) -> Option<String> {
         "Tries that failed and were retried ({}) are not counted here. With their queries, which sysbench \
          counts, the measured window has {} and {}{ratio}.",
         count_with_noun(retries, "retry", "retries"),
-        count_with_noun(queries.reads, "read", "reads"),
-        count_with_noun(queries.writes, "write", "writes"),
+        count_of(queries.reads, "read"),
+        count_of(queries.writes, "write"),
     ))
 }

@@ -19,7 +19,7 @@ use crate::text::outage::outage_text;
 use crate::text::replay::replay_sentence;
 use crate::text::setup::{load_size, options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
-use crate::text::{plain, sparkline};
+use crate::text::{either, joined, plain, sparkline};
 use crate::units::{self, count, time_or_dash};
 use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
@@ -71,8 +71,7 @@ pub(super) fn write(
     // For a scenario, its published figures are the point of the run: they follow in full.
     super::reproduced::write(out, run)?;
     out.line("")?;
-    let line = &last_line(run, stored, width);
-    out.line(line)
+    out.line(&last_line(run, stored, width))
 }
 
 /// What the run says to what was required of it; nothing if nothing was.
@@ -117,10 +116,8 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     if run.measured.is_empty() {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
     } else {
-        let rates = run
-            .rates
-            .iter()
-            .map(|rate| metric_text(run, rate, width - 2));
+        let rates = run.rates.iter();
+        let rates = rates.map(|rate| metric_text(run, rate, width - 2));
         paragraphs.extend(rates.map(|text| indented(&text, 1).with_format(Style::bold)));
         paragraphs.push(Paragraph {
             format: figure_in_bold,
@@ -128,8 +125,7 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         });
     }
     paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
-    let outage = outage_text(run);
-    paragraphs.extend(outage.map(|text| indented(&text, 3).with_rank(1)));
+    paragraphs.extend(outage_text(run).map(|text| indented(&text, 3).with_rank(1)));
     let account = account_text(run).map(|text| format!("account: {text}"));
     paragraphs.extend(account.map(|text| indented(&text, 2).with_rank(1)));
 }
@@ -190,21 +186,17 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let doubt = match doubts.as_slice() {
         [] => "none".to_owned(),
         [worst, ..] if is_invalid || doubts.len() == 1 => id_and_text(worst, &worst.finding),
-        _ => ids().collect::<Vec<_>>().join(", "),
+        _ => joined(ids(), ", "),
     };
     let max_lines = if is_invalid { 2 } else { 1 };
     paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
     if is_invalid && doubts.len() > 1 {
-        let others = ids().skip(1).collect::<Vec<_>>().join(", ");
+        let others = joined(ids().skip(1), ", ");
         let others = format!("{others}: --full explains them");
         paragraphs.push(Paragraph::labelled("also", &others, width, 1));
     }
     let limits = checks::scopes(&run.checks).join("; ");
-    let scope = if limits.is_empty() {
-        "not limited by a finding"
-    } else {
-        &limits
-    };
+    let scope = either(limits.is_empty(), "not limited by a finding", &limits);
     paragraphs.push(Paragraph::labelled("scope", scope, width, 1));
 }
 
@@ -225,8 +217,7 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
     let mut add_row = |name: &str, latency: &Latency| {
         let max_ns = (latency.max_ns > 0).then_some(latency.max_ns);
         let times = [latency.p50_ns, latency.p95_ns, latency.p99_ns, max_ns];
-        let cells = times.into_iter().map(time_or_dash);
-        table.row(std::iter::once(name.to_owned()).chain(cells));
+        table.row(std::iter::once(name.to_owned()).chain(times.into_iter().map(time_or_dash)));
     };
     if run.drive.open_loop {
         add_row("response (schedule)", &all.response);
@@ -263,8 +254,7 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
 fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::gap());
     if !run.measured.is_empty() {
-        let limit = limit(run);
-        paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
+        paragraphs.push(Paragraph::labelled("limit", &limit(run), width, 2).with_rank(2));
     }
     if let Some(mix) = mix_sentence(run) {
         paragraphs.push(Paragraph::labelled("mix", &mix, width, 2).with_rank(2));

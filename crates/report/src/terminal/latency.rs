@@ -9,7 +9,7 @@ use crate::text::latency::{
     names_and_latencies, unavailable_reason, with_no_break_spaces,
 };
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun};
+use crate::units::{self, count, count_of, count_with_noun};
 use prony_store::{KindFigures, Latency, PartLatencies, Run};
 use std::io;
 
@@ -22,9 +22,7 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
     let open = run.drive.open_loop;
     out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
     let mut absent = write_latency_table(out, &kinds, |kind| Some(&kind.response))?;
-    if let Some(text) = intervals_text(run) {
-        out.paragraph(&text)?;
-    }
+    out.paragraphs(intervals_text(run))?;
     if open {
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
@@ -70,11 +68,7 @@ pub fn write_service_time_parts(out: &mut Printer<'_>, run: &Run) -> io::Result<
     out.paragraph(&parts_summary(parts, all.connect.is_some()))?;
     let covered = parts.server.samples;
     if covered < all.service.samples {
-        let all = count_with_noun(
-            all.service.samples,
-            "committed transaction",
-            "committed transactions",
-        );
+        let all = count_of(all.service.samples, "committed transaction");
         out.paragraph(&format!(
             "This split covers {} of the {}.",
             with_no_break_spaces(&count(covered)),
@@ -137,9 +131,8 @@ fn write_latency_table(
     kinds: &[&KindFigures],
     latency_of: LatencyOf,
 ) -> io::Result<bool> {
-    let latencies = kinds
-        .iter()
-        .filter_map(|kind| Some((plain(kind.name()), latency_of(kind)?)));
+    let kinds = kinds.iter();
+    let latencies = kinds.filter_map(|kind| Some((plain(kind.name()), latency_of(kind)?)));
     let latencies: Vec<(String, &Latency)> = latencies.collect();
     let is_absent = latencies
         .iter()

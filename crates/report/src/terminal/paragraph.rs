@@ -126,13 +126,11 @@ pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) 
             .map(|paragraph| paragraph.lines.len())
             .sum();
         let can_shorten = |paragraph: &&mut Paragraph| paragraph.lines.len() > paragraph.min_lines;
-        let shortest = paragraphs
-            .iter_mut()
-            .filter(can_shorten)
-            .min_by_key(|paragraph| {
-                let is_within_limit = paragraph.lines.len() <= paragraph.max_lines;
-                (is_within_limit, paragraph.rank)
-            });
+        let paragraphs = paragraphs.iter_mut();
+        let shortest = paragraphs.filter(can_shorten).min_by_key(|paragraph| {
+            let is_within_limit = paragraph.lines.len() <= paragraph.max_lines;
+            (is_within_limit, paragraph.rank)
+        });
         match shortest {
             Some(paragraph) if lines > max_lines => paragraph.shorten(width),
             _ => return,

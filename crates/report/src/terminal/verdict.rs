@@ -54,9 +54,8 @@ pub fn write_judgement(
     let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
         let others = others.iter().map(|check| (&check.id, check.severity));
         let others: BTreeSet<_> = others.collect();
-        let missing = these
-            .iter()
-            .filter(|check| !others.contains(&(&check.id, check.severity)));
+        let these = these.iter();
+        let missing = these.filter(|check| !others.contains(&(&check.id, check.severity)));
         missing
             .map(|check| format!("{} ({})", plain(&check.id), check.word()))
             .collect()

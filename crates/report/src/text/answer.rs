@@ -121,6 +121,7 @@ fn format_of(limit: &RequiredLimit) -> fn(f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use AnswerVerdict::{Fail, Pass, Undecided};
     use prony_store::Requirement;
 
     fn result(
@@ -135,31 +136,26 @@ mod tests {
             value,
             interval,
             compared: requirement.contains("main").then(|| "TPS".to_owned()),
-            reason: (verdict == AnswerVerdict::Undecided).then(|| "why".to_owned()),
+            reason: (verdict == Undecided).then(|| "why".to_owned()),
         }
     }
 
     #[test]
     fn the_worst_result_is_the_first_line() {
         let answer = Answer {
-            verdict: AnswerVerdict::Fail,
+            verdict: Fail,
             results: vec![
                 result(
                     "throughput>5000",
-                    AnswerVerdict::Pass,
+                    Pass,
                     Some(5_210.0),
                     Some([5_150.0, 5_270.0]),
                 ),
-                result(
-                    "p99<20ms",
-                    AnswerVerdict::Fail,
-                    Some(31.2e6),
-                    Some([30.1e6, 32.5e6]),
-                ),
-                result("errors<0.1%", AnswerVerdict::Pass, Some(0.0), None),
+                result("p99<20ms", Fail, Some(31.2e6), Some([30.1e6, 32.5e6])),
+                result("errors<0.1%", Pass, Some(0.0), None),
                 result(
                     "not slower than main by 3%",
-                    AnswerVerdict::Undecided,
+                    Undecided,
                     Some(0.981),
                     Some([0.95, 1.01]),
                 ),
@@ -178,12 +174,7 @@ mod tests {
 
     #[test]
     fn a_run_that_cannot_be_compared_says_with_what() {
-        let result = result(
-            "not slower than main by 3%",
-            AnswerVerdict::Undecided,
-            None,
-            None,
-        );
+        let result = result("not slower than main by 3%", Undecided, None, None);
         assert_eq!(
             result_sentence(&result, true),
             "the run could not be compared with main, required not slower than main by 3%; why"
@@ -193,8 +184,8 @@ mod tests {
     #[test]
     fn an_invalid_run_meets_nothing() {
         let answer = Answer {
-            verdict: AnswerVerdict::Undecided,
-            results: vec![result("lost=0", AnswerVerdict::Pass, Some(0.0), None)],
+            verdict: Undecided,
+            results: vec![result("lost=0", Pass, Some(0.0), None)],
         };
         assert_eq!(
             answer_lines(&answer),
@@ -204,10 +195,10 @@ mod tests {
             ]
         );
         let answer = Answer {
-            verdict: AnswerVerdict::Undecided,
+            verdict: Undecided,
             results: vec![
-                result("lost=0", AnswerVerdict::Undecided, Some(0.0), None),
-                result("p99<20ms", AnswerVerdict::Undecided, None, None),
+                result("lost=0", Undecided, Some(0.0), None),
+                result("p99<20ms", Undecided, None, None),
             ],
         };
         assert_eq!(

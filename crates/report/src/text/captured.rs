@@ -29,8 +29,7 @@ fn time_shares(run: &Run) -> Vec<TimeShare> {
         .all(|kind| kind.parts.is_some() || kind.committed == 0);
     let time_ns = |kind: &KindFigures| {
         let parts = kind.parts.as_ref().filter(|_| has_parts);
-        let mean_ns = parts.map_or(kind.service.mean_ns, |parts| parts.server.mean_ns);
-        kind.committed as f64 * mean_ns
+        kind.committed as f64 * parts.map_or(kind.service.mean_ns, |parts| parts.server.mean_ns)
     };
     let all_ns: f64 = kinds.iter().map(|kind| time_ns(kind)).sum();
     let observed = |name: &str, base: &str| {
@@ -86,9 +85,8 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
     );
     // One row more or less, as of a random key that misses, is no other query.
     let factor = |[captured, here]: [f64; 2]| ((here + 1.0) / (captured + 1.0)).ln().abs();
-    let rows = shares
-        .iter()
-        .filter_map(|share| Some((&*share.name, share.rows?)));
+    let shares = shares.iter();
+    let rows = shares.filter_map(|share| Some((&*share.name, share.rows?)));
     let other_rows = rows.max_by(|a, b| factor(a.1).total_cmp(&factor(b.1)));
     if let Some((name, rows)) = other_rows.filter(|(_, rows)| factor(*rows) > ROWS_FACTOR.ln()) {
         let [captured, here] = rows.map(rows_text);
@@ -205,8 +203,7 @@ mod tests {
         table.write(&mut bytes, &style, 0).expect("written");
         let text = String::from_utf8(bytes).expect("UTF-8");
         let words: Vec<&str> = text.split_whitespace().collect();
-        let text = words.join(" ");
-        text.assert_contains(
+        words.join(" ").assert_contains(
             "look 50.0 % 75.0 % 1.00 3.00 pay 30.0 % 25.0 % 1.00 1.10 pay, statement 1 20.0 % 16.7 % 1.00 1.10 \
              pay, statement 2 10.0 % 0.0 %",
         );

@@ -29,9 +29,8 @@ pub(crate) fn group_by_severity(
     differences: &[Difference],
 ) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
     let groups = SEVERITY_HEADINGS.into_iter().map(|(severity, heading)| {
-        let matching = differences
-            .iter()
-            .filter(|difference| difference.severity == severity);
+        let differences = differences.iter();
+        let matching = differences.filter(|difference| difference.severity == severity);
         (heading, severity, matching.collect::<Vec<_>>())
     });
     groups.filter(|(_, _, matching)| !matching.is_empty())
@@ -167,10 +166,8 @@ pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
 
 pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     let figures = || {
-        comparison
-            .side_comparisons
-            .iter()
-            .flat_map(|compared_side| &compared_side.figures)
+        let side_comparisons = comparison.side_comparisons.iter();
+        side_comparisons.flat_map(|compared_side| &compared_side.figures)
     };
     let mut notes = Vec::new();
     if figures().next().is_none() {
@@ -204,11 +201,8 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
                 .is_some_and(|significance| significance.p.is_some())
         })
     };
-    let tested = comparison
-        .side_comparisons
-        .iter()
-        .filter(has_interval)
-        .count();
+    let side_comparisons = comparison.side_comparisons.iter();
+    let tested = side_comparisons.filter(has_interval).count();
     if tested > 1 {
         notes.push(format!(
             "{tested} comparisons against {}: Holm's method widens the intervals, so that if the sides do not \

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun, span};
+use crate::units::{self, count, count_of, span};
 use prony_judge::experiment::VariantFigures;
 use prony_store::{
     IndustryMetric, KindFigures, LedgerAccount, Run, Second, SecondPhase, WarmupEnd,
@@ -95,7 +95,7 @@ pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
     let all = run.measured.all_kinds().unwrap_or(&empty);
     let mut text = format!(
         "{} in the {} measured",
-        count_with_noun(all.committed, "transaction", "transactions"),
+        count_of(all.committed, "transaction"),
         span(run.measured.length_s)
     );
     if run.window.warmup_s > 0.0 {

@@ -7,7 +7,7 @@ use super::comparison::{
     describe_basis, format_figure, format_interval, format_level, format_share, labels,
     ratio_as_change, slower_or_faster, untested_reason,
 };
-use super::{cut, plain};
+use super::{cut, joined, plain};
 use prony_judge::compare::sides::{
     FigureComparison, SideComparison, SidesComparison, Significance,
 };
@@ -54,15 +54,14 @@ fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) ->
         return format!("{subject}NOT COMPARABLE: {reason}.");
     };
     // At a rate, the throughput is that of the load.
-    let further = further
-        .iter()
-        .filter(|figure| figure.unit != Unit::Rate || !comparison.is_rate_given());
+    let further = further.iter();
+    let further = further.filter(|figure| figure.unit != Unit::Rate || !comparison.is_rate_given());
     let further = further.take(others);
     let text = match primary.significance {
         Some(significance) => {
             let further = further.map(|figure| further_text(figure));
             let texts = std::iter::once(tested_text(side, primary, &significance)).chain(further);
-            texts.collect::<Vec<_>>().join(", ")
+            joined(texts, ", ")
         }
         None => untested_text(side, primary, further.copied()),
     };
@@ -81,9 +80,8 @@ fn reason(comparison: &SidesComparison, side: &SideComparison) -> String {
         takes_part && !other.repeat_differences.is_empty()
     });
     let grave = |differences: &[prony_judge::compare::Difference]| {
-        let mut grave = differences
-            .iter()
-            .filter(|difference| difference.severity == Severity::Invalid);
+        let differences = differences.iter();
+        let mut grave = differences.filter(|difference| difference.severity == Severity::Invalid);
         let first = grave.next()?;
         let [what, a, b] =
             [&first.what, &first.a, &first.b].map(|text| cut(&plain(text), MAX_VALUE_CHARS));
@@ -195,10 +193,9 @@ fn untested_text<'a>(
         let change = ratio_as_change(figure.ratio);
         format!("{} {a} and {b} ({change})", plain(&figure.name))
     });
-    let figures: Vec<String> = figures.collect();
     format!(
         "Not known whether {second} differs from {first}, because {}: {}",
         untested_reason([&first, &second], primary),
-        figures.join(", ")
+        joined(figures, ", ")
     )
 }

@@ -4,8 +4,8 @@
 
 use super::findings::describe_event;
 use super::outage::outage_clauses;
-use super::plain;
-use crate::units::{count, count_with_noun, seconds, span};
+use super::{joined, plain};
+use crate::units::{count, count_of, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_plan::system_error;
@@ -36,10 +36,8 @@ fn same(label: &'static str, text: String) -> DrillFact {
 
 /// A fact of several parts, each in its brief and its full form.
 fn of_parts(label: &'static str, parts: &[[String; 2]]) -> DrillFact {
-    let [brief, full] = [0, 1].map(|form| {
-        let texts = parts.iter().map(|part| part[form].as_str());
-        texts.collect::<Vec<_>>().join("; ")
-    });
+    let [brief, full] =
+        [0, 1].map(|form| joined(parts.iter().map(|part| part[form].as_str()), "; "));
     DrillFact { label, brief, full }
 }
 
@@ -63,10 +61,8 @@ pub(crate) fn drill_facts(run: &Run) -> Vec<DrillFact> {
         facts.extend(waits(run));
         facts.extend(text.recovery.map(|recovery| same("back", recovery)));
     }
-    let timeouts = run
-        .commit_gap
-        .as_ref()
-        .and_then(|gap| gap.timeouts.as_ref());
+    let commit_gap = run.commit_gap.as_ref();
+    let timeouts = commit_gap.and_then(|gap| gap.timeouts.as_ref());
     facts.extend(timeouts.map(|timeouts| limits(timeouts, run.server.dialect())));
     let errors = errors_in_outage(run).into_iter();
     let errors = errors.map(|(class, number)| format!("{} {}", count(number), class.name()));
@@ -125,7 +121,7 @@ fn server_events(run: &Run) -> String {
         let (time, text) = describe_event(event);
         format!("{time}: {text}")
     });
-    changes.collect::<Vec<_>>().join("; ")
+    joined(changes, "; ")
 }
 
 /// What kept clients waiting: why connections were lost, and why attempts to connect failed, by cause.
@@ -154,13 +150,12 @@ fn waits(run: &Run) -> Option<DrillFact> {
     by_cause.sort_by(|(_, a), (_, b)| a.at_s.total_cmp(&b.at_s));
     let mut full: Vec<String> = lost.iter().cloned().collect();
     full.extend(by_cause.iter().map(|(cause, sum)| {
-        let attempts = count_with_noun(sum.count, "attempt", "attempts");
+        let attempts = count_of(sum.count, "attempt");
         let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
         format!("{}: {attempts} from {from} to {until}", plain(cause))
     }));
-    let brief = by_cause
-        .iter()
-        .map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
+    let by_cause = by_cause.iter();
+    let brief = by_cause.map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
     let mut brief: Vec<String> = brief.collect();
     if let Some(first) = brief.first_mut() {
         first.insert_str(0, "failed attempts: ");
@@ -289,7 +284,7 @@ fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount)
 
 /// What became of the commits, in a line: what is missing or wrong comes first.
 fn acknowledged(account: &LedgerAccount) -> String {
-    count_with_noun(account.acknowledged, "commit", "commits") + " acknowledged"
+    count_of(account.acknowledged, "commit") + " acknowledged"
 }
 
 fn brief_account(account: &LedgerAccount) -> String {
@@ -299,10 +294,7 @@ fn brief_account(account: &LedgerAccount) -> String {
     let kind = match (account.lost, account.clients_scattered) {
         (0, _) => String::new(),
         (_, 0) => ", in one series".to_owned(),
-        (_, clients) => format!(
-            ", scattered at {}",
-            count_with_noun(clients.into(), "client", "clients")
-        ),
+        (_, clients) => format!(", scattered at {}", count_of(clients.into(), "client")),
     };
     let mut text = format!(
         "lost {} of {} acknowledged{kind}",
@@ -329,7 +321,7 @@ fn brief_account(account: &LedgerAccount) -> String {
 
 /// The lost commits, and how long before the outage the oldest of them was acknowledged.
 fn recovery_point(run: &Run, account: &LedgerAccount) -> DrillFact {
-    let mut lost = count_with_noun(account.lost, "commit", "commits");
+    let mut lost = count_of(account.lost, "commit");
     if account.unrecorded > 0 {
         lost.insert_str(0, "at least ");
     }
@@ -356,7 +348,7 @@ fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
         return same("replica", format!("not read: {reason}"));
     }
     let behind = |commits: u64, age_s: f64| {
-        let commits = count_with_noun(commits, "commit", "commits");
+        let commits = count_of(commits, "commit");
         format!("{commits} and {}", seconds(age_s))
     };
     let median = behind(staleness.commits_p50, staleness.age_p50_s);
@@ -391,7 +383,7 @@ fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
         label: "replica",
         brief: format!(
             "median {}, {}; at most {}, {}; {back} went back in time",
-            count_with_noun(staleness.commits_p50, "commit", "commits"),
+            count_of(staleness.commits_p50, "commit"),
             seconds(staleness.age_p50_s),
             count(staleness.commits_max),
             seconds(staleness.age_max_s),
@@ -418,9 +410,8 @@ fn brief_position(position: &BTreeMap<String, String>) -> String {
 fn position_text(position: &BTreeMap<String, String>) -> String {
     let first = ["server", "role"];
     let leading = first.iter().filter_map(|name| position.get(*name).cloned());
-    let others = position
-        .iter()
-        .filter(|(name, _)| !first.contains(&name.as_str()));
+    let position = position.iter();
+    let others = position.filter(|(name, _)| !first.contains(&name.as_str()));
     let others = others.map(|(name, value)| format!("{name} {value}"));
     leading.chain(others).collect::<Vec<_>>().join(", ")
 }

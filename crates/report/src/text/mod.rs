@@ -27,6 +27,7 @@ pub(crate) mod verdict;
 
 use crate::table::Table;
 use crate::visible::{is_control, push_escaped};
+pub(crate) use prony_judge::formatting::{either, joined};
 
 /// A table of a result, and what its columns mean.
 pub(crate) struct TableSection {
@@ -91,8 +92,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
             Some(values[from..to].iter().sum::<f64>() / (to - from) as f64)
         })
         .collect();
-    let top = means.iter().flatten().copied().fold(0.0, f64::max);
-    bars(&means, top)
+    bars(&means, means.iter().flatten().copied().fold(0.0, f64::max))
 }
 
 /// One bar per value, with a full bar for `top`; zeros and unknown values are spaces.

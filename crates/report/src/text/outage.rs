@@ -1,6 +1,7 @@
 //! How long nobody could commit.
 
-use crate::units::{count_with_noun, seconds, span, time};
+use crate::text::joined;
+use crate::units::{count_of, seconds, span, time};
 use prony_judge::outage::{
     NOT_BACK, Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, shortest_outage_s,
 };
@@ -68,16 +69,13 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     let [shortest, median, longest] = [clients.min_s, clients.p50_s, clients.max_s].map(seconds);
     let mut of_clients = format!("one client for {shortest} to {longest}, median {median}");
     if clients.not_back > 0 {
-        let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
+        let not_back = count_of(clients.not_back.into(), "client");
         of_clients += &format!("; {not_back} did not commit again");
     }
     brief += &match (clients.not_back, is_longer) {
         (0, false) => format!("; {of_clients}"),
         (0, true) => format!("; a client {shortest} to {longest}"),
-        (not_back, _) => format!(
-            "; {} not back",
-            count_with_noun(not_back.into(), "client", "clients")
-        ),
+        (not_back, _) => format!("; {} not back", count_of(not_back.into(), "client")),
     };
     let recovery = match recovery(run) {
         Ok(Recovery::After(after_s)) => {
@@ -97,6 +95,5 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
 pub(crate) fn outage_text(run: &Run) -> Option<String> {
     let text = outage_clauses(run)?;
     let clauses = [Some(text.outage), text.clients, text.recovery];
-    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-    Some(clauses.join("; ") + ".")
+    Some(joined(clauses.into_iter().flatten(), "; ") + ".")
 }

@@ -60,7 +60,7 @@ pub(crate) fn ratio_cells(point: &PricePoint, has_nopm: bool) -> Vec<String> {
 /// The number of runs behind the median TPS, and its confidence interval or range.
 pub(crate) fn describe_spread(point: &PricePoint, range: FigureRange) -> String {
     let (low, high) = (units::rate(range.low), units::rate(range.high));
-    let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
+    let runs = units::count_of(point.runs.len() as u64, "run");
     if range.is_confidence_interval {
         format!("median of {runs}; with 95 % confidence between {low} and {high}")
     } else {

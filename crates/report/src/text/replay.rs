@@ -4,7 +4,7 @@
 
 use crate::table::Table;
 use crate::text::{TableSection, plain};
-use crate::units::{count, count_with_noun, or_dash, percent_with_tenths, time};
+use crate::units::{count, count_of, or_dash, percent_with_tenths, time};
 use prony_judge::experiment::variant_names;
 use prony_judge::observations;
 use prony_judge::replay::{ReplayedStatement, TimeBesideLog, replayed_statements};
@@ -13,9 +13,8 @@ use std::borrow::Borrow;
 
 /// How a replay compares with the log, in a sentence or two; `None` if the run is not one, or the log has no times.
 pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
-    let statements: Vec<(&StatementLatency, f64)> = run
-        .statements
-        .iter()
+    let statements = run.statements.iter();
+    let statements: Vec<(&StatementLatency, f64)> = statements
         .flatten()
         .filter_map(|statement| Some((statement, statement.recorded?.mean_ns)))
         .collect();
@@ -29,9 +28,8 @@ pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
     let added = |(statement, recorded): &(&StatementLatency, f64)| {
         (statement.latency.mean_ns - recorded) * executions(statement)
     };
-    let slowest = statements
-        .iter()
-        .max_by(|a, b| added(a).total_cmp(&added(b)));
+    let statements = statements.iter();
+    let slowest = statements.max_by(|a, b| added(a).total_cmp(&added(b)));
     let (slowest, recorded) = slowest.filter(|_| ratio.is_finite())?;
     let shares = run.shares.iter().filter_map(|share| {
         Some((share.count as f64 / share.total as f64 - share.expected_share?).abs())
@@ -132,7 +130,7 @@ fn repeats_text(
         "Of {}, {longer} took longer than in the log and {shorter} less; the intervals of the others include 1. Replayed: the median \
          of the runs' means, with the way to the client and back, which the log does not have. 95 %: the interval of the ratio of the median\
          {method}; one in twenty misses. The log is a single run, whose own chance is not in the interval.",
-        count_with_noun(statements.len() as u64, "statement", "statements"),
+        count_of(statements.len() as u64, "statement"),
     );
     let hidden = statements.len().saturating_sub(rows_max);
     if hidden > 0 {

@@ -2,8 +2,8 @@
 //!
 //! In: a Run. Out: sentences. Must never: show an unobserved value as zero.
 
-use crate::text::plain;
-use crate::units::{self, bytes, count, count_with_noun, or_unknown};
+use crate::text::{joined, plain};
+use crate::units::{self, bytes, count, count_of, count_with_noun, or_unknown};
 use prony_judge::absent_by_reason;
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
@@ -55,7 +55,7 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
         or_unknown(sum, |sum| units::bytes_per_second(sum as f64 / seconds))
     };
     let cpus = observed.machine.cpus.map_or(String::new(), |cpus| {
-        format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
+        format!(" of {}", count_of(cpus.into(), "CPU"))
     });
     format!(
         "{}{cpus} busy{server_cpus}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
@@ -85,7 +85,7 @@ fn describe_activity(run: &Run, observed: &Observed) -> String {
         Some(describe_events(run, observed)),
         describe_sessions(maximum(|row| row.active), maximum(|row| row.lock_waits)),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    joined(parts.into_iter().flatten(), "; ")
 }
 
 fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
@@ -109,7 +109,7 @@ fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>)
 
 /// The maximum number of active sessions and of sessions waiting for a lock, if known.
 fn describe_sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
-    let count_sessions = |count: u32| count_with_noun(count.into(), "session", "sessions");
+    let count_sessions = |count: u32| count_of(count.into(), "session");
     Some(match (active, locks) {
         (Some(active), Some(locks)) => format!(
             "at most {} active, {} waiting for a lock",
@@ -173,7 +173,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
             join_names(&names(unobserved), "and").map(|names| format!("{names} not observed")),
             short,
         ];
-        return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        return joined(parts.into_iter().flatten(), ", ");
     }
     let events = counts.iter().map(|(event, number)| match number {
         1 => format!("1 {}", plain(event)),
@@ -214,8 +214,7 @@ fn describe_waits(run: &Run) -> Option<String> {
         let share = units::percent(*sum as f64 / total as f64);
         format!("{} {share}", plain(event))
     });
-    let shares: Vec<String> = shares.collect();
-    (total > 0).then(|| format!("active sessions: {}", shares.join(", ")))
+    (total > 0).then(|| format!("active sessions: {}", joined(shares, ", ")))
 }
 
 /// Wait types with the time that sessions waited in each, in seconds, the longest first.
@@ -247,7 +246,7 @@ fn describe_wait_times(run: &Run) -> Option<String> {
         let sessions = units::rate(time_s / length_s);
         format!("{} {sessions}", plain(name))
     });
-    let waits = waits.collect::<Vec<_>>().join(", ");
+    let waits = joined(waits, ", ");
     Some(if waits.is_empty() {
         "no session waited, by the server's wait statistics".to_owned()
     } else {
@@ -307,8 +306,7 @@ fn durability_and_cost(observed: &Observed) -> String {
     );
     if !observed.settings_changed.is_empty() {
         let names = observed.settings_changed.keys().map(|name| plain(name));
-        let names: Vec<String> = names.collect();
-        line += &format!("; settings changed during the run: {}", names.join(", "));
+        line += &format!("; settings changed during the run: {}", joined(names, ", "));
     }
     if let Some(cost) = &observed.cost {
         let cpu_s = cost.client_cpu_s.unwrap_or(0.0) + cost.server_cpu_s.unwrap_or(0.0);
@@ -325,8 +323,8 @@ fn durability_and_cost(observed: &Observed) -> String {
 fn describe_absent(run: &Run, observed: &Observed) -> Option<String> {
     let groups = absent_by_reason(&observed.missing);
     let texts = groups.iter().map(|(topics, why)| {
-        let topics: Vec<&str> = topics.iter().map(|topic| topic.text()).collect();
-        format!("{} ({})", topics.join(", "), plain(why))
+        let topics = topics.iter().map(|topic| topic.text());
+        format!("{} ({})", joined(topics, ", "), plain(why))
     });
     let texts: Vec<String> = texts.collect();
     let service = run.server.service.map_or("the service", Service::name);

@@ -2,8 +2,8 @@
 //!
 //! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
-use crate::text::plain;
-use crate::units::{self, count_with_noun, or_unknown};
+use crate::text::{either, joined, plain};
+use crate::units::{self, count_of, count_with_noun, or_unknown};
 use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
 };
@@ -31,7 +31,7 @@ pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
     ];
     lines.extend(client.batch.map(describe_batch));
     lines.extend(client.coalescing_workers.map(|count| {
-        let workers = count_with_noun(count.into(), "worker", "workers");
+        let workers = count_of(count.into(), "worker");
         format!("{workers} waited for several replies at once, which raised throughput in a trial at the start")
     }));
     lines.extend(client.pinned_workers.map(|count| {
@@ -49,15 +49,15 @@ fn describe_batch(batch: BatchScheduling) -> String {
         (batch.refused, "were refused by the kernel"),
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
-    let outcomes: Vec<String> = outcomes
-        .map(|(count, outcome)| format!("{count} {outcome}"))
-        .collect();
-    let all = count_with_noun(
+    let outcomes = outcomes.map(|(count, outcome)| format!("{count} {outcome}"));
+    let all = count_of(
         (batch.active + batch.reverted + batch.refused).into(),
         "worker",
-        "workers",
     );
-    format!("SCHED_BATCH, requested by {all}: {}", outcomes.join(", "))
+    format!(
+        "SCHED_BATCH, requested by {all}: {}",
+        joined(outcomes, ", ")
+    )
 }
 
 /// The set-up as labels and values.
@@ -144,7 +144,7 @@ fn describe_doctor(run: &Run) -> String {
     });
     let findings = findings.into_iter().filter(|(_, ids)| !ids.is_empty());
     let parts = findings.map(|(state, ids)| format!("{state}: {}", ids.join(", ")));
-    match parts.collect::<Vec<_>>().join("; ") {
+    match joined(parts, "; ") {
         parts if parts.is_empty() => "everything ok".to_owned(),
         parts => plain(&parts),
     }
@@ -152,7 +152,7 @@ fn describe_doctor(run: &Run) -> String {
 
 fn describe_options(run: &Run) -> String {
     let options = run.workload.settings.iter().map(Setting::to_string);
-    plain(&options.collect::<Vec<_>>().join(", "))
+    plain(&joined(options, ", "))
 }
 
 fn describe_server(server: &Server) -> String {
@@ -160,11 +160,7 @@ fn describe_server(server: &Server) -> String {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
         None => "no TLS".into(),
     };
-    let embedded = if server.embedded {
-        ", started by Prony for this run"
-    } else {
-        ""
-    };
+    let embedded = either(server.embedded, ", started by Prony for this run", "");
     format!(
         "{} {}{} at {}, database {}, role {}, {tls}{embedded}",
         server.product_name(),
@@ -193,7 +189,7 @@ fn describe_experiment(experiment: &Experiment) -> String {
 
 /// The size of the load: clients, and the scheduled rate if there is one.
 pub(crate) fn load_size(drive: &Drive) -> String {
-    let clients = count_with_noun(drive.clients.into(), "client", "clients");
+    let clients = count_of(drive.clients.into(), "client");
     match drive.rate_tps {
         Some(rate) => format!(
             "{clients}, {} scheduled",
@@ -221,8 +217,8 @@ pub(crate) fn describe_load(drive: &Drive) -> String {
     };
     format!(
         "{} on {}, {pace}, {} protocol{connect}",
-        count_with_noun(drive.clients.into(), "client", "clients"),
-        count_with_noun(drive.threads.into(), "thread", "threads"),
+        count_of(drive.clients.into(), "client"),
+        count_of(drive.threads.into(), "thread"),
         drive.protocol.map_or("unknown", Choice::name),
     )
 }
@@ -244,15 +240,14 @@ fn describe_client_machine(host: &Host) -> String {
     let parts = [
         plain(&host.name),
         plain(&host.cpu),
-        count_with_noun(host.cpus.into(), "CPU", "CPUs"),
+        count_of(host.cpus.into(), "CPU"),
         match host.memory_bytes {
             0 => String::new(),
             memory => units::bytes(memory),
         },
         kernel.map_or(String::new(), |kernel| format!("kernel {kernel}")),
     ];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(", ")
+    joined(parts.into_iter().filter(|part| !part.is_empty()), ", ")
 }
 
 /// The settings that determine the cost of a commit and of reading, as `name value`; the others are in the document.
@@ -280,7 +275,7 @@ fn commit_settings(run: &Run) -> String {
         let text = value.as_str().map_or_else(|| value.to_string(), plain);
         Some(format!("{name} {text}"))
     });
-    settings.collect::<Vec<_>>().join(", ")
+    joined(settings, ", ")
 }
 
 /// The name and the version of the server: `PostgreSQL 17.2`.

@@ -3,9 +3,10 @@
 //! In: `judge`'s curves. Out: a sentence for the knee and its limit, sentences for the rest, one table. Must never:
 //! claim a knee that `judge` did not find.
 
+use super::joined;
 use crate::table::Table;
-use crate::text::plain;
-use crate::units::{self, count_with_noun, or_dash, percent, rate, time};
+use crate::text::{either, plain};
+use crate::units::{self, count_of, or_dash, percent, rate, time};
 use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ const KNEE_LEGEND: &str = "The knee is the last point before more load brings li
 /// The value of a point with its axis: `16 clients`, `scale 10`.
 fn at(axis: &str, value: &str) -> String {
     match (axis, value.parse()) {
-        ("clients", Ok(count)) => count_with_noun(count, "client", "clients"),
+        ("clients", Ok(count)) => count_of(count, "client"),
         (CPUS_AXIS, _) => format!("machine {}", plain(value)),
         _ => format!("{} {}", plain(axis), plain(value)),
     }
@@ -36,16 +37,13 @@ pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
     let of_invalid = has_invalid.then_some(INVALID_LEGEND);
     let of_machines = (sweep.axis == CPUS_AXIS).then_some(EFFICIENCY_LEGEND);
     let parts = [Some(SWEEP_LEGEND), of_invalid, of_machines];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    joined(parts.into_iter().flatten(), " ")
 }
 
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
 pub(crate) fn curve_name(curve: &Curve) -> String {
-    let settings = curve
-        .settings
-        .iter()
-        .map(|setting| plain(&setting.to_string()));
-    settings.collect::<Vec<_>>().join(", ")
+    let settings = curve.settings.iter();
+    joined(settings.map(|setting| plain(&setting.to_string())), ", ")
 }
 
 /// The knee of each curve and what limits it there; empty if the axis has no numbers.
@@ -137,11 +135,7 @@ fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
 
 /// `4,210 transactions/s (95 % interval 4,100 to 4,300), p99 9.2 ms`.
 fn figures(sweep: &Sweep, point: &SweepPoint) -> String {
-    let unit = if sweep.by_nopm {
-        "NOPM"
-    } else {
-        "transactions/s"
-    };
+    let unit = either(sweep.by_nopm, "NOPM", "transactions/s");
     let mut text = format!("{} {unit}", or_dash(point.rate, rate));
     if let Some([low, high]) = point.rate_interval {
         text += &format!(" (95 % interval {} to {})", rate(low), rate(high));
@@ -216,11 +210,7 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     let currency = sweep.currency.as_deref().map(plain);
     let rate_title = if sweep.by_nopm { "NOPM" } else { "TPS" };
     let money_title = currency.map(|currency| format!("TPS per {currency} a month"));
-    let axis = plain(if sweep.axis == CPUS_AXIS {
-        "machine"
-    } else {
-        &sweep.axis
-    });
+    let axis = plain(either(sweep.axis == CPUS_AXIS, "machine", &sweep.axis));
     let has_names = sweep.curves.iter().any(|curve| !curve.settings.is_empty());
     let per_cpu = format!("{rate_title} per CPU");
     let is_over_machines = sweep.axis == CPUS_AXIS;
@@ -361,9 +351,8 @@ mod tests {
             steps: Vec::new(),
             sweep: Some(sweep(KneeState::Found, Some(1), Limiter::ServerCpus)),
         };
-        let sentence = clients_sentence(&found);
         assert_eq!(
-            sentence,
+            clients_sentence(&found),
             "4,210 /s, with 16 clients; limit: the server's CPUs"
         );
         found.sweep = Some(sweep(KneeState::Found, Some(1), Limiter::Unknown));
@@ -447,8 +436,7 @@ mod tests {
             (UslFit::TooFewPoints, "takes 4 points"),
         ] {
             curve.usl = Some(fit);
-            let text = usl_sentence(curve).unwrap();
-            text.assert_contains(expected);
+            usl_sentence(curve).unwrap().assert_contains(expected);
         }
     }
 }

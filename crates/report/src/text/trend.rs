@@ -2,7 +2,7 @@
 
 use crate::text::comparison::format_figure;
 use crate::text::plain;
-use crate::units::{self, count_with_noun};
+use crate::units::{self, count_of};
 use prony_judge::compare::Unit;
 use prony_judge::statistics::MIN_RUNS_OF_LEVEL;
 use prony_judge::trend::{Level, LevelChange, Trend};
@@ -12,7 +12,7 @@ pub(crate) const MIN_RUNS: usize = 8;
 
 /// `tpcc: NOPM of 24 runs, 2026-09-01 to 2026-11-24`.
 pub(crate) fn title(trend: &Trend) -> String {
-    let runs = count_with_noun(trend.runs.len() as u64, "run", "runs");
+    let runs = count_of(trend.runs.len() as u64, "run");
     let mut title = format!(
         "{}: {} of {runs}",
         plain(&trend.workload),
@@ -30,7 +30,7 @@ pub(crate) fn title(trend: &Trend) -> String {
 
 /// The answer: `No change found in 14 runs: the median is 1,002.`, or the last change.
 pub(crate) fn answer(trend: &Trend) -> String {
-    let count = count_with_noun(trend.runs.len() as u64, "run", "runs");
+    let count = count_of(trend.runs.len() as u64, "run");
     let level =
         |level: Option<&Level>| format_figure(trend.unit, level.map_or(0.0, |level| level.median));
     let [.., before, after] = &trend.levels[..] else {
@@ -50,7 +50,7 @@ pub(crate) fn answer(trend: &Trend) -> String {
     });
     let first = trend.runs.get(after.first);
     let since = first.map_or_else(String::new, |run| minute(&run.started_at));
-    let runs = count_with_noun(after.runs as u64, "run", "runs");
+    let runs = count_of(after.runs as u64, "run");
     let [old, new] = [before, after].map(|found| level(Some(found)));
     format!("Since {since}, {runs}: {new}, before {old}{text}.")
 }

@@ -3,7 +3,7 @@
 //! In: a Run with its findings. Out: sentences. Must never: judge; the findings are already in the Run.
 
 use crate::text::plain;
-use crate::units::{count_with_noun, span};
+use crate::units::{count_of, span};
 use prony_judge::{checks, is_judged, is_too_short_for_steadiness};
 use prony_store::{Run, RunState, Severity};
 
@@ -58,11 +58,9 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let observed = run.observed.as_ref();
     let is_too_short = is_too_short_for_steadiness(run);
     let too_short = |conjunction: &str| {
-        if is_too_short {
-            format!("{conjunction} {TOO_SHORT}")
-        } else {
-            String::new()
-        }
+        is_too_short
+            .then(|| format!("{conjunction} {TOO_SHORT}"))
+            .unwrap_or_default()
     };
     if run.state == RunState::Complete && !is_judged(run) {
         let others = match run.rules_version {
@@ -91,11 +89,9 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             Severity::Note,
             format!(
                 "Valid by the client's figures, but {}the server was not observed",
-                if is_too_short {
-                    format!("{TOO_SHORT}, and ")
-                } else {
-                    String::new()
-                }
+                is_too_short
+                    .then(|| format!("{TOO_SHORT}, and "))
+                    .unwrap_or_default()
             ),
         ),
         (RunState::Complete, 0) if is_too_short => {
@@ -103,7 +99,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         }
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
         (_, number) => {
-            let number = count_with_noun(number as u64, "doubt", "doubts");
+            let number = count_of(number as u64, "doubt");
             let state = match run.state {
                 RunState::Partial => "Partial",
                 RunState::Complete | RunState::Running => "Valid",
@@ -156,11 +152,9 @@ pub(crate) fn short_verdict(run: &Run) -> String {
         (RunState::Partial, _) => "ended early".to_owned(),
         (RunState::Complete, _) if !is_judged(run) => "not judged".to_owned(),
         (RunState::Complete, 0) => "valid".to_owned(),
-        (RunState::Complete, number) => format!(
-            "{}: {}",
-            count_with_noun(number, "doubt", "doubts"),
-            doubts.join(", ")
-        ),
+        (RunState::Complete, number) => {
+            format!("{}: {}", count_of(number, "doubt"), doubts.join(", "))
+        }
     }
 }
 

@@ -66,9 +66,8 @@ fn chromium() -> Option<PathBuf> {
     ];
     let folders = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    let mut paths = names
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let names = names.iter();
+    let mut paths = names.flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     paths.find(|path| path.is_file())
 }
 

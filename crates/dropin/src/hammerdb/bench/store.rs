@@ -7,7 +7,7 @@ use super::monitor::Figures;
 use super::{EndedRun, RunContext};
 use crate::hammerdb::warn;
 use crate::tool_run::ToolRun;
-use prony_store::{MetricName, Run, Severity};
+use prony_store::{NOPM, Run, Severity};
 use serde_json::{Map, Value, json};
 
 /// The request, for the Run document. `dictionary`: the settings, without passwords.

@@ -5,6 +5,7 @@
 
 use super::estimate::{Ceiling, MAX_EXCESS, crossing};
 use super::{Capacity, CapacityState, NextStep, RateVerdict, is_narrow};
+use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_store::AnswerVerdict;
 
 /// Steps at one rate after which it is not measured again.
@@ -58,10 +59,10 @@ impl Bounds<'_> {
             let delivered = own.clone().filter_map(RateVerdict::full).reduce(f64::min);
             let verdicts: Vec<AnswerVerdict> = own.map(|step| step.verdict).collect();
             let count = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
-            let verdict = match count(AnswerVerdict::Pass).cmp(&count(AnswerVerdict::Fail)) {
-                std::cmp::Ordering::Greater => AnswerVerdict::Pass,
-                std::cmp::Ordering::Less => AnswerVerdict::Fail,
-                std::cmp::Ordering::Equal => AnswerVerdict::Undecided,
+            let verdict = match count(Pass).cmp(&count(Fail)) {
+                std::cmp::Ordering::Greater => Pass,
+                std::cmp::Ordering::Less => Fail,
+                std::cmp::Ordering::Equal => Undecided,
             };
             Level {
                 rate,
@@ -77,14 +78,14 @@ impl Bounds<'_> {
             let levels = levels.iter().copied();
             levels.filter(move |level: &Level| level.verdict == verdict)
         };
-        let lowest_fail = of(AnswerVerdict::Fail).next();
-        let highest_pass = of(AnswerVerdict::Pass).next_back();
+        let lowest_fail = of(Fail).next();
+        let highest_pass = of(Pass).next_back();
         let ceiling = Ceiling::of(steps);
         let crossing = crossing(steps).or_else(|| Some(ceiling?.rate));
         let around = crossing.and_then(|rate| {
-            let low = of(AnswerVerdict::Pass).rfind(|level| level.rate <= rate)?;
-            let high = of(AnswerVerdict::Fail).find(|level| level.rate >= rate)?;
-            let mut between = of(AnswerVerdict::Fail).filter(|level| level.rate < rate);
+            let low = of(Pass).rfind(|level| level.rate <= rate)?;
+            let high = of(Fail).find(|level| level.rate >= rate)?;
+            let mut between = of(Fail).filter(|level| level.rate < rate);
             // The line says nothing of a rate that fails for another reason than the time.
             between
                 .all(|fail| fail.rate < low.rate || fail.is_near)
@@ -101,19 +102,14 @@ impl Bounds<'_> {
             // Of a ceiling that varies, steps within its error say nothing by themselves.
             (Some(Ceiling { rate, error, .. }), _) => {
                 let [least, most] = [rate / (1.0 + error), rate * (1.0 + error)];
-                let beyond = of(AnswerVerdict::Pass).rfind(|level| level.rate <= least);
-                let low =
-                    beyond.or_else(|| of(AnswerVerdict::Pass).find(|level| level.rate <= rate));
-                let beyond = of(AnswerVerdict::Fail).find(|level| level.rate >= most);
-                let high =
-                    beyond.or_else(|| of(AnswerVerdict::Fail).rfind(|level| level.rate >= rate));
+                let beyond = of(Pass).rfind(|level| level.rate <= least);
+                let low = beyond.or_else(|| of(Pass).find(|level| level.rate <= rate));
+                let beyond = of(Fail).find(|level| level.rate >= most);
+                let high = beyond.or_else(|| of(Fail).rfind(|level| level.rate >= rate));
                 (low, high)
             }
             (None, Some((low, high))) => (Some(low), Some(high)),
-            (None, None) => (
-                of(AnswerVerdict::Pass).rfind(below),
-                of(AnswerVerdict::Fail).find(above),
-            ),
+            (None, None) => (of(Pass).rfind(below), of(Fail).find(above)),
         };
         Bounds {
             steps,
@@ -142,10 +138,7 @@ impl Bounds<'_> {
     }
 
     pub fn capacity(&self, precision: f64) -> Capacity {
-        let (low, high) = (
-            self.low.map(|level| level.rate),
-            self.high.map(|level| level.rate),
-        );
+        let [low, high] = [self.low, self.high].map(|level| Some(level?.rate));
         let rate = low.zip(high).map(|(low, high)| match self.crossing {
             Some(crossing) if (low..high).contains(&crossing) => crossing,
             _ => (low * self.upper(low, high)).sqrt(),

@@ -13,6 +13,7 @@
 mod bounds;
 mod estimate;
 
+use crate::formatting::either;
 use bounds::{Bounds, Level, MAX_STEPS_AT_RATE};
 use estimate::Ceiling;
 use prony_store::AnswerVerdict;
@@ -132,11 +133,8 @@ impl Search {
             return measure(self.start);
         }
         let bounds = Bounds::new(steps);
-        let next = if steps.len() < self.max_steps {
-            self.next_rate(&bounds)
-        } else {
-            None
-        };
+        let is_last = steps.len() >= self.max_steps;
+        let next = self.next_rate(&bounds).filter(|_| !is_last);
         next.unwrap_or_else(|| NextStep::Done(bounds.capacity(self.precision)))
     }
 
@@ -223,16 +221,10 @@ impl Search {
         let reach = 1.0 + SIDE_REACH * distance;
         let is_below = bounds.measured_s(crossing / reach, crossing)
             <= bounds.measured_s(crossing, crossing * reach);
-        let rate = if is_below {
-            crossing / (1.0 + distance)
-        } else {
-            crossing * (1.0 + distance)
-        };
-        let rate = if low < rate && rate < high {
-            rate
-        } else {
-            (crossing * if is_below { low } else { high }).sqrt()
-        };
+        let factor = 1.0 + distance;
+        let rate = either(is_below, crossing / factor, crossing * factor);
+        let halfway = (crossing * either(is_below, low, high)).sqrt();
+        let rate = either(low < rate && rate < high, rate, halfway);
         NextStep::Measure {
             rate: readable(rate),
             lengths: SIDE_LENGTHS,

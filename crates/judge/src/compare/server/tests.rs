@@ -3,6 +3,7 @@
 use super::*;
 use crate::compare::{Verdict, compare};
 use crate::sample::{healthy, observed_mut, observed_run};
+use DurabilityClass::{D1, D3};
 use prony_store::{DurabilityClass, Replication};
 
 #[test]
@@ -16,7 +17,7 @@ fn values_observed_on_both_sides_are_compared() {
     assert_eq!(names(&observed_run(), &observed_run()), [""; 0]);
     let mut different = observed_run();
     let before = observed_mut(&mut different).before.as_mut().unwrap();
-    before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+    before.durability.as_mut().unwrap().class = D1;
     before.replication = Some(Replication::Asynchronous);
     let machine = &mut observed_mut(&mut different).machine;
     machine.cpus = Some(8);
@@ -64,15 +65,14 @@ fn values_observed_on_both_sides_are_compared() {
 fn unknown_durability_is_a_caveat() {
     let unknown = |class: DurabilityClass| {
         let mut run = observed_run();
-        let before = observed_mut(&mut run).before.as_mut().unwrap();
-        before.durability = Some(Durability {
+        observed_mut(&mut run).before.as_mut().unwrap().durability = Some(Durability {
             class,
             because: Vec::new(),
             tables_unknown: true,
         });
         run
     };
-    let comparison = compare(&observed_run(), &unknown(DurabilityClass::D3), false);
+    let comparison = compare(&observed_run(), &unknown(D3), false);
     assert_eq!(comparison.verdict, Verdict::WithCaveats);
     let [difference] = &comparison.differences[..] else {
         panic!("{comparison:?}");
@@ -87,23 +87,15 @@ fn unknown_durability_is_a_caveat() {
     );
     assert_eq!(difference.severity, Severity::Caveat);
     assert_eq!(
-        compare(
-            &unknown(DurabilityClass::D3),
-            &unknown(DurabilityClass::D3),
-            false
-        )
-        .verdict,
+        compare(&unknown(D3), &unknown(D3), false).verdict,
         Verdict::Comparable
     );
     assert_eq!(
-        compare(&observed_run(), &unknown(DurabilityClass::D1), false).verdict,
+        compare(&observed_run(), &unknown(D1), false).verdict,
         Verdict::NotComparable
     );
     // The keys of the two Runs differ too, so that they are not put into one group.
-    assert_ne!(
-        settings_key(&observed_run()),
-        settings_key(&unknown(DurabilityClass::D3))
-    );
+    assert_ne!(settings_key(&observed_run()), settings_key(&unknown(D3)));
 }
 
 #[test]
@@ -152,10 +144,9 @@ fn settings_differ_by_relevance() {
             .collect()
     };
     let work_mem = ("work_mem".to_owned(), Severity::Caveat);
-    let seed = ("geqo_seed".to_owned(), Severity::Note);
     assert_eq!(
         settings_differences(&run_with_settings(80, "1"), &run_with_settings(80, "2")),
-        [seed, work_mem.clone()]
+        [("geqo_seed".to_owned(), Severity::Note), work_mem.clone()]
     );
     assert_eq!(
         settings_differences(&run_with_settings(80, "1"), &run_with_settings(0, "2")),

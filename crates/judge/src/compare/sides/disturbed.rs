@@ -118,8 +118,7 @@ pub(super) fn choose_runs<'a>(
             .collect()
     };
     let count = |side: &Side<'_>, reason: fn(&Run) -> Option<String>| {
-        let runs = side.runs.iter();
-        runs.filter(|run| reason(run).is_none()).count()
+        side.runs.iter().filter(|run| reason(run).is_none()).count()
     };
     let is_short = |side: &Side<'_>| {
         let usable = count(side, unusable_reason);
@@ -154,11 +153,8 @@ fn unusable_beside_noise(run: &Run) -> Option<String> {
 }
 
 fn noise_of(side: &Side<'_>) -> Option<[f64; 2]> {
-    let shares: Option<Vec<f64>> = side
-        .runs
-        .iter()
-        .map(|run| RunNoise::of(run).share())
-        .collect();
+    let runs = side.runs.iter();
+    let shares: Option<Vec<f64>> = runs.map(|run| RunNoise::of(run).share()).collect();
     let shares = shares?;
     let low = shares.iter().copied().reduce(f64::min)?;
     Some([low, shares.iter().copied().fold(low, f64::max)])

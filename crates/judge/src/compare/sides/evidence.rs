@@ -6,51 +6,46 @@
 use super::Basis;
 use crate::statistics::{Estimate, RankComparison, paired, ranks_suffice, welch};
 
-/// The comparison of one figure of two sides, by ranks and by Welch's t.
+/// The comparison of one figure of two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
     runs: [usize; 2],
     by_ranks: RankComparison,
-    by_welch: Estimate,
-    /// If each run of one side has a partner on the other.
-    by_pairs: Option<Estimate>,
+    /// By pairs if each run of one side has a partner on the other, otherwise by Welch's t.
+    estimate: Estimate,
+    are_pairs: bool,
 }
 
 impl Evidence {
     /// Compares one figure of the runs of two sides. `None` if a side has fewer than two runs, or a figure is
-    /// not above 0. `resolution` is the rounding step of the figures, a share of them.
-    pub fn new(first: &[f64], second: &[f64], resolution: f64) -> Option<Evidence> {
+    /// not above 0. `resolution` is the rounding step of the figures, a share of them. `are_pairs`: each run has the partner
+    /// at the same position of the other side.
+    pub fn new(
+        first: &[f64],
+        second: &[f64],
+        resolution: f64,
+        are_pairs: bool,
+    ) -> Option<Evidence> {
+        let estimate = if are_pairs { paired } else { welch };
         Some(Evidence {
             runs: [first.len(), second.len()],
             by_ranks: RankComparison::new(first, second, resolution)?,
-            by_welch: welch(first, second, resolution)?,
-            by_pairs: None,
-        })
-    }
-
-    /// As [`new`](Self::new), for runs of which each has the partner at the same position of the other side.
-    pub fn of_pairs(first: &[f64], second: &[f64], resolution: f64) -> Option<Evidence> {
-        let by_pairs = Some(paired(first, second, resolution)?);
-        let evidence = Evidence::new(first, second, resolution)?;
-        Some(Evidence {
-            by_pairs,
-            ..evidence
+            estimate: estimate(first, second, resolution)?,
+            are_pairs,
         })
     }
 
     /// The mean ratio of pairs; `None` if the runs are not paired.
     pub fn ratio_of_pairs(&self) -> Option<f64> {
-        self.by_pairs.as_ref().map(Estimate::ratio)
+        self.are_pairs.then(|| self.estimate.ratio())
     }
 
     /// [`Basis::Pairs`] if the runs are paired, [`Basis::Ranks`] if they are enough for ranks at this level.
     pub fn basis(&self, alpha: f64) -> Basis {
-        if self.by_pairs.is_some() {
-            Basis::Pairs
-        } else if ranks_suffice(self.runs, alpha) {
-            Basis::Ranks
-        } else {
-            Basis::Normal
+        match self.are_pairs {
+            true => Basis::Pairs,
+            false if ranks_suffice(self.runs, alpha) => Basis::Ranks,
+            false => Basis::Normal,
         }
     }
 
@@ -58,7 +53,7 @@ impl Evidence {
     pub fn p_value(&self, basis: Basis) -> f64 {
         match basis {
             Basis::Ranks => self.by_ranks.p_value(),
-            Basis::Normal | Basis::Pairs => self.estimate().p_value(),
+            Basis::Normal | Basis::Pairs => self.estimate.p_value(),
         }
     }
 
@@ -66,7 +61,7 @@ impl Evidence {
     pub fn interval(&self, basis: Basis, alpha: f64) -> Option<[f64; 2]> {
         match basis {
             Basis::Ranks => self.by_ranks.interval(alpha),
-            Basis::Normal | Basis::Pairs => Some(self.estimate().interval(alpha)),
+            Basis::Normal | Basis::Pairs => Some(self.estimate.interval(alpha)),
         }
     }
 
@@ -74,11 +69,7 @@ impl Evidence {
     pub fn detectable(&self, basis: Basis, alpha: f64) -> Option<f64> {
         match basis {
             Basis::Ranks => self.by_ranks.detectable(alpha),
-            Basis::Normal | Basis::Pairs => Some(self.estimate().detectable(alpha)),
+            Basis::Normal | Basis::Pairs => Some(self.estimate.detectable(alpha)),
         }
-    }
-
-    fn estimate(&self) -> &Estimate {
-        self.by_pairs.as_ref().unwrap_or(&self.by_welch)
     }
 }

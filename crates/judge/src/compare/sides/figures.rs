@@ -7,6 +7,7 @@ use super::SideComparison;
 use super::evidence::Evidence;
 use crate::compare::{
     MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared, is_outage_figure,
+    preferred_figures,
 };
 use crate::noise::{CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE, is_cpu_figure};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
@@ -120,15 +121,13 @@ pub(super) fn primary_name(
         let mut sides = compared();
         sides.all(|figures| figures.iter().any(|figure| figure.name == **name))
     };
-    let preferred = if paced {
-        [P99_FIGURE, NOPM, TPS_FIGURE]
-    } else {
-        [NOPM, TPS_FIGURE, P99_FIGURE]
-    };
     let first = compared().next()?;
     // Imported runs may have none of the requested and preferred figures.
     let others = first.iter().map(|figure| figure.name.as_str());
-    let mut names = requested.into_iter().chain(preferred).chain(others);
+    let mut names = requested
+        .into_iter()
+        .chain(preferred_figures(paced))
+        .chain(others);
     names.find(all_have).map(str::to_owned)
 }
 
@@ -154,10 +153,7 @@ pub(super) fn headline_figures<'a>(
     };
     let second = match primary.map(|figure| figure.unit) {
         Some(Unit::Rate) => named(P99_FIGURE).or(of_unit(Unit::Nanoseconds)),
-        Some(Unit::Nanoseconds) => {
-            let throughput = named(NOPM).or(named(TPS_FIGURE));
-            throughput.or(of_unit(Unit::Rate))
-        }
+        Some(Unit::Nanoseconds) => named(NOPM).or(named(TPS_FIGURE)).or(of_unit(Unit::Rate)),
         None => None,
     };
     primary.into_iter().chain(second).collect()
@@ -200,11 +196,7 @@ pub(super) fn figure_comparisons(
             }
             _ => 0.0,
         };
-        let evidence = if are_pairs {
-            Evidence::of_pairs(&a, &b, step)
-        } else {
-            Evidence::new(&a, &b, step)
-        };
+        let evidence = Evidence::new(&a, &b, step, are_pairs);
         let ratio_of_pairs = evidence.as_ref().and_then(Evidence::ratio_of_pairs);
         Some(FigureComparison {
             name: name.clone(),
@@ -264,17 +256,14 @@ pub(super) fn decide_significance(
     primary: Option<&str>,
     alpha: f64,
 ) {
-    let figures = side_comparisons
-        .iter_mut()
-        .flat_map(|side| &mut side.figures);
+    let side_comparisons = side_comparisons.iter_mut();
+    let figures = side_comparisons.flat_map(|side| &mut side.figures);
     let (primary, others): (Vec<_>, Vec<_>) = figures
         .filter(|figure| figure.evidence.is_some())
         .partition(|figure| Some(figure.name.as_str()) == primary);
     for figure in others {
-        let basis = figure
-            .evidence
-            .as_ref()
-            .map(|evidence| evidence.basis(alpha));
+        let evidence = figure.evidence.as_ref();
+        let basis = evidence.map(|evidence| evidence.basis(alpha));
         figure.significance = basis.and_then(|basis| figure.significance_at(basis, alpha));
     }
     // The basis depends on the number of runs alone: a choice by the figures would change the level of the

@@ -72,10 +72,8 @@ fn verdict(sides: [&[Run]; 2], requirement: &str) -> AnswerVerdict {
 }
 
 fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
-    let differences = comparison
-        .side_comparisons
-        .iter()
-        .flat_map(|side| &side.differences);
+    let side_comparisons = comparison.side_comparisons.iter();
+    let differences = side_comparisons.flat_map(|side| &side.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     caveats.map(|difference| difference.what.as_str()).collect()
 }
@@ -84,10 +82,8 @@ const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
 
 #[test]
 fn repeats_give_an_interval_and_the_median() {
-    let (a, b) = (
-        runs("a", &STEADY),
-        runs("b", &[12_000.0, 11_000.0, 11_100.0]),
-    );
+    let a = runs("a", &STEADY);
+    let b = runs("b", &[12_000.0, 11_000.0, 11_100.0]);
     let comparison = compare(&[&a, &b]);
     assert_eq!(comparison.label(), "COMPARABLE");
     assert_eq!(
@@ -122,10 +118,8 @@ fn repeats_give_an_interval_and_the_median() {
 
 #[test]
 fn equal_sides_show_no_difference_and_report_the_detectable_one() {
-    let (a, b) = (
-        runs("a", &STEADY),
-        runs("b", &[9_950.0, 10_090.0, 10_010.0]),
-    );
+    let a = runs("a", &STEADY);
+    let b = runs("b", &[9_950.0, 10_090.0, 10_010.0]);
     let comparison = compare(&[&a, &b]);
     let figures = &comparison.side_comparisons[0].figures;
     let significance = figures[0].significance.unwrap();
@@ -289,9 +283,8 @@ fn several_sides_are_corrected_as_one_family() {
         &slightly_faster.clone(),
         &much_faster,
     ]);
-    let results: Vec<Significance> = comparison
-        .side_comparisons
-        .iter()
+    let side_comparisons = comparison.side_comparisons.iter();
+    let results: Vec<Significance> = side_comparisons
         .map(|side| side.figures[0].significance.unwrap())
         .collect();
     let differences: Vec<bool> = results

@@ -64,10 +64,9 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
         durability_remarks(&[(0, known_tables.clone()), (1, known_tables.clone())]),
         [""; 0]
     );
-    let text = "b: the runs do not record whether there are unlogged tables.";
     assert_eq!(
         durability_remarks(&[(0, known_tables.clone()), (1, unknown_tables.clone())]),
-        [text]
+        ["b: the runs do not record whether there are unlogged tables."]
     );
     // A different durability class is a different guarantee, whether or not the tables are known.
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
@@ -131,8 +130,7 @@ fn a_service_may_replicate_below_sql() {
         prony_store::Replication::None,
     ] {
         let mut run = observed_run();
-        let before = observed_mut(&mut run).before.as_mut().unwrap();
-        before.replication = Some(replication);
+        observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
         let prices = price(&measurements(&sheet, &[(0, run)]), &options()).unwrap();
         assert_eq!(prices.points[0].replicas_measured, None);
         assert!(prices.unpriced_runs.is_empty());

@@ -18,11 +18,8 @@ fn runs_that_are_not_repeats_have_no_median() {
     ];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 1);
-    let refused: Vec<&str> = prices
-        .unpriced_runs
-        .iter()
-        .map(|refusal| refusal.run.as_str())
-        .collect();
+    let unpriced_runs = prices.unpriced_runs.iter();
+    let refused: Vec<&str> = unpriced_runs.map(|refusal| refusal.run.as_str()).collect();
     assert_eq!(refused, ["x", "y"]);
     prices.unpriced_runs[0].why.assert_contains("fsync");
 }
@@ -182,10 +179,8 @@ fn a_price_by_a_run_that_ended_early_has_a_caveat() {
     partial.state = prony_store::RunState::Partial;
     partial.checks.clear();
     let prices = price(&measurements(&sheet, &[(0, partial)]), &options()).unwrap();
-    let remark = prices
-        .remarks
-        .iter()
-        .find(|remark| remark.id == "run-caveats");
+    let mut remarks = prices.remarks.iter();
+    let remark = remarks.find(|remark| remark.id == "run-caveats");
     let remark = remark.expect("a remark");
     remark.finding.assert_ends_with("partial-run.");
 }

@@ -5,8 +5,8 @@
 
 use super::super::table::{end_table, start_table_of_section, write_text_row};
 use crate::html::markup::Html;
-use crate::text::plain;
 use crate::text::setup::describe_load;
+use crate::text::{joined, plain};
 use crate::units;
 use prony_judge::memory::data_fit;
 use prony_store::scenario::OriginalSetup;
@@ -73,7 +73,7 @@ impl Fact {
         match runs.len() - values.len() {
             0 => range,
             missing => {
-                let missing = units::count_with_noun(missing as u64, "run", "runs");
+                let missing = units::count_of(missing as u64, "run");
                 format!("{range}; {NOT_OBSERVED} in {missing}")
             }
         }
@@ -167,8 +167,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
         "storage",
         |run| {
             let machine = run.observed.as_ref().map(|observed| &observed.machine);
-            let declared = declared(run, DeclaredFact::Storage);
-            declared.or_else(|| text(machine?.storage.as_deref()?))
+            declared(run, DeclaredFact::Storage).or_else(|| text(machine?.storage.as_deref()?))
         },
         |original| original.setup.disk.clone(),
     ),
@@ -200,7 +199,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
             Some(match state.replicas.len() as u64 {
                 0 => replication.to_owned(),
                 count => {
-                    let replicas = units::count_with_noun(count, "replica", "replicas");
+                    let replicas = units::count_of(count, "replica");
                     format!("{replication}, {replicas} connected")
                 }
             })
@@ -275,9 +274,9 @@ pub(super) const DATA: [Fact; 8] = [
     ),
     fact("options", |run| {
         let options = run.workload.settings.iter();
-        let options: Vec<String> = options.map(|option| option.to_string()).collect();
+        let options = options.map(|option| option.to_string());
         let workload = text(&run.workload.name);
-        text(&options.join(", ")).or_else(|| workload.map(|_| "none".to_owned()))
+        text(&joined(options, ", ")).or_else(|| workload.map(|_| "none".to_owned()))
     }),
     Fact {
         label: "size of the database before the run",
@@ -316,7 +315,7 @@ pub(super) const DATA: [Fact; 8] = [
     }),
     fact("load of the data", |run| {
         let load = run.scenario.as_ref()?.load.as_ref()?;
-        let rows = units::count_with_noun(load.rows, "row", "rows");
+        let rows = units::count_of(load.rows, "row");
         Some(format!("{rows} in {}", units::span(load.seconds)))
     }),
 ];
@@ -331,13 +330,12 @@ pub(super) const METHOD: [Fact; 5] = [
         |original| {
             let clients = original
                 .clients
-                .map(|clients| units::count_with_noun(clients.into(), "client", "clients"));
+                .map(|clients| units::count_of(clients.into(), "client"));
             let protocol = original
                 .setup
                 .protocol
                 .map(|mode| format!("{} protocol", mode.name()));
-            let parts: Vec<String> = clients.into_iter().chain(protocol).collect();
-            text(&parts.join(", "))
+            text(&joined(clients.into_iter().chain(protocol), ", "))
         },
     ),
     published(
@@ -352,7 +350,7 @@ pub(super) const METHOD: [Fact; 5] = [
     ),
     fact("repeats", |run| {
         let experiment = run.experiment.as_ref()?;
-        let runs = units::count_with_noun(experiment.runs.into(), "run", "runs");
+        let runs = units::count_of(experiment.runs.into(), "run");
         Some(format!("{runs} in {} order", experiment.order.name()))
     }),
     fact("figures", |_| {
@@ -414,9 +412,8 @@ pub(super) fn runs_text(numbers: &[usize]) -> String {
         1 => format!("{first}, {last}"),
         _ => format!("{first} to {last}"),
     });
-    let ranges: Vec<String> = ranges.collect();
     let noun = if numbers.len() == 1 { "run" } else { "runs" };
-    format!("{noun} {}", ranges.join(", "))
+    format!("{noun} {}", joined(ranges, ", "))
 }
 
 /// The value of all runs; if they differ, each value with its runs.
@@ -432,14 +429,11 @@ pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<Stri
     let values = values
         .into_iter()
         .map(|(value, numbers)| format!("{} ({})", or_not_observed(value), runs_text(&numbers)));
-    values.collect::<Vec<_>>().join("; ")
+    joined(values, "; ")
 }
 
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
-    let published = |run: &Run| {
-        let value = (fact.published)(&run.scenario.as_ref()?.original)?;
-        text(&value)
-    };
+    let published = |run: &Run| text(&(fact.published)(&run.scenario.as_ref()?.original)?);
     let is_known = runs.iter().any(|run| published(run).is_some());
     is_known.then(|| describe_by_runs(runs, published).replace(NOT_OBSERVED, "not stated"))
 }

@@ -13,8 +13,8 @@ use super::table::{end_table, start_table, write_text_row};
 use super::{one, percentiles, repeat, scenario, seconds, server, several, start_section};
 use super::{suite, variants, write_verdict_line};
 use crate::html::markup::{Html, Raw, writeln_markup};
-use crate::text::plain;
 use crate::text::verdict::verdict_text;
+use crate::text::{joined, plain};
 use crate::units;
 use facts::{by_runs, describe_by_runs, missing_facts, write_facts};
 use prony_judge::compare::rule_table::reported_server_settings;
@@ -124,7 +124,7 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     writeln_markup!(
         out,
         "<p>{} measured the throughput and the response time of a server under a known load. Workload: {}. Server: {}.</p>",
-        units::count_with_noun(runs.len() as u64, "run", "runs"),
+        units::count_of(runs.len() as u64, "run"),
         named(titles),
         named(servers)
     )?;
@@ -141,8 +141,8 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     }
     let names = variant_names(runs);
     if names.len() > 1 && scenarios.is_empty() {
-        let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
-        writeln_markup!(out, "<p>What it compares: {}.</p>", names.join(", "))?;
+        let names = names.iter().map(|name| plain(name));
+        writeln_markup!(out, "<p>What it compares: {}.</p>", joined(names, ", "))?;
     }
     out.push_str(
         "<p class=\"small\">The documents of the runs do not contain any other purpose. Values that a user declared are \
@@ -227,8 +227,7 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             describe_by_runs(runs, |run| setting(run, name)),
         ];
         if has_published {
-            let stated = distinct(runs, |run| published(run, name));
-            cells.push(stated.join("; "));
+            cells.push(distinct(runs, |run| published(run, name)).join("; "));
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         write_text_row(out, &cells)?;

@@ -170,8 +170,7 @@ pub(super) fn write_table(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result
 }
 
 fn cells_of(row: &ResultRow<'_>, columns: &[Column]) -> Vec<String> {
-    let cells = columns
-        .iter()
-        .map(|(_, read, format)| or_dash(row.median(read), format));
+    let columns = columns.iter();
+    let cells = columns.map(|(_, read, format)| or_dash(row.median(read), format));
     cells.collect()
 }

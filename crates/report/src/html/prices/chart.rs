@@ -7,8 +7,8 @@ use crate::html::drawing::Drawing;
 use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};
 use crate::html::markup::{Html, markup};
 use crate::html::scale::Scale;
-use crate::text::plain;
 use crate::text::prices::{basis_phrase, format_money, short_name};
+use crate::text::{either, joined, plain};
 use crate::units;
 use prony_judge::price::{PricePoint, Prices};
 use std::fmt;
@@ -56,18 +56,15 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
         PLOT.draw_tick(&mut drawing, x.position(*cost), &units::rate(*cost))?;
     }
     drawing.text("small wide-only", PLOT.left - 56.0, 16.0, "transactions/s")?;
-    let cost_label = format!("{currency} per month");
     drawing.text(
         "small y wide-only",
         PLOT.right,
         PLOT.bottom + 38.0,
-        &cost_label,
+        &format!("{currency} per month"),
     )?;
     if let Some(ranking) = &prices.ranking {
-        let frontier = ranking
-            .frontier
-            .iter()
-            .filter_map(|index| points.get(*index));
+        let frontier = ranking.frontier.iter();
+        let frontier = frontier.filter_map(|index| points.get(*index));
         draw_frontier(&mut drawing, &frontier.collect::<Vec<_>>(), &x, &y)?;
     }
     for point in points {
@@ -171,18 +168,9 @@ fn place_labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
         let mut label = Label {
             number: index + 1,
             text,
-            x: if ends_at_x {
-                point_x - 8.0
-            } else {
-                point_x + 8.0
-            },
+            x: either(ends_at_x, point_x - 8.0, point_x + 8.0),
             // Avoid the frontier's line, which is above the points that are not on it.
-            y: y.position(point.tps)
-                + if point.on_frontier == Some(false) {
-                    17.0
-                } else {
-                    -8.0
-                },
+            y: y.position(point.tps) + either(point.on_frontier == Some(false), 17.0, -8.0),
             ends_at_x,
         };
         // Each placed label moves this one down at most once.
@@ -204,11 +192,9 @@ fn text_width(text: &str) -> f64 {
 
 fn overlap(a: &Label, b: &Label) -> bool {
     let x_range = |label: &Label| {
-        if label.ends_at_x {
-            (label.x - text_width(&label.text), label.x)
-        } else {
-            (label.x, label.x + text_width(&label.text))
-        }
+        let width = text_width(&label.text);
+        let start = label.x - either(label.ends_at_x, width, 0.0);
+        (start, start + width)
     };
     let ((a_start, a_end), (b_start, b_end)) = (x_range(a), x_range(b));
     (a.y - b.y).abs() < LINE_HEIGHT - 0.5 && a_start < b_end && b_start < a_end
@@ -232,9 +218,8 @@ fn description(prices: &Prices) -> String {
             basis_phrase(point),
         )
     });
-    let sentences: Vec<String> = sentences.collect();
     format!(
         "{}. All figures are in the table below.",
-        sentences.join("; ")
+        joined(sentences, "; ")
     )
 }

@@ -13,8 +13,8 @@ use super::one::write_check_list;
 use super::start_section;
 use super::table::{write_figure_table, write_text_table};
 use crate::html::markup::{Html, writeln_markup};
-use crate::text::plain;
 use crate::text::prices::{NO_TPMC, describe_spread, format_money, ratio_cells, run_count_cell};
+use crate::text::{either, plain};
 use crate::units::{self, or_dash};
 use prony_judge::price::{
     MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint, PriceSheet, Prices,
@@ -121,11 +121,8 @@ impl PriceInputs {
                 }
             })
         };
-        let sheets: Vec<PriceSheet> = self
-            .sheets
-            .iter()
-            .map(parse_sheet)
-            .collect::<Result<_, _>>()?;
+        let sheets = self.sheets.iter();
+        let sheets: Vec<PriceSheet> = sheets.map(parse_sheet).collect::<Result<_, _>>()?;
         let measured_configuration = |placement: &RunPlacement| {
             let sheet = sheets.get(placement.sheet)?;
             Some(MeasuredConfiguration {
@@ -134,20 +131,15 @@ impl PriceInputs {
                 run: runs.get(placement.run)?,
             })
         };
-        let measured_configurations = self
-            .placements
-            .iter()
+        let placements = self.placements.iter();
+        let measured_configurations = placements
             .map(measured_configuration)
             .collect::<Option<Vec<_>>>();
         let today = PriceDate::parse(&self.today);
         let is_valid_share = self.utilisation > 0.0 && self.utilisation <= 1.0;
         let options = PriceOptions {
             today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
-            utilisation: if is_valid_share {
-                self.utilisation
-            } else {
-                1.0
-            },
+            utilisation: either(is_valid_share, self.utilisation, 1.0),
             across_regions: self.across_regions,
             demand: None,
         };
@@ -240,11 +232,7 @@ fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
         cells
     });
     write_figure_table(out, &caption, &columns, rows)?;
-    let no_tpmc = if has_nopm {
-        format!(" {NO_TPMC}")
-    } else {
-        String::new()
-    };
+    let no_tpmc = has_nopm.then(|| format!(" {NO_TPMC}")).unwrap_or_default();
     writeln_markup!(
         out,
         "<p>Per million: the cost of a million committed transactions, with the server at its measured \
@@ -287,7 +275,7 @@ fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
             "{}, {}; {} paid for",
             point.regions.join(" and "),
             point.terms.join(" and "),
-            units::count_with_noun(point.replicas_paid.into(), "replica", "replicas"),
+            units::count_of(point.replicas_paid.into(), "replica"),
         );
         let workload = format!(
             "{}; durability {}",

@@ -6,9 +6,9 @@ use super::{ListPage, path_part, write_page};
 use crate::history::{age, figure, load, verdict};
 use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use crate::html::table::{end_table, start_table, write_row};
-use crate::text::plain;
 use crate::text::trend::minute;
-use crate::units::{self, count_with_noun, time_or_dash};
+use crate::text::{either, plain};
+use crate::units::{self, count_of, time_or_dash};
 use prony_store::{AnswerVerdict, Build, RunFilter, RunSummary, RunVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ pub struct RunList<'a> {
 pub fn write_runs(out: &mut dyn Write, list: &RunList<'_>, build: &Build) -> io::Result<()> {
     write_page(out, "Runs", Some(ListPage::Runs), "", build, |out| {
         write_filters(out, list)?;
-        let found = count_with_noun(list.matching as u64, "run", "runs");
+        let found = count_of(list.matching as u64, "run");
         if list.runs.is_empty() {
             return writeln_markup!(
                 out,
@@ -67,11 +67,10 @@ fn write_filters(out: &mut Html, list: &RunList<'_>) -> fmt::Result {
     out.push_str("<form class=\"filters\" action=\"/\" method=\"get\" role=\"search\">\n");
     let workloads = list.workloads.iter().map(String::as_str);
     write_select(out, "workload", workloads, filter.workload.as_deref())?;
-    let verdicts = RunVerdict::all().map(RunVerdict::name);
     write_select(
         out,
         "verdict",
-        verdicts,
+        RunVerdict::all().map(RunVerdict::name),
         filter.verdict.map(RunVerdict::name),
     )?;
     for (name, value) in [("label", &filter.label), ("server", &filter.server)] {
@@ -98,11 +97,7 @@ fn write_select<'a>(
         name = name
     )?;
     for value in values {
-        let is_selected = if Some(value) == selected {
-            Raw(" selected")
-        } else {
-            Raw("")
-        };
+        let is_selected = either(Some(value) == selected, Raw(" selected"), Raw(""));
         write_markup!(
             out,
             "<option value=\"{value}\"{selected}>{text}</option>",

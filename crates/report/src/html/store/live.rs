@@ -9,7 +9,7 @@ use crate::html::over_time::{RunOverTime, max_points};
 use crate::html::{marks, one, seconds, table, write_verdict_line};
 use crate::text::findings::describe_event;
 use crate::text::plain;
-use crate::units::{self, count_with_noun, seconds as seconds_text};
+use crate::units::{self, count_of, seconds as seconds_text};
 use prony_store::{Annotation, Build, Run, SecondPhase};
 use std::fmt;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ pub fn write_live(
             out,
             "<p class=\"small\"><strong>{}</strong> {} · run {}</p>",
             label,
-            count_with_noun(run.drive.clients.into(), "client", "clients"),
+            count_of(run.drive.clients.into(), "client"),
             plain(&run.id)
         )?;
         writeln_markup!(
@@ -79,10 +79,9 @@ fn content(run: &Run) -> Result<Html, fmt::Error> {
         one::write_figure(&mut out, &committed, "committed", "in the window so far")?;
         one::write_figure(&mut out, &failed, "failed", "in the window so far")?;
     }
-    let connections = units::count(last.connections.into());
     one::write_figure(
         &mut out,
-        &connections,
+        &units::count(last.connections.into()),
         "connections",
         "at the end of the second",
     )?;

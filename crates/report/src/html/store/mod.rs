@@ -11,6 +11,7 @@ pub use live::{events_of, write_live};
 
 use super::PageParts;
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
+use crate::text::either;
 use prony_store::Build;
 use std::fmt;
 use std::io::{self, Write};
@@ -116,16 +117,12 @@ fn page_text(
          <nav aria-label=\"Pages\"><ul class=\"pages\">",
     );
     for page in ListPage::ALL {
-        let is_current = if Some(page) == current {
-            super::Raw(" aria-current=\"page\"")
-        } else {
-            super::Raw("")
-        };
+        let is_current = either(Some(page) == current, " aria-current=\"page\"", "");
         write_markup!(
             out,
             "<li><a href=\"{}\"{}>{}</a></li>",
             page.path(),
-            is_current,
+            super::Raw(is_current),
             page.title()
         )?;
     }

@@ -30,10 +30,8 @@ fn chart(values: Vec<Option<f64>>, axis: fn(fn(f64) -> String) -> Axis) -> Strin
 
 #[test]
 fn a_line_is_interrupted_at_unknown_values() {
-    let (x, y) = (
-        Scale::time(4.0, 0.0, 400.0),
-        Scale::from_zero(10.0, 100.0, 0.0),
-    );
+    let x = Scale::time(4.0, 0.0, 400.0);
+    let y = Scale::from_zero(10.0, 100.0, 0.0);
     let values = [Some(0.0), Some(5.0), None, Some(10.0), Some(f64::NAN)];
     let timeline = timeline(5, 4.0);
     let d = timeline.interrupted_path(&values, &x, &y);

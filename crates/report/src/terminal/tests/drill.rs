@@ -3,6 +3,7 @@
 use crate::sample_run;
 use crate::style::Style;
 use crate::terminal::{DRILL_LINES, write_drill, write_full};
+use EventKind::{FailedAttempts, Mark, Outage};
 use prony_assertions::TextAssertions;
 use prony_store::{
     Answer, AnswerVerdict, ClientGaps, ClientTimeouts, CommandResult, CommitGap, Event, EventKind,
@@ -28,22 +29,18 @@ fn drill() -> Run {
             exit_status: Some(0),
             output: "the standby is promoted".to_owned(),
         }),
-        ..event(
-            EventKind::Mark,
-            10.0,
-            "the command at 10s ended with exit status: 0",
-        )
+        ..event(Mark, 10.0, "the command at 10s ended with exit status: 0")
     });
     let reset = "the connection was lost: Connection reset by peer (os error 104)";
     // As long as the time without a commit.
     run.events.push(Event {
         until_s: Some(13.117),
-        ..event(EventKind::Outage, 13.0, reset)
+        ..event(Outage, 13.0, reset)
     });
     for cause in ["refused", "role"] {
         run.events.push(Event {
             cause: Some(cause.to_owned()),
-            ..event(EventKind::FailedAttempts, 13.1, "why")
+            ..event(FailedAttempts, 13.1, "why")
         });
     }
     run.commit_gap = Some(CommitGap {
@@ -69,8 +66,7 @@ fn drill() -> Run {
             ("role", "primary"),
             ("timeline", timeline),
         ];
-        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        BTreeMap::from(values)
+        BTreeMap::from(values.map(|(name, value)| (name.to_owned(), value.to_owned())))
     };
     run.ledger = Some(LedgerAccount {
         acknowledged: 69_745,

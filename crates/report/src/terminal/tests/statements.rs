@@ -87,6 +87,5 @@ fn runs_that_measured_no_statements_say_so_only_if_they_were_asked_to() {
         statements: Some(Vec::new()),
         ..Run::default()
     };
-    let text = written(&run);
-    text.assert_contains("None was measured");
+    written(&run).assert_contains("None was measured");
 }

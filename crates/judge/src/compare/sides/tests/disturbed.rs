@@ -4,6 +4,7 @@ use super::*;
 use crate::new_check;
 use crate::noise::{CLIENT_CPU_FIGURE, RunNoise, SERVER_CPU_FIGURE, condense_readings};
 use crate::sample::{observed_mut, observed_run};
+use Verdict::WithCaveats;
 use prony_assertions::TextAssertions;
 use prony_store::RunOrder;
 
@@ -77,7 +78,7 @@ fn pairs_decide_what_the_noise_hides_from_single_runs() {
         comparison.label(),
         "RUNS INVALID (neighbours), compared by pairs that took turns, whose noise the intervals include"
     );
-    assert_eq!(comparison.verdict, Verdict::WithCaveats);
+    assert_eq!(comparison.verdict, WithCaveats);
     assert_eq!(comparison.primary.as_deref(), Some("TPS"));
     let tps = figure(&comparison, "TPS").unwrap();
     let significance = tps.significance.unwrap();
@@ -219,11 +220,7 @@ fn noise_that_hides_everything_is_refused() {
         disturbed("b", scattered, 95.0),
     ];
     let with_cpu = compared(&sides);
-    assert_eq!(
-        with_cpu.verdict,
-        Verdict::WithCaveats,
-        "CPU time says something"
-    );
+    assert_eq!(with_cpu.verdict, WithCaveats, "CPU time says something");
     let significance = figure(&with_cpu, "TPS").unwrap().significance.unwrap();
     assert_eq!(significance.is_significant, Some(false));
     for run in sides.iter_mut().flatten() {

@@ -34,8 +34,7 @@ fn the_basis_follows_from_the_number_of_runs() {
             .zip(counts)
             .map(|(prefix, count)| runs(prefix, &tps(*count)))
             .collect();
-        let comparison = compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        comparison.side_comparisons[0].figures[0]
+        compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>()).side_comparisons[0].figures[0]
             .significance
             .map(|significance| significance.basis)
     };
@@ -55,10 +54,8 @@ fn the_basis_follows_from_the_number_of_runs() {
 /// Only the primary figure is tested: of seven figures, one would differ by chance in every sixth comparison.
 #[test]
 fn one_figure_is_tested_and_the_user_may_choose_it() {
-    let (a, b) = (
-        runs("a", &STEADY),
-        runs("b", &[12_000.0, 11_000.0, 11_100.0]),
-    );
+    let a = runs("a", &STEADY);
+    let b = runs("b", &[12_000.0, 11_000.0, 11_100.0]);
     let tested = |comparison: &SidesComparison| -> Vec<String> {
         let figures = comparison.side_comparisons[0].figures.iter();
         let figures = figures.filter(|figure| {
