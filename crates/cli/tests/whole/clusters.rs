@@ -278,7 +278,7 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
     let (sizes, run, back_after) = match cut_off_during(usual_s) {
         (.., back_after) if is_late(back_after) => {
             eprintln!("the node was back only after {back_after:?}");
-            wait_for(&last.url_for("root", ""), size, 3);
+            wait_for_number(&last.url_for("root", ""), size, 3);
             cut_off_during(longer_s)
         }
         in_time => in_time,

@@ -18,7 +18,8 @@ pub enum Load {
 
 /// A healthy run of 60 to 600 s on a server of its own, with all observations.
 pub fn simulate(random: &mut Random, load: Load) -> Run {
-    simulate_seconds(random, load, random.between(60.0, 600.0).round(), None)
+    let length_s = random.between(60.0, 600.0).round();
+    simulate_seconds(random, load, length_s, None)
 }
 
 /// A healthy run of a closed loop on a virtual machine: its throughput wanders by this share, and neighbouring seconds have
