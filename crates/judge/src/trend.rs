@@ -108,7 +108,7 @@ impl<'a> TrendBuilder<'a> {
         let figures = figure_values(reference);
         let preferred = preferred_figures(reference.drive.open_loop);
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
-        let figure = requested.map_or(preferred.into_iter().find_map(named), |name| named(name));
+        let figure = requested.map_or(preferred.into_iter().find_map(named), named);
         match figure {
             Some((name, unit, _)) => Ok(TrendBuilder {
                 reference,

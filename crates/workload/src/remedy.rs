@@ -77,9 +77,13 @@ pub struct PronyCommands {
 impl PronyCommands {
     /// The commands for the server of this URL, if any. They have `URL` in place of one that is long or has a password.
     pub fn for_url(url: Option<&str>) -> PronyCommands {
-        let argument = |url: &str| match prony_server::redact(url) == url {
-            true if url.chars().count() <= MAX_URL_CHARS => shell_word(url),
-            _ => "URL".to_owned(),
+        let argument = |url: &str| {
+            let is_shown = prony_server::redact(url) == url && url.chars().count() <= MAX_URL_CHARS;
+            if is_shown {
+                shell_word(url)
+            } else {
+                "URL".to_owned()
+            }
         };
         PronyCommands {
             url_argument: url.map(argument),

@@ -212,7 +212,14 @@ impl Codec {
     }
 
     /// Records that a request was answered, and that `parsed` of its Parse messages succeeded.
+    #[inline]
     pub fn record_reply(&mut self, parsed: u32) {
+        if !self.unanswered_parses.is_empty() || self.pending_closes.is_some() {
+            self.record_parses_and_closes(parsed);
+        }
+    }
+
+    fn record_parses_and_closes(&mut self, parsed: u32) {
         for index in 0..self.unanswered_parses.len().min(parsed as usize) {
             self.mark_prepared(self.unanswered_parses[index]);
         }
