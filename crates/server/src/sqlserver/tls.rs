@@ -4,8 +4,9 @@
 //! no lock. Source: Microsoft's documentation of `Encrypt`, `TrustServerCertificate`, `ServerCertificate`;
 //! MS-TDS 2.2.6.5; MS-TDS 3.2.5.1 (TDS 8.0).
 
-use super::options::Options;
+use super::options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::postgres::tls::{read_certificates, system_roots};
 use crate::postgres::verify::{Verifier, refuse_short_key};
 use crate::target::{SslMode, Tls};
@@ -36,8 +37,8 @@ pub(super) enum Encrypt {
 
 impl Encrypt {
     /// The value of the option; mandatory by default, as in Microsoft's clients of today.
-    pub(super) fn from_options(options: &Options) -> Result<Encrypt, Error> {
-        let value = options.get("encrypt").map(str::to_ascii_lowercase);
+    pub(super) fn from_options(options: &OptionValues) -> Result<Encrypt, Error> {
+        let value = options.non_empty("encrypt").map(str::to_ascii_lowercase);
         Ok(match value.as_deref() {
             Some("disable" | "disabled") => Encrypt::Disable,
             Some("optional" | "no" | "false" | "0") => Encrypt::Optional,
@@ -45,7 +46,7 @@ impl Encrypt {
             Some("strict") => Encrypt::Strict,
             Some(_) => {
                 let hint = "use mandatory (true), strict, optional (false) or disable";
-                return Err(options.value_error("encrypt", hint));
+                return Err(options.invalid_value("encrypt", hint));
             }
         })
     }
@@ -53,11 +54,11 @@ impl Encrypt {
 
 /// Reads the options and the files that they name.
 pub(super) fn build_tls(
-    options: &Options,
+    options: &OptionValues,
     encrypt: Encrypt,
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
-    let trust_any_certificate = options.is_on("TrustServerCertificate")?;
+    let trust_any_certificate = options::is_on(options, "TrustServerCertificate")?;
     if encrypt == Encrypt::Disable {
         let mode = SslMode::Disable;
         return Ok(Tls { mode, config: None });
@@ -71,7 +72,7 @@ pub(super) fn build_tls(
     }
     let verify_chain = is_strict || (encrypt == Encrypt::Mandatory && !trust_any_certificate);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match options.get("ServerCertificate") {
+    let verifier: Arc<dyn ServerCertVerifier> = match options.non_empty("ServerCertificate") {
         Some(path) => {
             let file_role = "file with the server's certificate";
             let pinned = read_certificates(Path::new(path), file_role)?.swap_remove(0);
@@ -111,8 +112,11 @@ pub(super) fn build_tls(
 
 /// Requires a certificate for the host's name, issued by an authority in the file `certificate`, or by one
 /// that the system trusts if the option is missing.
-fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<Verifier, Error> {
-    let file = options.get("certificate");
+fn chain_verifier(
+    options: &OptionValues,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Verifier, Error> {
+    let file = options.non_empty("certificate");
     let roots = match file {
         Some(path) => read_certificates(Path::new(path), "file of certificate authorities")?,
         None => system_roots().map_err(|error| match error {
