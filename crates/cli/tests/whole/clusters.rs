@@ -7,7 +7,7 @@ use crate::common::{
 };
 use crate::controls::account;
 use crate::lost_commits::{
-    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
+    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, start_standby,
 };
 use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::embedded::EmbeddedPostgres;
@@ -15,6 +15,7 @@ use prony_server::observe::is_replica;
 use prony_store::Run;
 use prony_test_servers::{
     Galera, HaProxy, MariaDb, MariaDbOptions, Patroni, PgBouncer, ProxiedServer, TestControl,
+    signal,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

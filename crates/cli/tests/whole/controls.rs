@@ -5,11 +5,13 @@ use crate::common::{
     TestBench, any_committed, connect, ok_stdout, own_postgres, parse_run, prony_command,
     query_number, start_run, wait_until,
 };
-use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
+use crate::lost_commits::{disturbed, disturbed_run, lost_of_ledger};
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedPostgres, process, server_user};
 use prony_store::{LedgerAccount, Run};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb, shared_postgres};
+use prony_test_servers::{
+    MariaDb, MariaDbOptions, TestControl, children, shared_mariadb, shared_postgres,
+};
 use std::path::Path;
 use std::time::Duration;
 

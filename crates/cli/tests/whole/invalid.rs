@@ -7,7 +7,7 @@ use crate::common::{
 use crate::relay::Relay;
 use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
-use prony_test_servers::TestControl;
+use prony_test_servers::{FrozenServer, TestControl};
 use std::process::Child;
 use std::time::Duration;
 
@@ -76,9 +76,9 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
-    server.freeze().expect("it runs");
+    let frozen = FrozenServer::new(server.pid().expect("it runs"));
     wait_until(&bench.home, is_stalled);
-    server.thaw();
+    drop(frozen);
     let run = wait_for_run(&bench, child, 7);
     assert_severity(&run, "stall", Some(Severity::Invalid));
 }

@@ -7,7 +7,10 @@ use super::options;
 use crate::error::Error;
 use crate::option_values::OptionValues;
 use crate::postgres::tls::{read_certificates, read_file};
-use crate::postgres::{identity, verify::Verifier};
+use crate::postgres::{
+    identity,
+    verify::{Accepted, Verifier},
+};
 use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
@@ -24,7 +27,7 @@ pub(super) fn build(options: &OptionValues) -> Result<Tls, Error> {
         return Ok(with_config(None));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = match mode {
+    let accepted = match mode {
         SslMode::VerifyCa | SslMode::VerifyFull => {
             let roots = roots(options)?;
             let mut store = RootCertStore::empty();
@@ -33,10 +36,15 @@ pub(super) fn build(options: &OptionValues) -> Result<Tls, Error> {
                 WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
                     .build()
                     .map_err(|e| Error::tls(e.to_string(), "check ssl-ca"))?;
-            Verifier::new(chain, roots, mode == SslMode::VerifyFull, &provider)
+            Accepted::Issued {
+                chain,
+                roots,
+                checks_name: mode == SslMode::VerifyFull,
+            }
         }
-        _ => Verifier::accept_any(&provider),
+        _ => Accepted::Any,
     };
+    let verifier = Verifier::new(accepted, &provider);
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(options)?)
         .map_err(|e| Error::tls(e.to_string(), "check tls-version"))?

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};
 use super::identity::client_certificate;
 use super::values::parse_choice;
-use super::verify::Verifier;
+use super::verify::{Accepted, Verifier};
 use crate::error::Error;
 use crate::option_values::OptionValues;
 use crate::target::{SslMode, Tls};
@@ -156,7 +156,7 @@ pub(super) fn build_verifier(
     warnings: &mut Vec<String>,
 ) -> Result<Verifier, Error> {
     if mode < SslMode::Require {
-        return Ok(Verifier::accept_any(provider));
+        return Ok(Verifier::new(Accepted::Any, provider));
     }
     let explicit = options.non_empty("sslrootcert");
     let roots = if explicit == Some("system") {
@@ -174,7 +174,7 @@ pub(super) fn build_verifier(
                          sslmode=require the server's certificate is not verified"
                     ));
                 }
-                return Ok(Verifier::accept_any(provider));
+                return Ok(Verifier::new(Accepted::Any, provider));
             }
             None => return Err(missing_root_file_error(explicit, env)),
         }
@@ -202,12 +202,12 @@ pub(super) fn build_verifier(
     } else {
         roots
     };
-    Ok(Verifier::new(
-        chain_verifier,
-        exception_roots,
-        mode == SslMode::VerifyFull,
-        provider,
-    ))
+    let accepted = Accepted::Issued {
+        chain: chain_verifier,
+        roots: exception_roots,
+        checks_name: mode == SslMode::VerifyFull,
+    };
+    Ok(Verifier::new(accepted, provider))
 }
 
 /// The error for a mode that verifies when there is no root certificate file.

@@ -8,15 +8,11 @@ use super::options;
 use crate::error::Error;
 use crate::option_values::OptionValues;
 use crate::postgres::tls::{read_certificates, system_roots};
-use crate::postgres::verify::{Verifier, refuse_short_key};
+use crate::postgres::verify::{Accepted, Verifier};
 use crate::target::{SslMode, Tls};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,18 +68,15 @@ pub(super) fn build_tls(
     }
     let verify_chain = is_strict || (encrypt == Encrypt::Mandatory && !trust_any_certificate);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match options.non_empty("ServerCertificate") {
+    let accepted = match options.non_empty("ServerCertificate") {
         Some(path) => {
             let file_role = "file with the server's certificate";
-            let pinned = read_certificates(Path::new(path), file_role)?.swap_remove(0);
-            Arc::new(PinnedCertificate {
-                pinned,
-                provider: provider.clone(),
-            })
+            Accepted::Pinned(read_certificates(Path::new(path), file_role)?.swap_remove(0))
         }
-        None if verify_chain => Arc::new(chain_verifier(options, &provider)?),
-        None => Arc::new(Verifier::accept_any(&provider)),
+        None if verify_chain => issued_certificates(options, &provider)?,
+        None => Accepted::Any,
     };
+    let verifier = Verifier::new(accepted, &provider);
     // Before TDS 8.0, the TLS handshake travels inside TDS packets, which is only possible up to TLS 1.2.
     let versions: &[&rustls::SupportedProtocolVersion] = if is_strict {
         &[&rustls::version::TLS12, &rustls::version::TLS13]
@@ -94,7 +87,7 @@ pub(super) fn build_tls(
         .with_protocol_versions(versions)
         .map_err(|error| Error::tls(error.to_string(), "check encrypt"))?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     if is_strict {
         config.alpn_protocols = vec![TDS8_ALPN_PROTOCOL.to_vec()];
@@ -112,10 +105,10 @@ pub(super) fn build_tls(
 
 /// Requires a certificate for the host's name, issued by an authority in the file `certificate`, or by one
 /// that the system trusts if the option is missing.
-fn chain_verifier(
+fn issued_certificates(
     options: &OptionValues,
     provider: &Arc<CryptoProvider>,
-) -> Result<Verifier, Error> {
+) -> Result<Accepted, Error> {
     let file = options.non_empty("certificate");
     let roots = match file {
         Some(path) => read_certificates(Path::new(path), "file of certificate authorities")?,
@@ -135,57 +128,9 @@ fn chain_verifier(
         .map_err(|error| Error::tls(error.to_string(), "check certificate="))?;
     // The file may contain certificates that webpki rejects and OpenSSL accepts, so `Verifier` also compares
     // certificates with these. The system's roots do not need that.
-    let exceptions = if file.is_some() { roots } else { Vec::new() };
-    Ok(Verifier::new(chain, exceptions, true, provider))
-}
-
-/// Accepts one certificate only, whatever its names and dates.
-#[derive(Debug)]
-struct PinnedCertificate {
-    pinned: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for PinnedCertificate {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        refuse_short_key(end_entity)?;
-        if end_entity.as_ref() == self.pinned.as_ref() {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
+    Ok(Accepted::Issued {
+        chain,
+        roots: if file.is_some() { roots } else { Vec::new() },
+        checks_name: true,
+    })
 }
