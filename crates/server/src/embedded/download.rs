@@ -102,10 +102,6 @@ impl Package {
         format!("{base}/io/zonky/test/postgres/{name}/{VERSION}/{name}-{VERSION}.jar")
     }
 
-    pub fn folder(&self) -> PathBuf {
-        cache_dir().join(self.folder_name())
-    }
-
     fn folder_name(&self) -> String {
         format!("{VERSION}-{}", self.platform)
     }
