@@ -264,16 +264,14 @@ impl Schedule for Finder<'_> {
     }
 
     fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        let mut step = capacity::judge_step(result.run(), &self.runs.requirements);
-        // As it was asked for: the search compares rates.
-        step.rate = result.run().experiment.as_ref().map_or(step.rate, rate_of);
+        let step = capacity::judge_step(result.run(), &self.runs.requirements);
         output::notice(&view::step_line(&step));
         self.steps.push(step);
         Ok(())
     }
 }
 
-/// The rate of a step, as it was asked for.
+/// The rate at which a step is to be driven: the one setting of its point.
 fn rate_of(position: &Experiment) -> f64 {
     value_of(position).unwrap_or_default()
 }

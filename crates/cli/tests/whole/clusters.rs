@@ -4,10 +4,10 @@
 use crate::common::*;
 use crate::controls::account;
 use crate::lost_commits::{
-    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, signal, start_standby,
+    disturbed, disturbed_run, kill_at_once, kill_children, lost_of_ledger, start_standby,
 };
 use prony_server::observe::is_replica;
-use prony_test_servers::{Galera, HaProxy, Patroni, PgBouncer, ProxiedServer};
+use prony_test_servers::{Galera, HaProxy, Patroni, PgBouncer, ProxiedServer, signal};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 

@@ -2,10 +2,11 @@
 //! Others are in `lost_commits`, `liar`, `power_cut` and `drills`.
 
 use crate::common::*;
-use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
+use crate::lost_commits::{disturbed, disturbed_run, lost_of_ledger};
 use crate::relay::Relay;
 use prony_server::embedded::{process, server_user};
 use prony_store::LedgerAccount;
+use prony_test_servers::children;
 
 /// How often each control is repeated: 20 times before a release, by `PRONY_CONTROL_ROUNDS`.
 pub fn rounds() -> u32 {

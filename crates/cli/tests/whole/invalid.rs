@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use crate::relay::Relay;
+use prony_test_servers::FrozenServer;
 
 /// The number of consecutive seconds without a transaction that make a stall.
 const STALL_SECONDS: usize = 3;
@@ -63,9 +64,9 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     let bench = TestBench::loaded_on(&server, "frozen", 2);
     let child = bench.start("run tpcb --clients 4 --duration 20s --warmup 0s --json");
     wait_until(&bench.home, any_committed);
-    server.freeze().expect("it runs");
+    let frozen = FrozenServer::new(server.pid().expect("it runs"));
     wait_until(&bench.home, is_stalled);
-    server.thaw();
+    drop(frozen);
     let run = wait_for_run(&bench, child, 7);
     assert_severity(&run, "stall", Some(Severity::Invalid));
 }

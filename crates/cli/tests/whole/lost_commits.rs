@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::controls::rounds;
 use prony_store::{Check, FindingState, GrowthReading};
+use prony_test_servers::{FrozenServer, children, signal};
 use std::fs;
 
 fn finding(run: &Run) -> Option<&Check> {
@@ -187,23 +188,12 @@ fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() 
     assert_lost(&run);
 }
 
-/// The processes that a process has started.
-pub fn children(parent: u32) -> Vec<u32> {
-    let is_child = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        after_name.split(' ').nth(1) == Some(parent.to_string().as_str())
-    };
-    let processes = fs::read_dir("/proc").expect("processes").flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_child).collect()
-}
-
 /// Ends the processes of a server with SIGKILL: the postmaster, then its children.
 pub fn kill_at_once(server: &EmbeddedPostgres) {
     // First all are stopped, so that none commits while the others end.
-    server.freeze().expect("it runs");
-    kill_children(server.pid().expect("it runs"));
+    let postmaster = server.pid().expect("it runs");
+    let _frozen = FrozenServer::new(postmaster);
+    kill_children(postmaster);
     server.kill();
 }
 
@@ -214,11 +204,6 @@ pub fn kill_children(postmaster: u32) {
     for child in children {
         signal(child, libc::SIGKILL);
     }
-}
-
-pub fn signal(pid: u32, signal: i32) {
-    // SAFETY: kill(2) takes two integers and touches no memory.
-    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "{pid}");
 }
 
 /// Starts a standby of a server, with the server's databases and password.

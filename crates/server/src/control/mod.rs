@@ -30,6 +30,7 @@ mod socket;
 mod waiting;
 
 pub use bulk::BulkIn;
+use cancel::CancelMethod;
 pub use cancel::Canceller;
 pub use connect_failure::{ConnectFailure, FailureCause, connect_parts};
 pub use connection::BlockingConnection;
@@ -285,14 +286,18 @@ impl Control {
     /// A handle that cancels this connection's statement from any thread.
     pub fn canceller(&self) -> Canceller {
         let (route, key) = (self.route.clone(), self.session.cancel.clone());
-        match self.route.account {
-            Account::Postgres(_) => Canceller::new(route, key, self.tls.is_some()),
-            Account::Mysql(_) => Canceller::kill_query(route, key.backend_pid),
+        let method = match self.route.account {
+            Account::Postgres(_) => CancelMethod::Request {
+                key,
+                over_tls: self.tls.is_some(),
+            },
+            Account::Mysql(_) => CancelMethod::KillQuery(key.backend_pid),
             Account::Tds(_) => {
                 let attention = self.connection.attention_request();
-                Canceller::attention_then_kill(route, key.backend_pid, attention)
+                CancelMethod::AttentionThenKill(key.backend_pid, attention)
             }
-        }
+        };
+        Canceller::new(route, method)
     }
 
     /// Changes [`WaitOptions::io_timeout`] of this connection; has no effect if it was `None`.
