@@ -2,7 +2,8 @@
 //! commands do.
 
 use crate::describe::OptionKind::Text;
-use crate::describe::{Growth, LedgerEntries, OptionSpec, option};
+use crate::describe::{Growth, LedgerEntries, OptionSpec};
+use crate::option_reader::option_specs;
 use crate::{Error, ReadyWorkload, Workload};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
@@ -21,7 +22,7 @@ impl Workload for LuaWorkload {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        const OPTIONS: &[OptionSpec] = &[option("script", Text, None, "The script's name")];
+        const OPTIONS: &[OptionSpec] = option_specs! { script: Text, None, "The script's name"; };
         OPTIONS
     }
 

@@ -2,9 +2,9 @@
 
 use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
-use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec, option};
+use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec};
 use crate::engines::product_names;
-use crate::option_reader::OptionReader;
+use crate::option_reader::{OptionReader, option_specs};
 use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
@@ -20,32 +20,14 @@ pub static REPLAY: ReplayWorkload = ReplayWorkload;
 
 pub struct ReplayWorkload;
 
-const OPTIONS: &[OptionSpec] = &[
-    option(
-        "file",
-        OptionKind::Text,
-        None,
-        "the recording, which `prony capture --log` writes",
-    ),
-    option(
-        "speed",
-        OptionKind::Text,
-        Some("1"),
-        "how much faster than recorded, such as 2 or 0.5; max: as fast as the server replies",
-    ),
-    option(
-        "sessions",
-        OptionKind::Integer(1, 1000),
-        Some("1"),
-        "how often each session is replayed at the same time",
-    ),
-    option(
-        "writes",
-        OptionKind::Switch,
-        Some("off"),
-        "whether statements that write are replayed: only on a copy of the server",
-    ),
-];
+const OPTIONS: &[OptionSpec] = option_specs! {
+    file: OptionKind::Text, None, "the recording, which `prony capture --log` writes";
+    speed: OptionKind::Text, Some("1"),
+        "how much faster than recorded, such as 2 or 0.5; max: as fast as the server replies";
+    sessions: OptionKind::Integer(1, 1000), Some("1"), "how often each session is replayed at the same time";
+    writes: OptionKind::Switch, Some("off"),
+        "whether statements that write are replayed: only on a copy of the server";
+};
 const SPEED_MAX: f64 = 1000.0;
 
 /// What the plan of a replay says.

@@ -7,7 +7,8 @@ use super::error::ScriptError;
 use super::variables::{VariableNames, is_valid_name};
 use crate::Error;
 use crate::describe::OptionKind::Texts;
-use crate::describe::{OptionSpec, option};
+use crate::describe::OptionSpec;
+use crate::option_reader::option_specs;
 use prony_plan::{WorkloadPlan, system_error};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,26 +16,12 @@ use std::collections::BTreeMap;
 /// The major version of pgbench whose language scripts use.
 pub(super) const NATIVE_PGBENCH_VERSION: u32 = 18;
 
-pub(super) const OPTIONS: &[OptionSpec] = &[
-    option(
-        "builtin",
-        Texts,
-        None,
-        "pgbench's builtin scripts with weights, as for --builtin: tpcb-like@2, simple-update, select-only",
-    ),
-    option(
-        "define",
-        Texts,
-        None,
-        "Variables of all scripts, as for --define: days=7",
-    ),
-    option(
-        "files",
-        Texts,
-        None,
-        "Files in pgbench's script language with weights, as for --file: pay.sql@3",
-    ),
-];
+pub(super) const OPTIONS: &[OptionSpec] = option_specs! {
+    builtin: Texts, None,
+        "pgbench's builtin scripts with weights, as for --builtin: tpcb-like@2, simple-update, select-only";
+    define: Texts, None, "Variables of all scripts, as for --define: days=7";
+    files: Texts, None, "Files in pgbench's script language with weights, as for --file: pay.sql@3";
+};
 
 const FILES: &str = "files";
 
