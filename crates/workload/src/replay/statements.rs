@@ -2,7 +2,7 @@
 
 use super::encoding::{Cursor, flags_of_number, number_of_flags, put_bytes, put_number};
 use super::times::LoggedTimes;
-use crate::capture::{Token, TokenKind, tokens, without_literals};
+use crate::capture::{Token, TokenKind, is_one_of, tokens, without_literals};
 use prony_document::SqlDialect;
 
 /// A statement of a recording.
@@ -26,17 +26,7 @@ pub(super) struct RecordedStatement {
 }
 
 /// Verbs before the name of a savepoint, cursor or prepared statement.
-const NAMING_VERBS: [&str; 9] = [
-    "savepoint",
-    "release",
-    "rollback",
-    "declare",
-    "fetch",
-    "move",
-    "close",
-    "deallocate",
-    "prepare",
-];
+const NAMING_VERBS: &str = "savepoint release rollback declare fetch move close deallocate prepare";
 
 /// The text that tells a statement from others: without literals, and without the numbers in names that drivers make, such as
 /// those of savepoints.
@@ -45,7 +35,7 @@ pub(super) fn key_of(text: &str, dialect: SqlDialect) -> String {
     let mut head = tokens(&key, dialect).take(6).peekable();
     if !head
         .peek()
-        .is_some_and(|verb| NAMING_VERBS.contains(&&*verb.text))
+        .is_some_and(|verb| is_one_of(&verb.text, NAMING_VERBS))
     {
         return key;
     }
