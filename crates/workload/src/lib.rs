@@ -33,6 +33,7 @@ mod engines;
 mod findings;
 mod foreign_table;
 mod loader;
+mod names;
 mod number_format;
 mod ownership;
 mod row_format;

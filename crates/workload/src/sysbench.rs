@@ -3,6 +3,7 @@
 //! Decides whether an event is restarted after an error, and returns the error's number, state and message
 //! as the driver reports them. Must not depend on the program in which the error occurred.
 
+use crate::names::named_enum;
 use prony_session::{DbError, ErrorClass};
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +17,14 @@ const MALFORMED_PACKET_NUMBER: u32 = 2027;
 /// The SQLSTATE of errors that MySQL's client raises.
 const CLIENT_SQLSTATE: &str = "HY000";
 
-/// A database driver of sysbench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Driver {
-    /// MySQL and MariaDB.
-    Mysql,
-    Pgsql,
+named_enum! {
+    /// A database driver of sysbench, by its name in scripts and on command lines.
+    #[derive(Serialize, Deserialize)]
+    pub enum Driver {
+        /// MySQL and MariaDB.
+        Mysql = "mysql",
+        Pgsql = "pgsql",
+    }
 }
 
 /// Errors of MySQL after which an event is restarted. For PostgreSQL the list is fixed.
@@ -42,14 +45,6 @@ pub struct ReportedError {
 }
 
 impl Driver {
-    /// The name in scripts and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Driver::Mysql => "mysql",
-            Driver::Pgsql => "pgsql",
-        }
-    }
-
     pub fn describe_error(self, error: &DbError) -> ReportedError {
         let (number, message) = match (self, error.number) {
             (Driver::Pgsql, _) => (0, error.message.as_str()),

@@ -4,6 +4,7 @@
 use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
+use crate::names::named_enum;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::{LoadOption, LoadSpec};
 use crate::{Error, sql};
@@ -14,31 +15,22 @@ use prony_server::Control;
 /// Maximum number of partitions of order_line: each is a file that every connection may open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
-/// The rules that the rows follow, as far as they affect the cost of a transaction.
-///
-/// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
-/// lines, "original" in lower case, repeats among o_c_id). They do not affect the cost of a statement, so
-/// both populations follow the specification in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Population {
-    /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
-    Standard,
-    /// HammerDB's: half of the customers have bad credit. A payment of such a customer rewrites 500
-    /// characters.
-    HammerDb,
+named_enum! {
+    /// The rules that the rows follow, as far as they affect the cost of a transaction.
+    ///
+    /// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
+    /// lines, "original" in lower case, repeats among o_c_id). They do not affect the cost of a statement, so
+    /// both populations follow the specification in them. Their names are also those of the profiles for these rows.
+    pub enum Population {
+        /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
+        Standard = "standard",
+        /// HammerDB's: half of the customers have bad credit. A payment of such a customer rewrites 500
+        /// characters.
+        HammerDb = "hammerdb",
+    }
 }
 
 impl Population {
-    pub const ALL: [Population; 2] = [Population::Standard, Population::HammerDb];
-
-    /// The name that users see; also the name of the profile for these rows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Population::Standard => "standard",
-            Population::HammerDb => "hammerdb",
-        }
-    }
-
     /// Customers with bad credit, per hundred customers of a district.
     pub fn bad_credit_percent(self) -> u32 {
         match self {

@@ -61,9 +61,7 @@ static RATE_METRICS: [RateMetric; 3] = [
         name: "NOPM",
         title: "new orders committed per minute",
         sql_server_title: None,
-        source: MetricSource::TransactionKind(
-            TpccTransaction::NAMES[TpccTransaction::NewOrder as usize],
-        ),
+        source: MetricSource::TransactionKind(TpccTransaction::NewOrder.name()),
         // With keying and think times, a warehouse cannot yield more [4.1, note 3], except by
         // chance.
         ceiling_per_scale: Some(RateCeiling {
@@ -200,17 +198,16 @@ impl Workload for OrderEntry {
     }
 
     fn growth(&self, _plan: &WorkloadPlan, _scale: u32) -> Growth {
-        let name = |kind| TpccTransaction::NAMES[kind as usize];
         // Each new order takes the next number of its district; counting the orders would read a large table.
         let orders = CountedGrowth {
             what: "order numbers taken in district".to_owned(),
-            kinds: vec![name(TpccTransaction::NewOrder)],
+            kinds: vec![TpccTransaction::NewOrder.name()],
             counter: GrowthCounter::SumOf {
                 table: "district",
                 column: "d_next_o_id",
             },
         };
-        let payments = Growth::rows_of("history", vec![name(TpccTransaction::Payment)]);
+        let payments = Growth::rows_of("history", vec![TpccTransaction::Payment.name()]);
         Growth::Counted(vec![orders, payments])
     }
 

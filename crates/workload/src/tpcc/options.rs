@@ -15,7 +15,7 @@ pub const OPTIONS: &[OptionSpec] = option_specs! {
     home: Choice(&["user", "all"]), Some("user"), "Warehouses of a client: its own (user), or all";
     max_tries: Integer(1, u32::MAX), Some("10"),
         "Maximum tries of a transaction after serialization failures or deadlocks; 1 disables retries";
-    mode: Choice(&MODES), Some("procedures"), "How a transaction is sent";
+    mode: Choice(&Mode::NAMES), Some("procedures"), "How a transaction is sent";
     pacing: Choice(&["none", "spec"]), Some("none"),
         "Keying and think times: none, or those of the specification";
     partitions: Integer(0, PARTITIONS_MAX), None,
@@ -23,11 +23,6 @@ pub const OPTIONS: &[OptionSpec] = option_specs! {
     profile: Choice(&PROFILE_NAMES), Some("standard"),
         "Transactions of the specification, of HammerDB, or of HammerDB 4.6 with its faults";
 };
-const MODES: [&str; 3] = [
-    Mode::ALL[0].name(),
-    Mode::ALL[1].name(),
-    Mode::ALL[2].name(),
-];
 const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 
 #[derive(Clone, Copy, Debug)]

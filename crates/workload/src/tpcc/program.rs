@@ -151,7 +151,7 @@ impl Program for OrderEntryProgram {
             .p90_s
             .filter(|_| self.options().paced);
         let limit = |(kind, p90_s): (&TpccTransaction, u32)| P90Limit {
-            kind: TpccTransaction::NAMES[*kind as usize],
+            kind: kind.name(),
             p90_s: f64::from(p90_s),
             deferred: *kind == TpccTransaction::Delivery && self.options().defers_deliveries(),
         };

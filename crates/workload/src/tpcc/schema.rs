@@ -7,6 +7,7 @@ use super::engine::EngineSql;
 use super::layout::Population;
 use super::template::{Template, on_one_line};
 use crate::catalog::Tables;
+use crate::names::named_enum;
 use prony_document::SqlDialect;
 
 /// Number of items, at every scale.
@@ -19,50 +20,25 @@ pub const DELIVERED: u32 = 2_100;
 /// Maximum scale: beyond it, order_line would exceed the size limit of a table (32 TiB).
 pub const MAX_SCALE: u32 = 1_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
-    /// `item`: the only table that does not grow with the scale.
-    Item,
-    Warehouse,
-    District,
-    Stock,
-    Customer,
-    /// `history`: has no key.
-    History,
-    Orders,
-    NewOrder,
-    OrderLine,
+named_enum! {
+    /// The tables, in the order in which they are loaded, by their names without a schema: they are in the first schema
+    /// of the search path.
+    pub enum Table {
+        /// `item`: the only table that does not grow with the scale.
+        Item = "item",
+        Warehouse = "warehouse",
+        District = "district",
+        Stock = "stock",
+        Customer = "customer",
+        /// `history`: has no key.
+        History = "history",
+        Orders = "orders",
+        NewOrder = "new_order",
+        OrderLine = "order_line",
+    }
 }
 
 impl Table {
-    /// All tables, in the order in which they are loaded.
-    pub const ALL: [Table; 9] = [
-        Table::Item,
-        Table::Warehouse,
-        Table::District,
-        Table::Stock,
-        Table::Customer,
-        Table::History,
-        Table::Orders,
-        Table::NewOrder,
-        Table::OrderLine,
-    ];
-
-    /// The name without a schema; it is in the first schema of the search path.
-    pub fn name(self) -> &'static str {
-        match self {
-            Table::Item => "item",
-            Table::Warehouse => "warehouse",
-            Table::District => "district",
-            Table::Stock => "stock",
-            Table::Customer => "customer",
-            Table::History => "history",
-            Table::Orders => "orders",
-            Table::NewOrder => "new_order",
-            Table::OrderLine => "order_line",
-        }
-    }
-
     /// The template of the statement that creates it, from the engine's `schema.sql`.
     fn template(self, dialect: SqlDialect) -> &'static str {
         let mut tables = EngineSql::of(dialect).schema.split(';');
