@@ -3,7 +3,7 @@
 //!
 //! Formats and parses the comment's text. Must never mistake a user's comment for a note.
 
-use crate::findings::{LOAD_UNFINISHED, wrong_finding};
+use crate::findings::LOAD_UNFINISHED;
 use crate::names::named_enum;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, Finding};
@@ -97,7 +97,7 @@ impl LoadNote {
 
     pub fn unfinished_finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
-        wrong_finding(LOAD_UNFINISHED, self.unfinished_message(usize::MAX), remedy)
+        Finding::wrong(LOAD_UNFINISHED, self.unfinished_message(usize::MAX)).with(remedy)
     }
 }
 

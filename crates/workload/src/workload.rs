@@ -352,7 +352,7 @@ pub struct CheckReport {
 impl CheckReport {
     pub fn rendered(&self, commands: &dyn Commands) -> Vec<ConsistencyFinding> {
         let findings = self.findings.iter().map(|finding| ConsistencyFinding {
-            id: finding.id.to_owned(),
+            id: finding.id.clone(),
             state: finding.state,
             text: finding.render(commands),
         });
@@ -384,7 +384,7 @@ pub struct Finding {
     /// Whether it is correct, a note, or wrong.
     pub state: FindingState,
     /// Short stable identifier: `accounts-rows`, `balances-history`...
-    pub id: &'static str,
+    pub id: String,
     /// Description, with figures.
     pub text: String,
     /// What to do, if a command can fix it.
@@ -392,6 +392,32 @@ pub struct Finding {
 }
 
 impl Finding {
+    fn new(state: FindingState, id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding {
+            state,
+            id: id.into(),
+            text: text.into(),
+            remedy: None,
+        }
+    }
+
+    pub fn ok(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Ok, id, text)
+    }
+
+    pub fn note(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Note, id, text)
+    }
+
+    pub fn wrong(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Wrong, id, text)
+    }
+
+    pub fn with(mut self, remedy: impl Into<Option<Remedy>>) -> Finding {
+        self.remedy = remedy.into();
+        self
+    }
+
     pub fn render(&self, commands: &dyn Commands) -> String {
         match &self.remedy {
             None => self.text.clone(),

@@ -11,11 +11,11 @@
 
 use super::schema::Table;
 use crate::catalog::{self, CatalogTable};
-use crate::findings::{self, finding};
+use crate::findings;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{CheckReport, Error, Finding, FindingState, sql};
+use crate::{CheckReport, Error, Finding, sql};
 use prony_server::Control;
 
 struct TableContents {
@@ -104,17 +104,17 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Erro
 
 /// Checks that the rows of a table match the scale: the right number, numbered without gaps.
 fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
-    let id = match content.table {
-        Table::Branches => "rows-branches",
-        Table::Tellers => "rows-tellers",
-        Table::Accounts => "rows-accounts",
-        Table::History => return None,
-    };
+    if content.table == Table::History {
+        return None;
+    }
     let name = content.table.name();
+    let id = name.replace("pgbench_", "rows-");
     let Some(scale) = scale else {
         return (content.table == Table::Branches).then(|| {
-            let text = format!("{name} is empty: the load did not finish; load again");
-            finding(FindingState::Wrong, id, text)
+            Finding::wrong(
+                id,
+                format!("{name} is empty: the load did not finish; load again"),
+            )
         });
     };
     let expected = content.table.rows(scale);
@@ -127,7 +127,7 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
             grouped(scale),
             grouped(expected)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     // If the count, the lowest and the highest key are right, the keys have no gap: the finding `key`
     // excludes duplicates.
@@ -138,18 +138,18 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
             grouped(content.highest_key.unwrap_or(0)),
             grouped(expected)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     if content.wrong_branch_rows > 0 {
         let text = format!(
             "{} rows of {name} have the wrong branch for their number; load again",
             grouped(content.wrong_branch_rows)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     let (expected, scale) = (grouped(expected), grouped(scale));
     let text = format!("{name} has {expected} rows, {key} 1 to {expected} (scale {scale})");
-    Some(finding(FindingState::Ok, id, text))
+    Some(Finding::ok(id, text))
 }
 
 fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
@@ -165,15 +165,17 @@ fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) ->
         let sums_are_equal = tellers == branches;
         let (tellers, branches) = (grouped(tellers), grouped(branches));
         findings.push(if sums_are_equal {
-            let text = format!("tellers and branches both add up to {branches}");
-            finding(FindingState::Ok, id, text)
+            Finding::ok(
+                id,
+                format!("tellers and branches both add up to {branches}"),
+            )
         } else {
             let text = format!(
                 "tellers add up to {tellers} and branches to {branches}: every transaction of \
                  these workloads changes both by the same amount, so part of one was lost, or \
                  something else wrote to the tables"
             );
-            finding(FindingState::Wrong, id, text)
+            Finding::wrong(id, text)
         });
     }
     let history_was_emptied = tables
@@ -201,15 +203,17 @@ fn compare_accounts_with_history(
     let sums_are_equal = accounts == history;
     let (accounts, history) = (grouped(accounts), grouped(history));
     if sums_are_equal {
-        let text = format!("accounts and history both add up to {accounts}");
-        return finding(FindingState::Ok, id, text);
+        return Finding::ok(
+            id,
+            format!("accounts and history both add up to {accounts}"),
+        );
     }
     if !history_was_emptied {
         let text = format!(
             "accounts add up to {accounts} and the history to {history}, and the history was not \
              emptied since it was created: an update was lost, or something else wrote to the tables"
         );
-        return finding(FindingState::Wrong, id, text);
+        return Finding::wrong(id, text);
     }
     let explanation = format!(
         "accounts add up to {accounts} and the history to {history}; the history was emptied or \
@@ -219,13 +223,13 @@ fn compare_accounts_with_history(
     if equals_branches {
         let text =
             format!("{explanation}; accounts and branches agree, as they do if only tpcb ran");
-        return finding(FindingState::Ok, id, text);
+        return Finding::ok(id, text);
     }
     let text = format!(
         "{explanation}, and neither can accounts and branches if simple-update ran; \
          load again to check every balance"
     );
-    finding(FindingState::Note, id, text)
+    Finding::note(id, text)
 }
 
 pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {

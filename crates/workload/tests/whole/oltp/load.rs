@@ -157,7 +157,7 @@ fn unfinished_load_with_different_options_is_replaced() {
     expect_error(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
     // That the load is unfinished explains the missing index on k.
     let findings = database.check("oltp_read_write").findings;
-    let ids: Vec<_> = findings.iter().map(|finding| finding.id).collect();
+    let ids: Vec<_> = findings.iter().map(|finding| finding.id.as_str()).collect();
     assert!(
         ids.contains(&"load-unfinished") && !ids.contains(&"index"),
         "{ids:?}"

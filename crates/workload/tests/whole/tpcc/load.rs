@@ -39,12 +39,12 @@ fn relations(control: &mut Control) -> Vec<String> {
     rows.into_iter().flatten().flatten().collect()
 }
 
-fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
+fn wrong_ids(report: &CheckReport) -> Vec<&str> {
     let wrong = report
         .findings
         .iter()
         .filter(|finding| finding.state == FindingState::Wrong);
-    wrong.map(|finding| finding.id).collect()
+    wrong.map(|finding| finding.id.as_str()).collect()
 }
 
 #[test]
