@@ -190,7 +190,6 @@ impl Listener for PrintingListener {
     fn connection_refused(&self, error: &prony_server::control::Error) {
         println!("{error}");
     }
-    fn thread_blocked(&self) {}
     fn fatal(&self, text: &str) {
         println!("{text}");
     }
@@ -209,7 +208,6 @@ impl Listener for PrintingListener {
     fn thread_done_failed(&self, reason: &str) {
         println!("{reason}");
     }
-    fn script_stuck(&self, _: &str) {}
 }
 
 fn settings(text: String, threads: u32) -> ScriptSettings {

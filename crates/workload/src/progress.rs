@@ -4,6 +4,7 @@
 //! lock for each row.
 
 use crate::names::named_enum;
+use crate::parallel::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -153,9 +154,7 @@ impl<'a> ProgressMeter<'a> {
     fn lock_state(&self) -> std::sync::MutexGuard<'_, MeterState> {
         // The lock is poisoned if a loader panicked, which is reported separately; the counts are still
         // valid.
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

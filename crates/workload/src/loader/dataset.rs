@@ -91,7 +91,10 @@ impl IndexBuild {
         IndexBuild::of_statement(table, name, build)
     }
 
-    /// A PostgreSQL primary key: a unique index until it is attached.
+    /// A PostgreSQL primary key: a unique index until it is attached, which takes no time.
+    ///
+    /// Attaching is separate from building the index, because `add primary key (...)` would block every reader, such as a
+    /// check, and every other index build of the same table until the index is complete.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         let build = format!("create unique index {name} on {table} ({columns})");
         IndexBuild {

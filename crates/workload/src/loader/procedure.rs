@@ -25,8 +25,7 @@ use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, TableFacts,
-    require_service,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, require_service,
 };
 use crate::{sql, stop};
 use prony_document::SqlDialect;
@@ -43,11 +42,12 @@ pub fn load<D: Dataset>(
     prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
 ) -> Result<LoadReport, Error> {
     check_jobs(request.jobs)?;
-    if let LoadDivision::Parts(selection) = request.division {
-        return load_parts(request, subject.scale, selection, prepare);
-    }
     let meter = ProgressMeter::start(request.progress, 0);
     let mut state = LoadState::Untouched;
+    let selection = match request.division {
+        LoadDivision::Parts(selection) => Some(selection),
+        LoadDivision::Undivided | LoadDivision::Others(_) => None,
+    };
     let outcome = stop::with_stop_watcher(request.stop, |watcher| {
         let loader = Loader {
             meter: &meter,
@@ -55,11 +55,12 @@ pub fn load<D: Dataset>(
         };
         let mut control = loader.connect(request.target)?;
         let small = SmallTransactionService::of(&mut control)?;
-        if let Some(small) = small {
-            require_service(Some(small.service), subject.load.dataset)?;
-        } else {
+        match small {
+            Some(_) if selection.is_some() => return Err(one_machine_only()),
+            Some(small) => require_service(Some(small.service), subject.load.dataset)?,
+            None if selection.is_some() => {}
             // A service with small transactions has no locks for that either.
-            loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
+            None => loader.lock_out_other_loads(&mut control, subject.load.dataset)?,
         }
         let data = prepare(&mut control)?;
         let load = LoadRun {
@@ -68,6 +69,10 @@ pub fn load<D: Dataset>(
             dialect: control.dialect(),
             loader,
         };
+        if let Some(selection) = selection {
+            load.send_selected_parts(&mut control, selection)?;
+            return Ok((String::new(), Vec::new()));
+        }
         if let Some(small) = small {
             if let LoadDivision::Others(_) = request.division {
                 return Err(one_machine_only());
@@ -80,76 +85,22 @@ pub fn load<D: Dataset>(
         let method = load.run(&mut control, &mut state)?;
         Ok((method, data.facts(&mut control)?))
     });
-    let (method, tables) = outcome.map_err(|error| state.explain(error, subject, request.stop))?;
-    let jobs = request.jobs;
-    Ok(report(&meter, subject.scale, jobs, tables, method))
-}
-
-fn report(
-    meter: &ProgressMeter<'_>,
-    scale: u32,
-    jobs: u32,
-    tables: Vec<TableFacts>,
-    method: String,
-) -> LoadReport {
+    let (method, tables) = outcome.map_err(|error| match selection {
+        // The machine that has begun the load explains its state.
+        Some(_) => error,
+        None => state.explain(error, subject, request.stop),
+    })?;
     let (phases, seconds) = meter.finish();
-    LoadReport {
-        scale,
-        jobs,
+    Ok(LoadReport {
+        scale: subject.scale,
+        jobs: selection.map_or(request.jobs, |selection| selection.connections),
         rows: meter.rows_sent(),
         bytes_sent: meter.bytes_sent(),
         phases,
         seconds,
         tables,
         method,
-    }
-}
-
-/// Sends some parts of a load that another machine has begun and will finish.
-fn load_parts<D: Dataset>(
-    request: &LoadRequest<'_>,
-    scale: u32,
-    selection: &PartSelection,
-    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
-) -> Result<LoadReport, Error> {
-    let meter = ProgressMeter::start(request.progress, 0);
-    stop::with_stop_watcher(request.stop, |watcher| {
-        let loader = Loader {
-            meter: &meter,
-            watcher,
-        };
-        let mut control = loader.connect(request.target)?;
-        if SmallTransactionService::of(&mut control)?.is_some() {
-            return Err(one_machine_only());
-        }
-        let data = prepare(&mut control)?;
-        let load = LoadRun {
-            request,
-            data: &data,
-            dialect: control.dialect(),
-            loader,
-        };
-        let parts = data.parts();
-        if parts.len() != selection.all as usize {
-            return Err(Error::Data {
-                problem: format!(
-                    "the data has {} parts here, and {} at the machine that divided them",
-                    parts.len(),
-                    selection.all
-                ),
-                remedy: "install the same build on all machines".into(),
-            });
-        }
-        let selected = selection.parts.iter();
-        let selected: Vec<LoadPart> = selected
-            .filter_map(|index| parts.get(*index as usize).cloned())
-            .collect();
-        let mut target = Loader::target_of_same_server(&control, request.target);
-        let transfer = RowTransfer::choose(&mut control, &mut target, data.loaders_per_table())?;
-        load.send_parts(&target, &selected, &transfer, selection.connections)
-    })?;
-    let jobs = selection.connections;
-    Ok(report(&meter, scale, jobs, Vec::new(), String::new()))
+    })
 }
 
 fn one_machine_only() -> Error {
@@ -167,6 +118,31 @@ pub(super) struct LoadRun<'a, D> {
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
+    /// Sends some parts of a load that another machine has begun and will finish.
+    fn send_selected_parts(
+        &self,
+        control: &mut Control,
+        selection: &PartSelection,
+    ) -> Result<(), Error> {
+        let parts = self.data.parts();
+        if parts.len() != selection.all as usize {
+            return Err(Error::Data {
+                problem: format!(
+                    "the data has {} parts here, and {} at the machine that divided them",
+                    parts.len(),
+                    selection.all
+                ),
+                remedy: "install the same build on all machines".into(),
+            });
+        }
+        let selected = selection.parts.iter();
+        let selected = selected.filter_map(|index| parts.get(*index as usize).cloned());
+        let selected: Vec<LoadPart> = selected.collect();
+        let mut target = Loader::target_of_same_server(control, self.request.target);
+        let transfer = RowTransfer::choose(control, &mut target, self.data.loaders_per_table())?;
+        self.send_parts(&target, &selected, &transfer, selection.connections)
+    }
+
     /// Runs the load; returns its method as text, for the report.
     fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
         let existing = self.data.find_existing_tables(control)?;

@@ -210,25 +210,12 @@ fn value_of(sql_type: SqlType, field: &[u8]) -> Value<'_> {
 
 /// Parses a decimal number such as `-12.30`.
 fn parse_decimal(text: &str) -> Option<Value<'static>> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let scale = u8::try_from(fraction.len()).ok()?;
-    let magnitude = |digits: &str| digits.parse::<i64>().ok();
-    let power = 10_i64.checked_pow(scale.into())?;
-    let part = if fraction.is_empty() {
-        0
-    } else {
-        magnitude(fraction)?
-    };
-    let whole_units = magnitude(whole.trim_start_matches('-'))?.checked_mul(power)?;
-    let unscaled = whole_units.checked_add(part)?;
-    Some(Value::Decimal {
-        unscaled: if whole.starts_with('-') {
-            -unscaled
-        } else {
-            unscaled
-        },
-        scale,
-    })
+    let scale = text
+        .split_once('.')
+        .map_or(0, |(_, fraction)| fraction.len());
+    let scale = u8::try_from(scale).ok()?;
+    let unscaled = sql::parse_decimal(text, scale.into())?;
+    Some(Value::Decimal { unscaled, scale })
 }
 
 #[cfg(test)]

@@ -30,7 +30,6 @@ impl Listener for Recorder {
     fn connection_refused(&self, error: &prony_server::control::Error) {
         self.record(&error.to_string());
     }
-    fn thread_blocked(&self) {}
     fn fatal(&self, text: &str) {
         self.record(text);
     }

@@ -7,7 +7,7 @@
 use super::Oltp;
 use super::distribution::RangeSampler;
 use super::options::{self, OltpOptions};
-use super::rows::{RowContent, SbtestRows};
+use super::rows::RowContent;
 use super::statements;
 use super::statements::{Index, table_name};
 use super::tables::{self, SbtestTable, describe_data};
@@ -231,7 +231,7 @@ impl Dataset for SbtestTables<'_> {
     }
 
     fn rows<F: RowFormat>(&self, index: usize, rows: Range<u64>) -> impl RowSource {
-        SbtestRows::<F>::new(self.content, table_number(index), rows)
+        self.content.rows::<F>(table_number(index), rows)
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {

@@ -5,6 +5,7 @@ use super::program::{ReplayOptions, ReplayProgram};
 use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec};
 use crate::engines::product_names;
 use crate::option_reader::{OptionReader, option_specs};
+use crate::parallel::lock;
 use crate::{Error, ReadyWorkload, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
@@ -12,7 +13,7 @@ use prony_server::Control;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// Sessions that `prony capture --log` recorded.
@@ -55,7 +56,7 @@ fn open(path: &Path) -> Result<Arc<SessionRecording>, SessionRecordingError> {
         let numbers = [meta.dev(), meta.ino(), meta.len()];
         Ok((path.to_owned(), numbers, meta.modified()?))
     });
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = lock(&OPENED);
     if let Ok(version) = &version
         && let Some((_, recording)) = opened.iter().find(|(known, _)| known == version)
     {

@@ -66,10 +66,8 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
                 .map_err(|error| script_error(&error))
         }));
     }
-    let defines = read_defines(plan).unwrap_or_else(|error| {
-        option_errors.push(error);
-        Vec::new()
-    });
+    let defines = read_defines(plan);
+    let defines = defines.unwrap_or_else(|error| record_error(&mut option_errors, error));
     problems.extend(option_errors);
     if problems.is_empty() {
         problems.extend(script_set_problem(

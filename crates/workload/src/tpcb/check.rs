@@ -10,12 +10,13 @@
 //! and once in `pgbench -i`. The catalog shows this: TRUNCATE gives a table a new file.
 
 use super::schema::Table;
-use crate::catalog::{self, CatalogTable};
+use crate::catalog::{self, CatalogTable, Tables};
 use crate::findings;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{CheckReport, Error, Finding, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 struct TableContents {
@@ -118,7 +119,7 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
         });
     };
     let expected = content.table.rows(scale);
-    let key = content.table.key().unwrap_or_default();
+    let key = content.table.key(SqlDialect::PostgreSql).concat();
     if content.rows != expected {
         let text = format!(
             "{name} has {} rows, and scale {} has {}: the load did not finish, \

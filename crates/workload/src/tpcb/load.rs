@@ -11,6 +11,7 @@
 use super::check::load_spec;
 use super::rows::AccountRows;
 use super::schema::{ACCOUNTS_PER_BRANCH, MAX_SCALE, Table};
+use crate::catalog::Tables;
 use crate::copy::RowSource;
 use crate::engines::require_postgres;
 use crate::loader::check_scale;
@@ -75,7 +76,7 @@ impl Dataset for TpcbDataset {
     }
 
     fn columns(&self, table: usize) -> String {
-        Table::ALL[table].columns().join(", ")
+        Table::ALL[table].columns(SqlDialect::PostgreSql).join(", ")
     }
 
     fn create_statement(&self, table: usize, stage: TableStage) -> String {
@@ -140,7 +141,7 @@ impl Dataset for TpcbDataset {
 
     fn indexes(&self) -> Vec<IndexBuild> {
         let key = |table: &Table| {
-            let (name, key) = (table.name(), table.key()?);
+            let (name, key) = (table.name(), table.key(SqlDialect::PostgreSql).first()?);
             Some(IndexBuild::primary_key(name, &format!("{name}_pkey"), key))
         };
         Table::ALL.iter().filter_map(key).collect()

@@ -25,20 +25,6 @@ named_enum! {
 }
 
 impl Table {
-    pub fn columns(self) -> &'static [&'static str] {
-        match self {
-            Table::Branches => &["bid", "bbalance", "filler"],
-            Table::Tellers => &["tid", "bid", "tbalance", "filler"],
-            Table::Accounts => &["aid", "bid", "abalance", "filler"],
-            Table::History => &["tid", "bid", "aid", "delta", "mtime", "filler"],
-        }
-    }
-
-    /// Column of the primary key; `None` for history.
-    pub fn key(self) -> Option<&'static str> {
-        (self != Table::History).then(|| self.columns()[0])
-    }
-
     pub fn rows(self, scale: u32) -> u64 {
         let scale = u64::from(scale);
         match self {
@@ -82,13 +68,21 @@ impl Tables for Table {
     }
 
     fn columns(self, _: SqlDialect) -> Vec<&'static str> {
-        Table::columns(self).to_vec()
+        let own: &[&str] = match self {
+            Table::Branches => &["bbalance", "filler"],
+            Table::Tellers => &["bid", "tbalance", "filler"],
+            Table::Accounts => &["bid", "abalance", "filler"],
+            Table::History => &["tid", "bid", "aid", "delta", "mtime", "filler"],
+        };
+        [self.key(SqlDialect::PostgreSql), own].concat()
     }
 
     fn key(self, _: SqlDialect) -> &'static [&'static str] {
         match self {
+            Table::Branches => &["bid"],
+            Table::Tellers => &["tid"],
+            Table::Accounts => &["aid"],
             Table::History => &[],
-            _ => &Table::columns(self)[..1],
         }
     }
 }

@@ -170,11 +170,12 @@ impl Layout {
     /// All indexes to build, the slowest first. The primary key of a partitioned order_line is made of
     /// those of its partitions, so it comes after them.
     pub fn index_builds(&self) -> Vec<IndexBuild> {
-        let unpartitioned = |index: Index| IndexBuild {
-            table: index.table.name().to_owned(),
-            build: Some(index.build()),
-            attach: index.attach(),
-            name: index.name.to_owned(),
+        let unpartitioned = |index: Index| {
+            let (table, name) = (index.table.name(), index.name);
+            match index.primary {
+                true => IndexBuild::primary_key(table, name, &index.columns.join(", ")),
+                false => IndexBuild::of_statement(table, name, index.build()),
+            }
         };
         let mut builds = Vec::new();
         for index in Index::all() {

@@ -42,7 +42,9 @@ mod tests;
 
 use crate::describe::{
     Contention, CountedGrowth, Growth, GrowthCounter, MinimumDuration, OptionSpec, ScaleUnit,
-    TableGrowth, TableRows, TableSpec,
+    TableGrowth::{self, Constant, Grows, Varies},
+    TableRows::{self, Fixed, PerScale},
+    TableSpec,
 };
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
@@ -102,31 +104,15 @@ const fn table(name: &'static str, rows: TableRows, growth: TableGrowth) -> Tabl
 
 /// Row counts after a load [1.2.1]. The size of the data counts as changed once a growing table has doubled.
 static TABLES: [TableSpec; 9] = [
-    table("warehouse", TableRows::PerScale(1), TableGrowth::Constant),
-    table("district", TableRows::PerScale(10), TableGrowth::Constant),
-    table(
-        "customer",
-        TableRows::PerScale(30_000),
-        TableGrowth::Constant,
-    ),
-    table(
-        "history",
-        TableRows::PerScale(30_000),
-        TableGrowth::Grows(30_000),
-    ),
-    table("new_order", TableRows::PerScale(9_000), TableGrowth::Varies),
-    table(
-        "orders",
-        TableRows::PerScale(30_000),
-        TableGrowth::Grows(30_000),
-    ),
-    table(
-        "order_line",
-        TableRows::PerScale(300_000),
-        TableGrowth::Varies,
-    ),
-    table("stock", TableRows::PerScale(100_000), TableGrowth::Constant),
-    table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
+    table("warehouse", PerScale(1), Constant),
+    table("district", PerScale(10), Constant),
+    table("customer", PerScale(30_000), Constant),
+    table("history", PerScale(30_000), Grows(30_000)),
+    table("new_order", PerScale(9_000), Varies),
+    table("orders", PerScale(30_000), Grows(30_000)),
+    table("order_line", PerScale(300_000), Varies),
+    table("stock", PerScale(100_000), Constant),
+    table("item", Fixed(100_000), Constant),
 ];
 
 pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {

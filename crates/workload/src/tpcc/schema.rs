@@ -56,25 +56,6 @@ impl Table {
         columns.map(with_type).collect()
     }
 
-    /// Columns of the primary key; history has none.
-    pub fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
-        match self {
-            Table::Item => &["i_id"],
-            Table::Warehouse => &["w_id"],
-            Table::District => &["d_w_id", "d_id"],
-            Table::Stock => match dialect {
-                // The other order would be cheaper to load, but it is not HammerDB's.
-                SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
-                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
-            },
-            Table::Customer => &["c_w_id", "c_d_id", "c_id"],
-            Table::History => &[],
-            Table::Orders => &["o_w_id", "o_d_id", "o_id"],
-            Table::NewOrder => &["no_w_id", "no_d_id", "no_o_id"],
-            Table::OrderLine => &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
-        }
-    }
-
     /// HammerDB's padding on SQL Server, with which each row has a page of its own: number of characters, and the
     /// character. Without it, updates of different rows wait for the latch of their page.
     pub fn padding(self) -> Option<(u32, char)> {
@@ -138,7 +119,21 @@ impl Tables for Table {
     }
 
     fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
-        Table::key(self, dialect)
+        match self {
+            Table::Item => &["i_id"],
+            Table::Warehouse => &["w_id"],
+            Table::District => &["d_w_id", "d_id"],
+            Table::Stock => match dialect {
+                // The other order would be cheaper to load, but it is not HammerDB's.
+                SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
+                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
+            },
+            Table::Customer => &["c_w_id", "c_d_id", "c_id"],
+            Table::History => &[],
+            Table::Orders => &["o_w_id", "o_d_id", "o_id"],
+            Table::NewOrder => &["no_w_id", "no_d_id", "no_o_id"],
+            Table::OrderLine => &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
+        }
     }
 }
 
@@ -193,18 +188,6 @@ impl Index {
     pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
         format!("create unique index {name} on {table} ({columns})")
-    }
-
-    /// The statement that turns the index into the primary key, which takes no time; `None` for other
-    /// indexes.
-    ///
-    /// Separate from building the index, because `add primary key (...)` would block every reader, such as a
-    /// check, and every other index build of the same table until the index is complete.
-    pub fn attach(&self) -> Option<String> {
-        let (table, name) = (self.table.name(), self.name);
-        self.primary.then(|| {
-            format!("alter table {table} add constraint {name} primary key using index {name}")
-        })
     }
 }
 

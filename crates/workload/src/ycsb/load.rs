@@ -2,10 +2,9 @@
 
 use super::inserted;
 use super::layout::Layout;
-use super::rows::RecordRows;
 use super::table::{NAME, UserTable};
 use super::{NAME as WORKLOAD, engine};
-use crate::copy::RowSource;
+use crate::copy::{NumberedRows, RowSource};
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
@@ -88,7 +87,10 @@ impl Dataset for YcsbDataset {
     }
 
     fn rows<F: RowFormat>(&self, _: usize, records: Range<u64>) -> impl RowSource {
-        RecordRows::<F>::new(self.layout.content(), records)
+        let content = self.layout.content();
+        NumberedRows::<F, _>::new(records, move |number, out| {
+            content.write_record::<F>(number, out)
+        })
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {

@@ -69,24 +69,12 @@ fn check_requested(
     options: &YcsbOptions,
     load: &LoadSpec,
 ) -> Result<(), Error> {
-    let scale = (
-        "scale",
-        plan.scale.map(u64::from),
-        u64::from(layout.scale()),
-    );
-    let fields = (
-        "fieldcount",
-        options.fieldcount.map(u64::from),
-        u64::from(layout.field_count),
-    );
-    let length = (
-        "fieldlength",
-        options.fieldlength.map(u64::from),
-        u64::from(layout.field_length),
-    );
-    for (name, requested, loaded) in [scale, fields, length] {
-        if requested.is_some_and(|requested| requested != loaded) {
-            let requested = requested.unwrap_or_default();
+    for (name, requested, loaded) in [
+        ("scale", plan.scale, layout.scale()),
+        ("fieldcount", options.fieldcount, layout.field_count),
+        ("fieldlength", options.fieldlength, layout.field_length),
+    ] {
+        if let Some(requested) = requested.filter(|requested| *requested != loaded) {
             return Err(Error::Data {
                 problem: format!("the data has {name} {loaded}, but {requested} was requested"),
                 remedy: Remedy::Reload(

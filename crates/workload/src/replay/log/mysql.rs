@@ -229,14 +229,12 @@ mod tests {
         let mut records = Records::new(log.as_bytes());
         read(&mut records, &mut |session, event| {
             events.push(match event {
-                LogEvent::Statement {
-                    at_us,
-                    duration_us,
-                    text,
-                    ..
-                } => {
-                    format!("{session} {} {duration_us:?} {text}", at_us % 60_000_000)
-                }
+                LogEvent::Statement(statement) => format!(
+                    "{session} {} {:?} {}",
+                    statement.at_us % 60_000_000,
+                    statement.duration_us,
+                    statement.text
+                ),
                 other => format!("{session} {other:?}")
                     .split(" {")
                     .next()

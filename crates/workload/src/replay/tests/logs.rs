@@ -241,13 +241,7 @@ fn peak_of_sessions(count: usize, out: &Path) -> (usize, Recorded) {
     let first = (0..count).flat_map(|session| (0..3).map(move |number| (session, number)));
     for ((session, number), at_us) in first.chain(again).zip((0..).step_by(10)) {
         let text = format!("SELECT {number}");
-        let event = LogEvent::Statement {
-            at_us,
-            duration_us: Some(5),
-            text: &text,
-            values: None,
-            is_named: false,
-        };
+        let event = LogEvent::of_text(at_us, Some(5), &text);
         recorder
             .event(&format!("session {session}"), event)
             .expect("writable");
@@ -301,13 +295,7 @@ fn open_transactions_of_many_sessions_are_written_in_parts() {
                 39 => "COMMIT",
                 _ => &long,
             };
-            let event = LogEvent::Statement {
-                at_us: round,
-                duration_us: None,
-                text,
-                values: None,
-                is_named: false,
-            };
+            let event = LogEvent::of_text(round, None, text);
             recorder
                 .event(&format!("{session}"), event)
                 .expect("writable");

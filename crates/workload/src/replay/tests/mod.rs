@@ -439,13 +439,7 @@ fn peak_of(statements: usize, out: &Path) -> usize {
     for number in 0..statements {
         text.clear();
         let _ = write!(text, "SELECT a FROM t{} WHERE id = {number}", number % 10);
-        let event = LogEvent::Statement {
-            at_us: number as i64 * 10,
-            duration_us: Some(5),
-            text: &text,
-            values: None,
-            is_named: false,
-        };
+        let event = LogEvent::of_text(number as i64 * 10, Some(5), &text);
         recorder
             .event(&(number % 100).to_string(), event)
             .expect("writable");

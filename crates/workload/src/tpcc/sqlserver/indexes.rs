@@ -5,6 +5,7 @@
 
 use super::super::layout::Population;
 use super::super::schema::{Index, Table};
+use crate::catalog::Tables;
 use crate::loader::dataset::IndexBuild;
 use prony_document::SqlDialect;
 

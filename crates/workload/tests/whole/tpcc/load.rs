@@ -39,12 +39,12 @@ fn relations(control: &mut Control) -> Vec<String> {
     rows.into_iter().flatten().flatten().collect()
 }
 
-fn wrong_ids(report: &CheckReport) -> Vec<&str> {
+fn wrong_ids(report: &CheckReport) -> Vec<String> {
     let wrong = report
         .findings
         .iter()
         .filter(|finding| finding.state == FindingState::Wrong);
-    wrong.map(|finding| finding.id.as_str()).collect()
+    wrong.map(|finding| finding.id.clone()).collect()
 }
 
 #[test]
@@ -189,8 +189,11 @@ fn a_check_during_a_load_finds_the_loaded_rows_consistent() {
             while !is_loaded.load(Ordering::Relaxed) {
                 let ids = wrong_ids(&database.check("tpcc"));
                 let allowed = ["load-unfinished", "table-missing"];
-                assert!(ids.iter().all(|id| allowed.contains(id)), "{ids:?}");
-                unfinished_checks += usize::from(ids.contains(&"load-unfinished"));
+                assert!(
+                    ids.iter().all(|id| allowed.contains(&id.as_str())),
+                    "{ids:?}"
+                );
+                unfinished_checks += usize::from(ids.iter().any(|id| id == "load-unfinished"));
             }
             unfinished_checks
         });
@@ -263,7 +266,10 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
         let message = database.program_error("tpcc", &[]);
         assert!(message.contains(expected), "after {damage}: {message}");
         let ids = wrong_ids(&database.check("tpcc"));
-        assert!(ids.contains(&id), "after {damage}: {ids:?}");
+        assert!(
+            ids.iter().any(|wrong| wrong == id),
+            "after {damage}: {ids:?}"
+        );
     }
 }
 
