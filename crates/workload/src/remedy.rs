@@ -233,6 +233,7 @@ impl From<&str> for Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn remedies_render_pronys_commands() {
@@ -252,19 +253,15 @@ mod tests {
                 "`{command}` with the same options continues it; `prony clean oltp_read_write` drops the tables"
             )
         );
-        assert_eq!(
-            text(Remedy::Check(load.clone())),
-            "`prony check oltp_read_only` shows which"
-        );
+        text(Remedy::Check(load.clone())).assert_equals("`prony check oltp_read_only` shows which");
         let remote = PronyCommands { needs_url: true };
         assert_eq!(
             Remedy::Load(load.clone()).render(&remote),
             format!("{command} --url URL")
         );
-        assert_eq!(
-            Remedy::Check(load.clone()).render(&remote),
-            "`prony check oltp_read_only --url URL` shows which"
-        );
+        Remedy::Check(load.clone())
+            .render(&remote)
+            .assert_equals("`prony check oltp_read_only --url URL` shows which");
         let advice_then_clean = |advice: &str| {
             text(Remedy::AdviceThen(
                 advice.to_owned(),

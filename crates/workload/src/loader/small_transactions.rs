@@ -310,10 +310,9 @@ mod tests {
         ];
         let create =
             "create table t (a int, b int, c int) with (fillfactor=100); comment on table t is 'x'";
-        assert_eq!(
-            create_with_key(create, "t", &indexes).unwrap(),
-            "create table t (a int, b int, c int, primary key (a, b))"
-        );
+        create_with_key(create, "t", &indexes)
+            .unwrap()
+            .assert_equals("create table t (a int, b int, c int, primary key (a, b))");
         let serial = create_with_key("create table t (id serial, c int) ", "t", &indexes);
         serial
             .unwrap_err()

@@ -163,6 +163,7 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
 mod tests {
     use super::*;
     use crate::note::TableStage;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_note_can_be_parsed_from_the_table_comment() {
@@ -187,9 +188,8 @@ mod tests {
         assert_eq!(note.number("tables"), Some(10));
         assert_eq!(note.number("table_size"), Some(25_000));
         assert_eq!(note.number("rows"), Some(0));
-        assert_eq!(
-            Remedy::Load(LoadSpec::of("hot-row", load_options(&note))).to_string(),
-            "prony load hot-row --scale 10 -o table_size=25000 --seed 7"
-        );
+        Remedy::Load(LoadSpec::of("hot-row", load_options(&note)))
+            .to_string()
+            .assert_equals("prony load hot-row --scale 10 -o table_size=25000 --seed 7");
     }
 }

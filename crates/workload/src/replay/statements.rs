@@ -168,6 +168,7 @@ impl RecordedStatement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::{TextAssertions, cases};
 
     #[test]
     fn messages_have_no_values() {
@@ -202,23 +203,16 @@ mod tests {
 
     #[test]
     fn names_that_drivers_number_are_the_same() {
-        for (text, key) in [
-            ("SAVEPOINT \"s140_x1\"", "SAVEPOINT ?"),
-            ("ROLLBACK TO SAVEPOINT s140_x2", "ROLLBACK TO SAVEPOINT ?"),
-            (
-                "FETCH FORWARD 100 FROM _psycopg_cursor_17",
-                "FETCH FORWARD ? FROM ?",
-            ),
-            (
-                "DECLARE c1 CURSOR FOR SELECT a1 FROM t",
-                "DECLARE ? CURSOR FOR SELECT a1 FROM t",
-            ),
-            (
-                "PREPARE p AS SELECT a1 FROM t",
-                "PREPARE p AS SELECT a1 FROM t",
-            ),
-            ("SELECT a1 FROM t", "SELECT a1 FROM t"),
-        ] {
+        for [text, key] in cases(
+            r#"
+                SAVEPOINT "s140_x1" => SAVEPOINT ?
+                ROLLBACK TO SAVEPOINT s140_x2 => ROLLBACK TO SAVEPOINT ?
+                FETCH FORWARD 100 FROM _psycopg_cursor_17 => FETCH FORWARD ? FROM ?
+                DECLARE c1 CURSOR FOR SELECT a1 FROM t => DECLARE ? CURSOR FOR SELECT a1 FROM t
+                PREPARE p AS SELECT a1 FROM t => PREPARE p AS SELECT a1 FROM t
+                SELECT a1 FROM t => SELECT a1 FROM t
+            "#,
+        ) {
             assert_eq!(key_of(text, SqlDialect::PostgreSql), key);
         }
     }
@@ -226,10 +220,7 @@ mod tests {
     #[test]
     fn names_are_short() {
         let name = |text| short_name(text, SqlDialect::PostgreSql);
-        assert_eq!(
-            name("UPDATE pgbench_tellers SET a = 1"),
-            "update pgbench_tellers"
-        );
+        name("UPDATE pgbench_tellers SET a = 1").assert_equals("update pgbench_tellers");
         assert_eq!(name("SELECT a FROM \"Big\" b"), "select Big");
         assert_eq!(name("BEGIN"), "begin");
         assert_eq!(name(""), "statement");
@@ -238,9 +229,7 @@ mod tests {
     #[test]
     fn values_become_literals() {
         let values = [Some("it's".to_owned()), None, Some("a\\b".to_owned())];
-        assert_eq!(
-            with_values("select $1, $2, '$1', $3::text", &values),
-            "select 'it''s', NULL, '$1', E'a\\\\b'::text"
-        );
+        with_values("select $1, $2, '$1', $3::text", &values)
+            .assert_equals("select 'it''s', NULL, '$1', E'a\\\\b'::text");
     }
 }

@@ -253,17 +253,19 @@ mod tests {
     #[test]
     fn a_created_table_has_its_columns_in_order_and_its_key() {
         let [standard, hammerdb] = Population::ALL;
-        assert_eq!(
-            Table::NewOrder.create(SqlDialect::PostgreSql, standard),
-            "create table new_order ( no_w_id integer not null, no_o_id integer not null, \
-             no_d_id smallint not null )"
-        );
-        assert_eq!(
-            Table::NewOrder.create(SqlDialect::MySql, hammerdb),
-            "create table new_order ( no_w_id int not null, no_d_id int not null, \
+        Table::NewOrder
+            .create(SqlDialect::PostgreSql, standard)
+            .assert_equals(
+                "create table new_order ( no_w_id integer not null, no_o_id integer not null, \
+             no_d_id smallint not null )",
+            );
+        Table::NewOrder
+            .create(SqlDialect::MySql, hammerdb)
+            .assert_equals(
+                "create table new_order ( no_w_id int not null, no_d_id int not null, \
              no_o_id int not null, primary key (no_w_id, no_d_id, no_o_id) ) engine = innodb \
-             default character set latin1 collate latin1_bin"
-        );
+             default character set latin1 collate latin1_bin",
+            );
         for table in Table::ALL {
             let key = format!("primary key ({})", table.key(SqlDialect::MySql).join(", "));
             let create = table.create(SqlDialect::MySql, standard);

@@ -156,10 +156,9 @@ fn columns_are_stored_in_variables_named_after_prefix_and_column() {
     );
     assert_eq!(client.column_variable(&gset, "unused", 15), Ok(None));
     let error = client.column_variable(&gset, "?column?", 15).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "gset: invalid variable name: \"p_?column?\""
-    );
+    error
+        .to_string()
+        .assert_equals("gset: invalid variable name: \"p_?column?\"");
 }
 
 #[test]
@@ -254,10 +253,7 @@ fn sleep_times_have_units() {
     assert_eq!(time("\\sleep -4 US"), Ok(-4));
     assert_eq!(time("\\sleep :a ms"), Ok(5_000));
     let message = |text: &str| time(text).unwrap_err().to_string();
-    assert_eq!(
-        message("\\sleep :b"),
-        "sleep: invalid sleep time \"x\" for variable \"b\""
-    );
+    message("\\sleep :b").assert_equals("sleep: invalid sleep time \"x\" for variable \"b\"");
     assert_eq!(message("\\Sleep :c"), "Sleep: undefined variable \"c\"");
     assert_eq!(time("\\sleep 99999999999999999999 s"), Ok(i64::MAX));
 }

@@ -57,6 +57,7 @@ mod tests {
     use super::*;
     use crate::tpcc::execution::Mode;
     use crate::tpcc::profile::PROFILES;
+    use prony_assertions::TextAssertions;
     use prony_document::SqlDialect;
 
     fn transactions(dialect: SqlDialect, mode: Mode) -> Transactions {
@@ -84,14 +85,9 @@ mod tests {
                 steps.dedup();
                 steps.join(" ")
             };
-            assert_eq!(
-                of_kind("new-order"),
-                "begin warehouse customer district order queue item stock update-stock line commit rollback"
-            );
-            assert_eq!(
-                of_kind("payment"),
-                "begin names customer district warehouse history commit"
-            );
+            of_kind("new-order").assert_equals("begin warehouse customer district order queue item stock update-stock line commit rollback");
+            of_kind("payment")
+                .assert_equals("begin names customer district warehouse history commit");
             assert_eq!(of_kind("stock-level"), "begin district low commit");
             for kind in TpccTransaction::ALL {
                 let Execution::Steps(steps) = transactions.execution(kind) else {

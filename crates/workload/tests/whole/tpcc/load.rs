@@ -1,7 +1,7 @@
 //! Loads: any number of loaders, stops and continuations, refusals.
 
 use crate::common::*;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TextAssertions, cases};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_test_servers::TestControl;
@@ -224,44 +224,18 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
     database.load("tpcc", &[("scale", "1")], 2);
     let message = database.program_error("tpcc", &[("scale", "2")]);
     message.assert_contains("has scale 1, but scale 2");
-    for (damage, expected, id) in [
-        (
-            "delete from orders where o_id = 1 and o_d_id = 10",
-            "orders has 1 of 2",
-            "rows-orders",
-        ),
-        (
-            "delete from stock where s_i_id = 100000",
-            "stock has 1 of 2",
-            "rows-stock",
-        ),
-        (
-            "delete from customer where c_d_id = 10 and c_id > 2990",
-            "customer has 2990 of 3000",
-            "rows-customer",
-        ),
-        (
-            "delete from item where i_id > 99990",
-            "item does not reach",
-            "rows-item",
-        ),
-        (
-            "alter table new_order drop constraint new_order_i1",
-            "no primary key",
-            "key",
-        ),
-        ("drop index customer_i2", "no primary key", "index"),
-        (
-            "update district set d_id = 11 where d_id = 10",
-            "no primary key",
-            "rows-district",
-        ),
-        (
-            "delete from history where h_d_id = 1 and h_c_id = 1",
-            "no primary key",
-            "rows-history",
-        ),
-    ] {
+    for [damage, expected, id] in cases(
+        r#"
+            delete from orders where o_id = 1 and o_d_id = 10 => orders has 1 of 2 => rows-orders
+            delete from stock where s_i_id = 100000 => stock has 1 of 2 => rows-stock
+            delete from customer where c_d_id = 10 and c_id > 2990 => customer has 2990 of 3000 => rows-customer
+            delete from item where i_id > 99990 => item does not reach => rows-item
+            alter table new_order drop constraint new_order_i1 => no primary key => key
+            drop index customer_i2 => no primary key => index
+            update district set d_id = 11 where d_id = 10 => no primary key => rows-district
+            delete from history where h_d_id = 1 and h_c_id = 1 => no primary key => rows-history
+        "#,
+    ) {
         control.execute(damage).expect(damage);
         let message = database.program_error("tpcc", &[]);
         assert!(message.contains(expected), "after {damage}: {message}");
