@@ -1,6 +1,6 @@
 //! Logs as servers leave them: rotated, cut off, in other encodings, of pools and drivers, of very many sessions.
 
-use super::{csv, played, record, texts};
+use super::{csv, folder_with, played, record, statement, texts};
 use crate::replay::file::SessionRecording;
 use crate::replay::log::record_logs;
 use crate::replay::recorder::{LogEvent, Recorded, SessionRecorder};
@@ -20,7 +20,6 @@ fn general(lines: &[(&str, &str)]) -> Vec<u8> {
 
 #[test]
 fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
-    let folder = TestFolder::create();
     // MySQL and MariaDB write the names of commands with other letters.
     let log = general(&[
         ("Connect", "u@localhost on d using TCP/IP"),
@@ -38,8 +37,7 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
         ("Binlog Dump GTID", "Log: '' Pos: 4"),
         ("Quit", ""),
     ]);
-    let log = folder.write("general.log", String::from_utf8(log).expect("UTF-8"));
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("general.log", log);
     let expected = [
         vec!["SET autocommit=0"],
         vec!["SELECT 1"],
@@ -66,7 +64,6 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
 
 #[test]
 fn a_slow_log_has_the_commands_of_pools_too() {
-    let folder = TestFolder::create();
     let record_of = |second: u32, text: &str| {
         format!(
             "# Time: 2026-11-29T22:57:{second}.500000Z\r\n# User@Host: root[root] @ localhost []  Id:    12\r\n\
@@ -83,8 +80,7 @@ fn a_slow_log_has_the_commands_of_pools_too() {
         // Without its end.
         record_of(45, "DELETE FROM t WHERE a = 1").replace(" = 1;\r\n", ""),
     ];
-    let log = folder.write("slow.log", log.concat());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("slow.log", log.concat());
     let recorded = record(&[log], true, &out);
     assert_eq!((recorded.sessions, recorded.statements), (2, 3));
     assert_eq!(recorded.left_out.unreadable_records, 1);
@@ -139,25 +135,20 @@ fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
 
 #[test]
 fn drivers_drop_and_number_what_a_replay_names_itself() {
-    let folder = TestFolder::create();
-    let line = |ms, text: &str| {
-        let message = format!("duration: 1.000 ms  statement: {text}");
-        csv(ms, "a.1", "LOG", &message, "", "")
-    };
-    let savepoints = (0..6000).map(|number| line(3000, &format!("SAVEPOINT \"s140_x{number}\"")));
+    let savepoints =
+        (0..6000).map(|number| statement(3000, &format!("SAVEPOINT \"s140_x{number}\"")));
     let log = [
-        line(1000, "DEALLOCATE \"S_1\""),
-        line(1010, "PREPARE q AS SELECT 1"),
-        line(1020, "EXECUTE q"),
-        line(1030, "DEALLOCATE q"),
-        line(1040, "DEALLOCATE pdo_stmt_00000007"),
-        line(1050, "BEGIN"),
+        statement(1000, "DEALLOCATE \"S_1\""),
+        statement(1010, "PREPARE q AS SELECT 1"),
+        statement(1020, "EXECUTE q"),
+        statement(1030, "DEALLOCATE q"),
+        statement(1040, "DEALLOCATE pdo_stmt_00000007"),
+        statement(1050, "BEGIN"),
     ]
     .concat()
         + &savepoints.collect::<String>()
-        + &line(4000, "COMMIT");
-    let log = folder.write("log.csv", log);
-    let out = folder.join("out");
+        + &statement(4000, "COMMIT");
+    let (_folder, log, out) = folder_with("log.csv", log);
     let recorded = record(slice::from_ref(&log), true, &out);
     assert_eq!(recorded.left_out.of_drivers, 2);
     assert_eq!(recorded.different, 6);
@@ -171,11 +162,7 @@ fn drivers_drop_and_number_what_a_replay_names_itself() {
 
 #[test]
 fn only_what_drops_all_prepared_statements_makes_them_those_of_a_driver() {
-    let folder = TestFolder::create();
-    let line = |text: &str| {
-        let message = format!("duration: 1.000 ms  statement: {text}");
-        csv(1000, "a.1", "LOG", &message, "", "")
-    };
+    let line = |text: &str| statement(1000, text);
     let log = [
         line("PREPARE q AS SELECT 1"),
         line("DISCARD PLANS"),
@@ -189,8 +176,7 @@ fn only_what_drops_all_prepared_statements_makes_them_those_of_a_driver() {
         line("/* a */ DEALLOCATE PREPARE ALL"),
         line("DEALLOCATE s"),
     ];
-    let log = folder.write("log.csv", log.concat());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", log.concat());
     assert_eq!(
         record(slice::from_ref(&log), true, &out)
             .left_out

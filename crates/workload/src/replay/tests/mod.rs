@@ -10,7 +10,7 @@ use super::transactions::{Execution, SessionReader};
 use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
-use prony_assertions::TestFolder;
+use prony_assertions::{TestFolder, cases};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use std::fmt::Write as _;
@@ -31,57 +31,43 @@ fn csv(ms: u32, session: &str, severity: &str, message: &str, detail: &str, quer
 }
 
 fn sample_log() -> String {
-    let log = |ms, session, message: &str| csv(ms, session, "LOG", message, "", "");
-    let parameters = "parameters: $1 = 'it''s', $2 = NULL";
-    [
-        log(1000, "a.1", "connection authorized: user=u"),
-        log(1010, "a.1", "duration: 0.100 ms  statement: BEGIN"),
-        log(
-            1020,
-            "b.2",
-            "duration: 5.000 ms  statement: SELECT 'secret', 7",
-        ),
-        log(
-            1030,
-            "a.1",
-            "duration: 1.500 ms  statement: UPDATE t SET a = \"b\"\n + 1 WHERE id = 5",
-        ),
-        csv(1040, "b.2", "ERROR", "no such column", "", "SELECT nothing"),
-        log(1050, "a.1", "duration: 0.200 ms  statement: COMMIT"),
-        log(
-            1060,
-            "b.2",
-            "duration: 0.300 ms  parse s1: SELECT $1::text, $2::int",
-        ),
-        log(
-            1061,
-            "b.2",
-            "duration: 0.100 ms  bind s1: SELECT $1::text, $2::int",
-        ),
-        csv(
-            1062,
-            "b.2",
-            "LOG",
-            "duration: 0.600 ms  execute s1: SELECT $1::text, $2::int",
-            parameters,
-            "",
-        ),
-        csv(
-            1063,
-            "c.3",
-            "ERROR",
-            "no such column",
-            "",
-            "SELECT $1, nothing",
-        ),
-        log(
-            1070,
-            "b.2",
-            "duration: 2.000 ms  statement: COPY t FROM STDIN",
-        ),
-        log(2000, "b.2", "disconnection: session time: 0:00:01.000"),
-    ]
-    .concat()
+    let records = cases(
+        r#"
+            1000 => a.1 => LOG => connection authorized: user=u => =>
+            1010 => a.1 => LOG => duration: 0.100 ms  statement: BEGIN => =>
+            1020 => b.2 => LOG => duration: 5.000 ms  statement: SELECT 'secret', 7 => =>
+            1030 => a.1 => LOG => duration: 1.500 ms  statement: UPDATE t SET a = "b"\n + 1 WHERE id = 5 => =>
+            1040 => b.2 => ERROR => no such column => => SELECT nothing
+            1050 => a.1 => LOG => duration: 0.200 ms  statement: COMMIT => =>
+            1060 => b.2 => LOG => duration: 0.300 ms  parse s1: SELECT $1::text, $2::int => =>
+            1061 => b.2 => LOG => duration: 0.100 ms  bind s1: SELECT $1::text, $2::int => =>
+            1062 => b.2 => LOG => duration: 0.600 ms  execute s1: SELECT $1::text, $2::int
+                => parameters: $1 = 'it''s', $2 = NULL =>
+            1063 => c.3 => ERROR => no such column => => SELECT $1, nothing
+            1070 => b.2 => LOG => duration: 2.000 ms  statement: COPY t FROM STDIN => =>
+            2000 => b.2 => LOG => disconnection: session time: 0:00:01.000 => =>
+        "#,
+    );
+    let records = records
+        .into_iter()
+        .map(|[ms, session, severity, message, detail, query]| {
+            let ms = ms.parse().expect("a number");
+            csv(ms, session, severity, message, detail, query)
+        });
+    records.collect()
+}
+
+/// The record of a statement that took 1 ms.
+fn statement(ms: u32, text: &str) -> String {
+    let message = format!("duration: 1.000 ms  statement: {text}");
+    csv(ms, "a.1", "LOG", &message, "", "")
+}
+
+/// A folder with this log, and the paths of the log and of its recording.
+fn folder_with(name: &str, log: impl AsRef<[u8]>) -> (TestFolder, PathBuf, PathBuf) {
+    let folder = TestFolder::create();
+    let (log, out) = (folder.write(name, log), folder.join("out"));
+    (folder, log, out)
 }
 
 fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
@@ -120,9 +106,7 @@ fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
 
 #[test]
 fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     let recorded = record(&[log], true, &out);
     assert_eq!(
         (
@@ -194,19 +178,11 @@ fn texts(log: &Path, out: &Path) -> Vec<Vec<String>> {
 
 #[test]
 fn a_block_that_the_server_rolled_back_is_rolled_back() {
-    let folder = TestFolder::create();
     let mut ms = 1000;
     let mut line = |text: &str, failed: &str| {
         ms += 10;
         match failed {
-            "" => csv(
-                ms,
-                "a.1",
-                "LOG",
-                &format!("duration: 1.000 ms  statement: {text}"),
-                "",
-                "",
-            ),
+            "" => statement(ms, text),
             failed => csv(ms, "a.1", "ERROR", failed, "", text),
         }
     };
@@ -236,7 +212,7 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         line("COMMIT", ""),
     ]
     .concat();
-    let log = folder.write("log.csv", log);
+    let (_folder, log, out) = folder_with("log.csv", log);
     let expected = [
         vec!["BEGIN", "INSERT INTO t VALUES (1)", "ROLLBACK"],
         vec![
@@ -251,12 +227,11 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         vec!["BEGIN", "BEGIN", "ROLLBACK"],
         vec!["BEGIN", "SELECT 2", "ROLLBACK"],
     ];
-    assert_eq!(texts(&log, &folder.join("out")), expected);
+    assert_eq!(texts(&log, &out), expected);
 }
 
 #[test]
 fn without_autocommit_a_transaction_lasts_until_its_commit() {
-    let folder = TestFolder::create();
     let statements = [
         "SET autocommit=1",
         "SELECT 1",
@@ -271,7 +246,7 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
     let lines = statements
         .iter()
         .map(|text| format!("2026-11-29T22:57:41.000002Z\t    8 Query\t{text}\n"));
-    let log = folder.write("general.log", lines.collect::<String>());
+    let (_folder, log, out) = folder_with("general.log", lines.collect::<String>());
     let expected = [
         vec!["SET autocommit=1"],
         vec!["SELECT 1"],
@@ -280,14 +255,13 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
         vec!["SELECT a FROM t", "SET autocommit=1"],
         vec!["SELECT 2"],
     ];
-    assert_eq!(texts(&log, &folder.join("out")), expected);
+    assert_eq!(texts(&log, &out), expected);
 }
 
 #[test]
 fn the_log_on_stderr_is_refused() {
-    let folder = TestFolder::create();
     let line = "2026-11-29 22:57:41.123 UTC [7] LOG:  duration: 1 ms  statement: select 1, 2, 3\n";
-    let log = folder.write("postgresql.log", line);
+    let (_folder, log, _) = folder_with("postgresql.log", line);
     let error = record_logs(&[log], true, Vec::new()).expect_err("unknown");
     error
         .to_string()
@@ -298,9 +272,7 @@ fn the_log_on_stderr_is_refused() {
 
 #[test]
 fn a_masked_recording_has_no_value_of_the_log() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     record(&[log], false, &out);
     let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.index.is_masked);
@@ -319,7 +291,6 @@ fn a_masked_recording_has_no_value_of_the_log() {
 
 #[test]
 fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
-    let folder = TestFolder::create();
     let json = |ms: u32, severity: &str, rest: &str| {
         format!(
             "{{\"timestamp\":\"2026-11-29 22:57:41.{ms:03} UTC\",\"pid\":1,\"session_id\":\"a.1\",\
@@ -348,8 +319,7 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
         json(70, "LOG", "\"message\":\"execute <unnamed>: SELECT $1\""),
     ]
     .concat();
-    let log = folder.write("log.json", log);
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.json", log);
     let recorded = record(&[log], true, &out);
     assert_eq!(recorded.left_out.without_values, 2);
     // The two without parameters are one statement.
@@ -370,9 +340,7 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
 
 #[test]
 fn damaged_recordings_are_refused_and_never_panic() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     record(slice::from_ref(&log), true, &out);
     let whole = std::fs::read(&out).expect("a file");
     let problem = |path: &Path| {
@@ -467,9 +435,7 @@ fn memory_does_not_grow_with_the_log() {
 
 #[test]
 fn a_recording_is_opened_once_while_it_does_not_change() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     let path = out.display().to_string();
     record(slice::from_ref(&log), true, &out);
     let [first, second] = [0, 1].map(|_| load_of(&path).expect("a recording"));
