@@ -1,17 +1,17 @@
 //! Which engines a workload runs on. Rejects others with an error that names the engine, so that a
 //! workload never sends its statements to an engine that it does not support.
 
-use crate::{Error, registry};
+use crate::{Error, Result, registry};
 use prony_document::{Service, SqlDialect};
 use prony_server::{Control, Target};
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
-pub fn require_postgres(control: &Control) -> Result<(), Error> {
+pub fn require_postgres(control: &Control) -> Result<()> {
     require_engine(control, &[SqlDialect::PostgreSql])
 }
 
 /// Checks that a workload that runs on these engines runs on this server.
-pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), Error> {
+pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<()> {
     let product = control.product();
     if dialects.contains(&product.dialect) {
         return Ok(());
@@ -30,7 +30,7 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
 
 /// Checks that a workload that runs on these engines supports the protocol of the URL. Needs no connection, because a server
 /// of another protocol may never answer.
-pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<(), Error> {
+pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<()> {
     let dialect = target.protocol.dialect();
     if dialects.contains(&dialect) {
         return Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn product_names(dialect: SqlDialect) -> String {
     names.join(" or ")
 }
 
-pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
+pub fn require_service(service: Option<Service>, workload: &str) -> Result<()> {
     let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
     let Some((service, reason)) = refusal else {
         return Ok(());

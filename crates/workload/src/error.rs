@@ -7,6 +7,8 @@ use prony_server::control::Error as ControlError;
 use std::borrow::Cow;
 use std::fmt;
 
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Why a workload cannot be loaded, checked, cleaned or run.
 #[derive(Debug)]
 pub enum Error {

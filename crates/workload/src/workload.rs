@@ -10,7 +10,7 @@ use crate::findings::LOAD_UNFINISHED;
 use crate::progress::ProgressMeter;
 use crate::remedy::{Commands, Remedy};
 use crate::stop::StopWatcher;
-use crate::{Error, Progress};
+use crate::{Error, Progress, Result};
 use prony_document::{ConsistencyFinding, FindingState, SqlDialect, TableFacts};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::{Control, Target};
@@ -114,7 +114,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// The plan with the texts of the files that it names, for a machine that does not have them.
-    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         Ok(plan.clone())
     }
 
@@ -134,7 +134,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// The error states the cause, the state of the database, and the remedy.
-    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport> {
         Err(self.no_tables_error())
     }
 
@@ -142,7 +142,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// The check could not be completed. Wrong data is a finding, not an error.
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
+    fn check(&self, _control: &mut Control) -> Result<CheckReport> {
         Err(self.no_tables_error())
     }
 
@@ -151,7 +151,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// The workload does not number rows, or the server refused.
-    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64> {
         Err(Error::InvalidRequest {
             problem: format!("runs of {} add no numbered rows", self.name()),
             hint: "omit --repair-sequences, which is only for tpcc".to_owned(),
@@ -162,7 +162,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// A table with one of these names belongs to another application, or the server refused.
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, _control: &mut Control) -> Result<Vec<String>> {
         Err(self.no_tables_error())
     }
 
@@ -172,12 +172,12 @@ pub trait Workload: Send + Sync {
         _control: &mut Control,
         _plan: &WorkloadPlan,
         _protocol: QueryMode,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         Ok(())
     }
 
     /// The program of its virtual users, for the loaded data.
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -273,7 +273,7 @@ pub trait PartSender: Sync {
         missing: &[u32],
         meter: &ProgressMeter<'_>,
         watcher: &StopWatcher<'_>,
-    ) -> Result<(), Error>;
+    ) -> Result<()>;
 }
 
 impl LoadRequest<'_> {

@@ -25,7 +25,7 @@ use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, require_service,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Result, require_service,
 };
 use crate::{sql, stop};
 use prony_document::SqlDialect;
@@ -39,8 +39,8 @@ const STATEMENTS_PER_BATCH: usize = 200;
 pub fn load<D: Dataset>(
     request: &LoadRequest<'_>,
     subject: &LoadSubject,
-    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
-) -> Result<LoadReport, Error> {
+    prepare: impl FnOnce(&mut Control) -> Result<D>,
+) -> Result<LoadReport> {
     check_jobs(request.jobs)?;
     let meter = ProgressMeter::start(request.progress, 0);
     let mut state = LoadState::Untouched;
@@ -119,11 +119,7 @@ pub(super) struct LoadRun<'a, D> {
 
 impl<D: Dataset> LoadRun<'_, D> {
     /// Sends some parts of a load that another machine has begun and will finish.
-    fn send_selected_parts(
-        &self,
-        control: &mut Control,
-        selection: &PartSelection,
-    ) -> Result<(), Error> {
+    fn send_selected_parts(&self, control: &mut Control, selection: &PartSelection) -> Result<()> {
         let parts = self.data.parts();
         if parts.len() != selection.all as usize {
             return Err(Error::Data {
@@ -144,7 +140,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Runs the load; returns its method as text, for the report.
-    fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
+    fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String> {
         let existing = self.data.find_existing_tables(control)?;
         let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
         require_ownership(control, &obsolete)?;
@@ -173,7 +169,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let LoadRun { data, loader, .. } = self;
         let parts = data.parts();
         loader.meter.set_rows_total(data.row_count(&parts));
@@ -213,7 +209,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Runs `command` on each table.
-    fn run_on_each(&self, control: &mut Control, command: &str, action: &str) -> Result<(), Error> {
+    fn run_on_each(&self, control: &mut Control, command: &str, action: &str) -> Result<()> {
         for table in 0..self.data.table_count() {
             self.loader
                 .meter
@@ -249,7 +245,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         const ACTIVITY: &str = "creating the tables";
         let statements = self.create_statements(existing, TableStage::Filling);
         let at_once = match self.dialect {
@@ -272,7 +268,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let data = self.data;
         self.loader.check_stop()?;
         self.create_tables(control, existing, state)?;
@@ -346,7 +342,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         missing: &[LoadPart],
         transfer: &RowTransfer,
         jobs: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let LoadRun { data, loader, .. } = self;
         loader.meter.set_rows_total(data.row_count(missing));
         let queue = WorkQueue::new(missing);
@@ -380,7 +376,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         table: usize,
         units: Range<u64>,
         transfer: &RowTransfer,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let LoadRun { data, loader, .. } = self;
         let (name, columns) = (data.name(table), data.columns(table));
         let table_and_columns = (name.as_str(), columns.as_str());
@@ -415,7 +411,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         table: usize,
         units: Range<u64>,
         freeze: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let freeze = (freeze && self.data.may_freeze(table)).then_some("freeze on");
         let format = Some(D::COPY_OPTIONS).filter(|options| !options.is_empty());
         let options: Vec<&str> = format.into_iter().chain(freeze).collect();
@@ -430,7 +426,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         activity: &str,
         statements: &[String],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         for batch in statements.chunks(STATEMENTS_PER_BATCH) {
             match self.dialect {
                 SqlDialect::PostgreSql => {
@@ -453,7 +449,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         target: &Target,
         activity: &str,
         statements: &[String],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let queue = WorkQueue::new(statements);
         let sessions = (0..self.request.jobs.min(statements.len() as u32)).collect();
         parallel::run_concurrently(self.loader.watcher, sessions, |_| {

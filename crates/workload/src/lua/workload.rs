@@ -4,7 +4,7 @@
 use crate::describe::OptionKind::Text;
 use crate::describe::{Growth, LedgerEntries, OptionSpec};
 use crate::option_reader::option_specs;
-use crate::{Error, ReadyWorkload, Workload};
+use crate::{Error, ReadyWorkload, Result, Workload};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 
@@ -46,7 +46,7 @@ impl Workload for LuaWorkload {
         }
     }
 
-    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload> {
         Err(self.no_tables_error())
     }
 }

@@ -8,7 +8,7 @@ use super::tables::{self, SbtestTable};
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{CheckReport, Error, Finding, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_server::Control;
 
 struct TableContents {
@@ -27,11 +27,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
-pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     sql::in_snapshot(control, |control| check_tables(control, workload))
 }
 
-fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
+fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     let tables = tables::find(control)?;
     let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = tables
         .into_iter()
@@ -100,7 +100,7 @@ fn read_table(
     control: &mut Control,
     table: &SbtestTable,
     workload: &Oltp,
-) -> Result<TableContents, Error> {
+) -> Result<TableContents> {
     let name = table.facts.name.clone();
     let loaded_rows = table.note.as_ref().and_then(|note| note.number("rows"));
     let has_wrong_length = if workload.is_bulk() {

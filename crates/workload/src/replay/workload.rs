@@ -6,7 +6,7 @@ use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec};
 use crate::engines::product_names;
 use crate::option_reader::{OptionReader, option_specs};
 use crate::parallel::lock;
-use crate::{Error, ReadyWorkload, Workload};
+use crate::{Error, ReadyWorkload, Result, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
 use prony_server::Control;
@@ -176,7 +176,7 @@ impl Workload for ReplayWorkload {
         read(plan).err().unwrap_or_default()
     }
 
-    fn with_texts_of_files(&self, _plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, _plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         Err(Error::InvalidRequest {
             problem: "agents cannot replay sessions: the recording is on this machine".to_owned(),
             hint: "run without --agent".to_owned(),
@@ -190,7 +190,7 @@ impl Workload for ReplayWorkload {
         }
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         // Return only the first problem; `check_options` returns all of them.
         let request = read(plan)?;
         let (recorded, dialect) = (request.recording.index.dialect, control.dialect());

@@ -8,10 +8,10 @@ use super::options::{
 };
 use super::samples::{SampleQuery, read_samples};
 use super::variables::VariableNames;
-use crate::Error;
 use crate::describe::OptionKind::{Integer, Switch, Tables, Texts};
 use crate::describe::OptionSpec;
 use crate::option_reader::{OptionReader, option_specs};
+use crate::{Error, Result};
 use prony_document::{SqlDialect, hex};
 use prony_plan::{WorkloadPlan, suggest};
 use sha2::{Digest, Sha256};
@@ -205,7 +205,7 @@ fn settings(
     settings
 }
 
-fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>> {
+fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText>> {
     const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
     let mut texts = Vec::new();
     if let Some(value) = plan.options.get("transactions") {
@@ -282,7 +282,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
     texts
 }
 
-fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
+fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32> {
     let weight = match weight {
         None => Some(1),
         Some(number) => number
@@ -295,7 +295,7 @@ fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
     })
 }
 
-fn checked_name(name: &str, number: u32) -> Result<String, Error> {
+fn checked_name(name: &str, number: u32) -> Result<String> {
     let is_valid = !name.trim().is_empty()
         && name.chars().count() <= NAME_CHARS_MAX
         && !name.chars().any(char::is_control);

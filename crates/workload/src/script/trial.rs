@@ -16,7 +16,7 @@ use super::variables::VariableNames;
 use crate::capture::is_one_of;
 use crate::random::Random;
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_plan::QueryMode;
 use prony_server::Control;
@@ -47,7 +47,7 @@ pub(super) fn prepare_once(
     set: &ScriptSet,
     scale: u32,
     protocol: QueryMode,
-) -> Result<(), Error> {
+) -> Result<()> {
     control.set_reply_limit(Some(REPLY_LIMIT));
     let tried = try_statements(control, set, scale, protocol);
     control.set_reply_limit(None);
@@ -59,7 +59,7 @@ fn try_statements(
     set: &ScriptSet,
     scale: u32,
     protocol: QueryMode,
-) -> Result<(), Error> {
+) -> Result<()> {
     let created_names = created_names(&set.scripts);
     let mut evaluator = Evaluator::new(Arc::new(set.names.clone()), Random::new(1));
     let scale = Value::Int(scale.into());
@@ -117,12 +117,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn prepare(
-        &mut self,
-        script: &Script,
-        command: &Command,
-        sql: &SqlCommand,
-    ) -> Result<(), Error> {
+    fn prepare(&mut self, script: &Script, command: &Command, sql: &SqlCommand) -> Result<()> {
         // In the simple protocol, a text may be several statements.
         if self.is_simple && sql.text.trim_end_matches(';').contains(';') {
             return Ok(());
@@ -168,12 +163,7 @@ impl Trial<'_> {
     }
 
     /// Refuses a utility statement that PostgreSQL can prepare and not execute.
-    fn try_utility(
-        &mut self,
-        script: &Script,
-        command: &Command,
-        sql: &SqlCommand,
-    ) -> Result<(), Error> {
+    fn try_utility(&mut self, script: &Script, command: &Command, sql: &SqlCommand) -> Result<()> {
         if self.is_in_transaction && must_be_alone(&sql.text) && !has_conditions(script) {
             let problem = format!(
                 "transaction \"{}\", line {}, has a statement that PostgreSQL does not execute in a transaction",
@@ -231,9 +221,7 @@ impl Trial<'_> {
 }
 
 /// The error with which the server refused a statement; other errors end the trial.
-fn server_error(
-    result: Result<(), prony_server::control::Error>,
-) -> Result<Option<ServerError>, Error> {
+fn server_error(result: Result<(), prony_server::control::Error>) -> Result<Option<ServerError>> {
     match result {
         Ok(()) => Ok(None),
         Err(prony_server::control::Error::Statement(error)) if !error.is_fatal() => {

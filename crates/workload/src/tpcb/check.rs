@@ -15,7 +15,7 @@ use crate::findings;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{CheckReport, Error, Finding, sql};
+use crate::{CheckReport, Error, Finding, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
@@ -31,11 +31,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     sql::in_snapshot(control, examine)
 }
 
-fn examine(control: &mut Control) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control) -> Result<CheckReport> {
     let mut tables = catalog::find::<Table>(control)?;
     let mut findings = findings::table_findings(&tables, Some("tpcb"));
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
@@ -73,7 +73,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     })
 }
 
-fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Error> {
+fn read_table(control: &mut Control, table: Table) -> Result<TableContents> {
     let (sum, key, has_wrong_branch) = match table {
         Table::Branches => ("bbalance", "bid", "false"),
         Table::Tellers => ("tbalance", "tid", "bid is distinct from (tid - 1) / 10 + 1"),
@@ -252,7 +252,7 @@ pub fn scale_for_run(
     control: &mut Control,
     name: &'static str,
     requested: Option<u32>,
-) -> Result<u32, Error> {
+) -> Result<u32> {
     crate::engines::require_postgres(control)?;
     let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let load = load_spec(name, expected);

@@ -13,11 +13,11 @@ use crate::catalog::{self, CatalogTable};
 use crate::findings::{self, LOAD_UNFINISHED};
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
-use crate::{CheckReport, Error, Finding, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
     let end = control.dialect().end_snapshot();
@@ -34,7 +34,7 @@ struct CatalogSnapshot {
 
 /// Takes a snapshot, in which the sums are exact even during a load or a run, and locks the tables so
 /// that no load can replace them.
-fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
+fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot> {
     let begin = control.dialect().begin_snapshot();
     let mut tries = 0;
     loop {
@@ -69,7 +69,7 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
 const TRIES_MAX: u32 = 10;
 
 /// Keeps the tables from being dropped until the transaction ends.
-fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<(), Error> {
+fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<()> {
     let action = "locking the tables";
     let own_tables = tables.iter().filter(|entry| entry.is_own);
     let names: Vec<&str> = own_tables.map(|entry| entry.table.name()).collect();
@@ -92,7 +92,7 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
     }
 }
 
-fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckReport> {
     let CatalogSnapshot {
         mut tables,
         unfinished_load,
@@ -156,7 +156,7 @@ struct RowCount {
 fn count_rows(
     control: &mut Control,
     unfinished_load: Option<&UnfinishedLoad>,
-) -> Result<Vec<RowCount>, Error> {
+) -> Result<Vec<RowCount>> {
     let dialect = control.dialect();
     let count_all = dialect.count_all();
     // While a load is in progress, the last warehouse may exist before the first.
@@ -295,7 +295,7 @@ fn index_finding(index: &SecondaryIndex) -> Finding {
     )
 }
 
-fn population_finding(control: &mut Control) -> Result<Finding, Error> {
+fn population_finding(control: &mut Control) -> Result<Finding> {
     let layout = layout::detect(control)?;
     let population = layout.population;
     let mut parts = match layout.partitions {
@@ -316,7 +316,7 @@ fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     Ok(Finding::ok("population", text))
 }
 
-fn condition_findings(control: &mut Control) -> Result<Vec<Finding>, Error> {
+fn condition_findings(control: &mut Control) -> Result<Vec<Finding>> {
     let (uncounted, conditions): (Vec<_>, Vec<_>) = conditions::check_all(control)?
         .into_iter()
         .partition(|result| result.condition.number == UNCOUNTED_PAYMENTS);

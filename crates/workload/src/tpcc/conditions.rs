@@ -9,7 +9,7 @@
 //! any run.
 
 use super::engine::{EngineSql, statements};
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
@@ -121,7 +121,7 @@ const CUSTOMERS: ConditionQuery = ConditionQuery {
 };
 
 /// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED_PAYMENTS`] comes first.
-pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
+pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>> {
     let dialect = control.dialect();
     let mut results = Vec::new();
     for query in [PAYMENTS, ORDERS, CUSTOMERS] {
@@ -153,11 +153,7 @@ impl ConditionQuery {
         }
     }
 
-    fn run(
-        &self,
-        control: &mut Control,
-        dialect: SqlDialect,
-    ) -> Result<Vec<ConditionResult>, Error> {
+    fn run(&self, control: &mut Control, dialect: SqlDialect) -> Result<Vec<ConditionResult>> {
         let sql = self.query_text(dialect);
         let row = sql::query_row(control, self.action, &sql)?;
         let count = |column| {

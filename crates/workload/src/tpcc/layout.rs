@@ -7,7 +7,7 @@ use crate::loader::dataset::IndexBuild;
 use crate::names::named_enum;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::{LoadOption, LoadSpec};
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -59,7 +59,7 @@ const HISTORY_KEY_COLUMN: &str =
     "( h_id bigint unsigned not null auto_increment invisible primary key,";
 
 impl Layout {
-    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
+    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout> {
         let options: TpccOptions = options::read(plan)?;
         Ok(Layout {
             scale: plan.scale.unwrap_or(1),
@@ -215,7 +215,7 @@ pub struct DetectedLayout {
     pub has_history_key: bool,
 }
 
-pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
+pub fn detect(control: &mut Control) -> Result<DetectedLayout> {
     // A key that the server has generated may be hidden from its catalog.
     if control.has_since(control.product().generated_key_since) {
         let show = "set session show_gipk_in_create_table_and_information_schema = on";
@@ -259,7 +259,7 @@ pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
 }
 
 /// Checks the requested number of partitions, if any.
-pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error> {
+pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<()> {
     match requested {
         Some(requested) if requested != actual => Err(Error::Data {
             problem: format!("order_line has {actual} partitions, but {requested} were requested"),

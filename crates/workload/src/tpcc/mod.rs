@@ -48,7 +48,7 @@ use crate::describe::{
 };
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
-    ReadyWorkload, Workload, catalog,
+    ReadyWorkload, Result, Workload, catalog,
 };
 use input::TpccTransaction;
 pub use program::OrderEntryProgram;
@@ -115,7 +115,7 @@ static TABLES: [TableSpec; 9] = [
     table("item", Fixed(100_000), Constant),
 ];
 
-pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
+pub fn has_unfinished_load(control: &mut Control) -> Result<bool> {
     Ok(unfinished_load::find(control)?.is_some())
 }
 
@@ -212,27 +212,27 @@ impl Workload for OrderEntry {
         options::find_problems(plan, protocol)
     }
 
-    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport> {
         load::load(request)
     }
 
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+    fn check(&self, control: &mut Control) -> Result<CheckReport> {
         crate::engines::require_engine(control, self.dialects())?;
         check::check(control)
     }
 
-    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64> {
         sequences::repair(control)
     }
 
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>> {
         crate::engines::require_engine(control, self.dialects())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::drop_all(control)?;
         Ok(cleaned)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         crate::engines::require_engine(control, self.dialects())?;
         program::program(control, plan)
     }

@@ -5,7 +5,7 @@ use super::privileges;
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
 use super::unfinished_load;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{Error, catalog, sql};
+use crate::{Error, Result, catalog, sql};
 use prony_server::Control;
 
 /// The scale of the data if it is ready for a run. Fast at any scale.
@@ -13,7 +13,7 @@ use prony_server::Control;
 /// # Errors
 /// A table is missing, incomplete, not Prony's or HammerDB's, or not accessible to this role; or the scale
 /// is not the requested one.
-pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
+pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32> {
     let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let options = [("scale", scale)];
     let load = LoadSpec::of("tpcc", options.into());
@@ -52,7 +52,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
 
 /// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
 /// Returns the scale, or what is incomplete.
-fn read_scale(control: &mut Control) -> Result<Result<u32, String>, Error> {
+fn read_scale(control: &mut Control) -> Result<Result<u32, String>> {
     let action = "reading the scale";
     let row = sql::query_row(
         control,

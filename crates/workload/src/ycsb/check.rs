@@ -12,7 +12,7 @@ use crate::catalog;
 use crate::findings;
 use crate::note::TableStage;
 use crate::number_format::grouped;
-use crate::{CheckReport, Error, Finding, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_server::Control;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads the table once, in one snapshot.
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     sql::in_snapshot(control, examine)
 }
 
-fn examine(control: &mut Control) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control) -> Result<CheckReport> {
     let mut tables = catalog::find::<UserTable>(control)?;
     let mut findings = findings::table_findings(&tables, Some(NAME));
     let mut report = CheckReport::default();
@@ -63,11 +63,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     Ok(report)
 }
 
-fn read_table(
-    control: &mut Control,
-    fields: u32,
-    layout: Option<Layout>,
-) -> Result<TableContents, Error> {
+fn read_table(control: &mut Control, fields: u32, layout: Option<Layout>) -> Result<TableContents> {
     let length = layout.map_or(0, |layout| u64::from(layout.field_length));
     let select = engine::contents_query(control.dialect(), fields, length);
     let row = sql::query_row(control, "reading the records", &select)?;
