@@ -90,19 +90,12 @@ impl Dataset for YcsbDataset {
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {
-        match self.dialect {
-            SqlDialect::PostgreSql => {
-                vec![IndexBuild::primary_key(NAME, "usertable_pkey", "ycsb_key")]
-            }
-            SqlDialect::MySql => Vec::new(),
-            SqlDialect::TransactSql => {
-                vec![IndexBuild::clustered_key(
-                    NAME,
-                    "usertable_pkey",
-                    "ycsb_key",
-                )]
-            }
-        }
+        let build = match self.dialect {
+            SqlDialect::PostgreSql => IndexBuild::primary_key,
+            SqlDialect::MySql => return Vec::new(),
+            SqlDialect::TransactSql => IndexBuild::clustered_key,
+        };
+        vec![build(NAME, "usertable_pkey", "ycsb_key")]
     }
 
     fn fits_one_transaction(&self) -> bool {
