@@ -145,10 +145,8 @@ mod tests {
         assert!(codes.restarts_event(Driver::Mysql, &duplicate));
         let malformed = DbError::protocol("what is this".to_owned());
         let reported = Driver::Mysql.describe_error(&malformed);
-        assert_eq!(
-            (reported.number, reported.sqlstate.as_str()),
-            (2027, "HY000")
-        );
+        let expected = (2027, "HY000");
+        assert_eq!((reported.number, reported.sqlstate.as_str()), expected);
         assert!(codes.restarts_event(Driver::Mysql, &malformed));
         let unlisted = DbError::server(Protocol::MySql, 1146, *b"42S02", "no table".to_owned());
         assert!(!codes.restarts_event(Driver::Mysql, &unlisted));

@@ -190,29 +190,26 @@ fn rows(rows: &[&[&str]]) -> Vec<Outcome> {
     vec![Outcome::Rows(vec![column; width], rows)]
 }
 
+/// Rows of statistics: key, text, calls, time and rows.
+fn statistics(text: &str) -> Vec<Outcome> {
+    let statements = cases::<5>(text);
+    let statements: Vec<&[&str]> = statements.iter().map(|parts| &parts[..]).collect();
+    rows(&statements)
+}
+
 #[test]
 fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
     let (plan, left_out) = captured(|text| match text {
-        text if text.contains("dm_exec_query_stats") => rows(&[
-            &[
-                "0x1",
-                "SELECT 1 FROM evil WHERE [x'''\n[run]] = @P1",
-                "3",
-                "9",
-                "3",
-            ],
-            &[
-                "0x2",
-                "UPDATE evil SET [a\nb] = [a\nb] + @P1",
-                "3",
-                "9",
-                "3",
-            ],
-            &["0x3", "SELECT a FROM t WHERE a = @P1", "3", "9", "3"],
-            &["0x4", "INSERT INTO evil VALUES (@P1)", "3", "9", "3"],
-            // As an INSERT without names numbers its columns, from one.
-            &["0x5", "SELECT a FROM t WHERE [#0] = @P1", "3", "9", "3"],
-        ]),
+        text if text.contains("dm_exec_query_stats") => statistics(
+            r"
+                0x1 => SELECT 1 FROM evil WHERE [x'''\n[run]] = @P1 => 3 => 9 => 3
+                0x2 => UPDATE evil SET [a\nb] = [a\nb] + @P1 => 3 => 9 => 3
+                0x3 => SELECT a FROM t WHERE a = @P1 => 3 => 9 => 3
+                0x4 => INSERT INTO evil VALUES (@P1) => 3 => 9 => 3
+                // As an INSERT without names numbers its columns, from one.
+                0x5 => SELECT a FROM t WHERE [#0] = @P1 => 3 => 9 => 3
+            ",
+        ),
         text if text.contains("sys.columns") => rows(&[
             &["x'''\n[run]\nat=['exec id']\n#", "varchar", "0"],
             &["a\nb", "int", "0"],
@@ -237,13 +234,11 @@ fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
 #[test]
 fn rows_of_an_insert_are_drawn_one_by_one_and_a_key_without_a_right_is_a_guess() {
     let (plan, _) = captured(|text| match text {
-        text if text.contains("dm_exec_query_stats") => rows(&[&[
-            "0x1",
-            "INSERT INTO t (id, a, b) VALUES (@P1, @P2, @P3), (@P4, @P5, @P6)",
-            "3",
-            "9",
-            "6",
-        ]]),
+        text if text.contains("dm_exec_query_stats") => statistics(
+            r"
+                0x1 => INSERT INTO t (id, a, b) VALUES (@P1, @P2, @P3), (@P4, @P5, @P6) => 3 => 9 => 6
+            ",
+        ),
         text if text.contains("sys.columns") => rows(&[
             &["id", "int", "1"],
             &["a", "varchar", "0"],
@@ -331,22 +326,12 @@ fn what_cannot_be_a_transaction_has_a_reason() {
 #[test]
 fn a_plan_is_captured_on_sql_server() {
     let (plan, _) = captured(|text| match text {
-        text if text.contains("dm_exec_query_stats") => rows(&[
-            &[
-                "0x1",
-                "SELECT name FROM dbo.users WHERE id = @P1 AND name = 'Smith'",
-                "30",
-                "9000",
-                "30",
-            ],
-            &[
-                "0x2",
-                "INSERT INTO dbo.users (id, name) VALUES (@P1, @P2)",
-                "10",
-                "1000",
-                "10",
-            ],
-        ]),
+        text if text.contains("dm_exec_query_stats") => statistics(
+            r"
+                0x1 => SELECT name FROM dbo.users WHERE id = @P1 AND name = 'Smith' => 30 => 9000 => 30
+                0x2 => INSERT INTO dbo.users (id, name) VALUES (@P1, @P2) => 10 => 1000 => 10
+            ",
+        ),
         text if text.contains("sys.columns") => {
             rows(&[&["id", "int", "1"], &["name", "varchar", "0"]])
         }
@@ -377,23 +362,13 @@ fn a_plan_is_captured_on_sql_server() {
 fn a_query_store_that_records_is_read_instead_of_the_cache_of_plans() {
     let (plan, _) = captured(|text| match text {
         text if text.contains("database_query_store_options") => rows(&[&["2", "AUTO"]]),
-        text if text.contains("query_store_runtime_stats") => rows(&[
-            &[
-                "0x1 7",
-                "(@P1 int)SELECT name FROM dbo.users WHERE id = @P1",
-                "20",
-                "6.1e3",
-                "20",
-            ],
-            // Another plan of it.
-            &[
-                "0x1 8",
-                "(@P1 int)SELECT name FROM dbo.users WHERE id = @P1",
-                "10",
-                "2900",
-                "40",
-            ],
-        ]),
+        text if text.contains("query_store_runtime_stats") => statistics(
+            r"
+                0x1 7 => (@P1 int)SELECT name FROM dbo.users WHERE id = @P1 => 20 => 6.1e3 => 20
+                // Another plan of it.
+                0x1 8 => (@P1 int)SELECT name FROM dbo.users WHERE id = @P1 => 10 => 2900 => 40
+            ",
+        ),
         text if text.contains("sys.columns") => {
             rows(&[&["id", "int", "1"], &["name", "varchar", "0"]])
         }

@@ -274,9 +274,7 @@ mod tests {
             index("item"),
         ];
         let names = ["item", "history", "stock", "order_line", "log"].map(str::to_owned);
-        assert_eq!(
-            slowest_first(names.to_vec(), &indexes),
-            ["order_line", "stock", "item", "history", "log"]
-        );
+        let expected = ["order_line", "stock", "item", "history", "log"];
+        assert_eq!(slowest_first(names.to_vec(), &indexes), expected);
     }
 }

@@ -339,9 +339,7 @@ mod tests {
     #[test]
     fn a_text_that_repeats_very_often_is_listed_once() {
         let texts = std::iter::repeat_n("select 1;", 1_000_000).chain(["select 2;"; 2]);
-        assert_eq!(
-            list_statements(texts),
-            ["select 1; -- 1000000 times", "select 2;", "select 2;"]
-        );
+        let expected = ["select 1; -- 1000000 times", "select 2;", "select 2;"];
+        assert_eq!(list_statements(texts), expected);
     }
 }

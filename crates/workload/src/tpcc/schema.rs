@@ -276,9 +276,7 @@ mod tests {
             create.assert_contains(&format!(" ol_amount {amount},"));
         }
         let columns = Table::Orders.columns(SqlDialect::PostgreSql);
-        assert_eq!(
-            columns[..2],
-            [("o_entry_d", "timestamptz"), ("o_id", "integer")]
-        );
+        let expected = [("o_entry_d", "timestamptz"), ("o_id", "integer")];
+        assert_eq!(columns[..2], expected);
     }
 }

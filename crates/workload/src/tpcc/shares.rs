@@ -168,10 +168,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let without_rollbacks = simulate_counts(hammerdb_46, 5, 200_000);
-        assert_eq!(
-            deviating(&without_rollbacks, 5),
-            ["rolled back: new orders"]
-        );
+        let expected = ["rolled back: new orders"];
+        assert_eq!(deviating(&without_rollbacks, 5), expected);
         let single_warehouse = simulate_counts(standard, 1, 200_000);
         let remote = "of another warehouse";
         assert_eq!(

@@ -1,11 +1,10 @@
 //! Logs as servers leave them: rotated, cut off, in other encodings, of pools and drivers, of very many sessions.
 
-use super::{csv, folder_with, played, record, statement, texts};
+use super::{csv, folder_with, played, record, record_measured, statement, texts};
 use crate::replay::file::SessionRecording;
 use crate::replay::log::record_logs;
-use crate::replay::recorder::{LogEvent, Recorded, SessionRecorder};
+use crate::replay::recorder::Recorded;
 use crate::replay::transactions::SessionReader;
-use prony_allocations::allocated_bytes;
 use prony_assertions::TestFolder;
 use prony_document::SqlDialect;
 use std::path::Path;
@@ -153,10 +152,8 @@ fn drivers_drop_and_number_what_a_replay_names_itself() {
     assert_eq!(recorded.left_out.of_drivers, 2);
     assert_eq!(recorded.different, 6);
     let texts = texts(&log, &out);
-    assert_eq!(
-        texts[..3],
-        [["PREPARE q AS SELECT 1"], ["EXECUTE q"], ["DEALLOCATE q"]]
-    );
+    let expected = [["PREPARE q AS SELECT 1"], ["EXECUTE q"], ["DEALLOCATE q"]];
+    assert_eq!(texts[..3], expected);
     assert_eq!(texts[3][6000], "SAVEPOINT \"s140_x5999\"");
 }
 
@@ -218,22 +215,14 @@ fn rotated_logs_may_be_empty_or_begin_within_a_record() {
 /// Records so many sessions of three statements, of which some execute a fourth one at the end; returns the most bytes that
 /// were allocated at once.
 fn peak_of_sessions(count: usize, out: &Path) -> (usize, Recorded) {
-    let file = std::fs::File::create(out).expect("a file");
-    let recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true).expect("writable");
-    let mut recorder = recorder.with_limits(1 << 20, 1000);
-    let before = allocated_bytes();
-    let mut peak = 0;
     let again = (0..count).step_by(10).map(|session| (session, 3));
     let first = (0..count).flat_map(|session| (0..3).map(move |number| (session, number)));
-    for ((session, number), at_us) in first.chain(again).zip((0..).step_by(10)) {
-        let text = format!("SELECT {number}");
-        let event = LogEvent::of_text(at_us, Some(5), &text);
-        recorder
-            .event(&format!("session {session}"), event)
-            .expect("writable");
-        peak = peak.max(allocated_bytes().saturating_sub(before));
-    }
-    (peak, recorder.finish().expect("writable"))
+    let timed = first.chain(again).zip((0..).step_by(10));
+    let statements = timed.map(|((session, number), at_us)| {
+        let session = format!("session {session}");
+        (session, at_us, Some(5), format!("SELECT {number}"))
+    });
+    record_measured(SqlDialect::PostgreSql, statements, out)
 }
 
 #[test]
@@ -268,29 +257,17 @@ fn memory_does_not_grow_with_sessions_that_the_log_does_not_end() {
 fn open_transactions_of_many_sessions_are_written_in_parts() {
     let folder = TestFolder::create();
     let out = folder.join("out");
-    let file = std::fs::File::create(&out).expect("a file");
-    let recorder = SessionRecorder::new(file, SqlDialect::MySql, true).expect("writable");
-    let mut recorder = recorder.with_limits(1 << 20, 1000);
-    let before = allocated_bytes();
-    let mut peak = 0;
     let long = format!("INSERT INTO t VALUES ('{}')", "x".repeat(1000));
-    for round in 0..40 {
-        for session in 0..100 {
-            let text = match round {
-                0 => "BEGIN",
-                39 => "COMMIT",
-                _ => &long,
-            };
-            let event = LogEvent::of_text(round, None, text);
-            recorder
-                .event(&format!("{session}"), event)
-                .expect("writable");
-            peak = peak.max(allocated_bytes().saturating_sub(before));
-        }
-    }
+    let text = |round| match round {
+        0 => "BEGIN",
+        39 => "COMMIT",
+        _ => &long,
+    };
+    let rounds = (0..40).flat_map(|round| (0..100).map(move |session| (round, session)));
+    let statements = rounds.map(|(round, session)| (session, round, None, text(round)));
+    let (peak, _) = record_measured(SqlDialect::MySql, statements, &out);
     // Of 3.8 MB at most the limit, twice while it is written.
     assert!(peak < 3 << 20, "{peak}");
-    recorder.finish().expect("writable");
     let sessions = played(SessionRecording::open(&out).expect("a recording"));
     assert!(sessions.iter().all(|session| session.concat().len() == 40));
 }

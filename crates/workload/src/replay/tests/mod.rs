@@ -10,10 +10,10 @@ use super::transactions::{Execution, SessionReader};
 use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
-use prony_assertions::{TestFolder, cases};
+use prony_assertions::{TestFolder, TextAssertions, cases};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
@@ -263,11 +263,8 @@ fn the_log_on_stderr_is_refused() {
     let line = "2026-11-29 22:57:41.123 UTC [7] LOG:  duration: 1 ms  statement: select 1, 2, 3\n";
     let (_folder, log, _) = folder_with("postgresql.log", line);
     let error = record_logs(&[log], true, Vec::new()).expect_err("unknown");
-    error
-        .to_string()
-        .contains("no log that can be read")
-        .then_some(())
-        .expect("its message");
+    let message = error.to_string();
+    message.assert_contains("no log that can be read");
 }
 
 #[test]
@@ -395,28 +392,35 @@ fn damaged_recordings_are_refused_and_never_panic() {
     }
 }
 
-/// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
-fn peak_of(statements: usize, out: &Path) -> usize {
+/// Records statements: the session, when it began, how long it took, and its text. Returns also the most bytes that were
+/// allocated at once.
+fn record_measured<S: Display, T: AsRef<str>>(
+    dialect: SqlDialect,
+    statements: impl Iterator<Item = (S, i64, Option<u64>, T)>,
+    out: &Path,
+) -> (usize, Recorded) {
     let file = std::fs::File::create(out).expect("a file");
-    let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true)
-        .expect("writable")
-        .with_limits(1 << 20, 1000);
+    let recorder = SessionRecorder::new(file, dialect, true).expect("writable");
+    let mut recorder = recorder.with_limits(1 << 20, 1000);
     let before = allocated_bytes();
     let mut peak = 0;
-    let mut text = String::new();
-    for number in 0..statements {
-        text.clear();
-        let _ = write!(text, "SELECT a FROM t{} WHERE id = {number}", number % 10);
-        let event = LogEvent::of_text(number as i64 * 10, Some(5), &text);
-        recorder
-            .event(&(number % 100).to_string(), event)
-            .expect("writable");
+    for (session, at_us, duration_us, text) in statements {
+        let event = LogEvent::of_text(at_us, duration_us, text.as_ref());
+        let session = session.to_string();
+        recorder.event(&session, event).expect("writable");
         peak = peak.max(allocated_bytes().saturating_sub(before));
     }
-    assert_eq!(
-        recorder.finish().expect("writable").statements,
-        statements as u64
-    );
+    (peak, recorder.finish().expect("writable"))
+}
+
+/// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
+fn peak_of(count: usize, out: &Path) -> usize {
+    let statements = (0..count).map(|number| {
+        let text = format!("SELECT a FROM t{} WHERE id = {number}", number % 10);
+        (number % 100, number as i64 * 10, Some(5), text)
+    });
+    let (peak, recorded) = record_measured(SqlDialect::PostgreSql, statements, out);
+    assert_eq!(recorded.statements, count as u64);
     peak
 }
 

@@ -208,22 +208,14 @@ fn shell_commands_are_assembled_from_their_words() {
             .map(|()| out)
             .map_err(|error| error.to_string())
     };
-    assert_eq!(
-        line("\\shell echo  :a\t::a a:a ':a'"),
-        Ok("echo 5 :a a:a ':a'".to_owned())
-    );
-    assert_eq!(
-        line("\\setshell v expr \\\n :a + 1"),
-        Ok("expr 5 + 1".to_owned())
-    );
-    assert_eq!(
-        line("\\shell echo :b"),
-        Err("echo: undefined variable \":b\"".to_owned())
-    );
-    assert_eq!(
-        line("\\shell echo :"),
-        Err("echo: undefined variable \":\"".to_owned())
-    );
+    let expected = Ok("echo 5 :a a:a ':a'".to_owned());
+    assert_eq!(line("\\shell echo  :a\t::a a:a ':a'"), expected);
+    let expected = Ok("expr 5 + 1".to_owned());
+    assert_eq!(line("\\setshell v expr \\\n :a + 1"), expected);
+    for name in [":b", ":"] {
+        let expected = format!("echo: undefined variable \"{name}\"");
+        assert_eq!(line(&format!("\\shell echo {name}")), Err(expected));
+    }
     let longest = format!("\\shell {}", "x".repeat(254));
     assert_eq!(line(&longest).map(|out| out.len()), Ok(254));
     let too_long = format!("\\shell {} x", "x".repeat(253));

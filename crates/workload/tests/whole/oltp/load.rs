@@ -107,10 +107,7 @@ fn options_determine_keys_indexes_and_rows() {
 
 #[test]
 fn interrupted_load_continues_with_the_missing_tables() {
-    let (database, uninterrupted) = (
-        TestDatabase::postgres("oltp_broken"),
-        TestDatabase::postgres("oltp_unbroken"),
-    );
+    let [database, uninterrupted] = ["oltp_broken", "oltp_unbroken"].map(TestDatabase::postgres);
     test_interrupted_load(
         (&database, &uninterrupted),
         50_000,

@@ -130,10 +130,7 @@ fn options_determine_keys_indexes_and_rows() {
 
 #[test]
 fn interrupted_load_continues_with_the_missing_tables() {
-    let (database, uninterrupted) = (
-        TestDatabase::maria("broken"),
-        TestDatabase::maria("unbroken"),
-    );
+    let [database, uninterrupted] = ["broken", "unbroken"].map(TestDatabase::maria);
     test_interrupted_load(
         (&database, &uninterrupted),
         40_000,

@@ -178,10 +178,8 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
         .filter(|finding| finding.state == FindingState::Wrong)
         .map(|finding| finding.id.as_str())
         .collect();
-    assert_eq!(
-        problems,
-        ["balances-tellers-branches", "balances-accounts-history"]
-    );
+    let expected = ["balances-tellers-branches", "balances-accounts-history"];
+    assert_eq!(problems, expected);
 }
 
 #[test]
