@@ -2,7 +2,7 @@
 //!
 //! Must never name a command that the tool does not have, or one that does something different.
 
-use crate::Error;
+use crate::{Error, Result};
 use prony_plan::shell_word;
 use std::fmt;
 
@@ -133,7 +133,7 @@ impl LoadSpec {
     }
 
     /// Returns the scale of the data, if it is the requested one or no scale was requested.
-    pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32, Error> {
+    pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32> {
         match requested {
             Some(requested) if requested != scale => Err(Error::Data {
                 problem: format!("the data has scale {scale}, but scale {requested} was requested"),
@@ -260,6 +260,7 @@ impl From<&str> for Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn remedies_render_pronys_commands() {

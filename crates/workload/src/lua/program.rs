@@ -4,9 +4,10 @@ use super::listener::Report;
 use super::state::{ScriptContext, StateOwner};
 use super::user::ScriptUser;
 use super::watchdog::{Heartbeat, Watchdog};
+use crate::parallel::lock;
 use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadTask {
@@ -53,10 +54,7 @@ impl LuaProgram {
     }
 
     fn heartbeat_of(&self, worker: u32) -> Arc<Heartbeat> {
-        let mut heartbeats = self
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&self.heartbeats);
         let heartbeat = heartbeats
             .entry(worker)
             .or_insert_with(|| self.watchdog.register_thread());

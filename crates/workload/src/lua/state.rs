@@ -9,6 +9,7 @@ use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::thread_context::ThreadContext;
 use super::user_random::{UserRandom, function_addresses};
 use super::{compiled_functions, thread_functions};
+use crate::parallel::lock;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
@@ -17,7 +18,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The parts of the API that are written in Lua; each uses the previous ones.
 const PRELUDE: [(&str, &str); 12] = [
@@ -45,7 +46,7 @@ impl ChunkCache {
     /// Loads a chunk as a function of this state. `name` is Lua's chunk name: `@` and a file, or `=` and a
     /// word.
     pub fn load(&self, lua: &Lua, name: &str, text: &[u8]) -> Result<Function> {
-        let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunks = lock(&self.chunks);
         let cached = chunks.get(name).cloned();
         drop(chunks);
         if let Some(code) = cached {
@@ -55,7 +56,7 @@ impl ChunkCache {
         let function = lua.load(text).set_name(name).into_function()?;
         // `false` keeps debug information, because messages contain names and lines.
         let code = function.dump(false);
-        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chunks = lock(&self.chunks);
         chunks.insert(name.to_owned(), code.into());
         Ok(function)
     }
@@ -340,10 +341,7 @@ fn add_file_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> 
     if !context.settings.is_confined() {
         let loaded = lua.create_function(move |_, (name, path): (LuaString, LuaString)| {
             let (name, path) = (name.to_string_lossy(), path.to_string_lossy());
-            let mut loaded = context
-                .loaded
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = lock(&context.loaded);
             if !loaded.iter().any(|(known, _)| *known == name) {
                 loaded.push((name, path));
             }

@@ -5,6 +5,7 @@
 
 use super::listener::Report;
 use super::state::ScriptContext;
+use crate::parallel::lock;
 use mlua::ffi::{self, lua_Debug, lua_State};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -119,10 +120,7 @@ impl Watchdog {
 
     pub fn register_thread(&self) -> Arc<Heartbeat> {
         let heartbeat = Arc::new(Heartbeat::default());
-        let mut heartbeats = self
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&self.heartbeats);
         heartbeats.retain(|(registered, _)| Arc::strong_count(registered) > 1);
         heartbeats.push((Arc::clone(&heartbeat), ThreadObservation::default()));
         heartbeat
@@ -148,10 +146,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
         } else {
             (run_limit_polls, POLLS_BETWEEN_ATTEMPTS)
         };
-        let mut heartbeats = watchdog
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&watchdog.heartbeats);
         for (heartbeat, observation) in heartbeats.iter_mut() {
             let epoch = heartbeat.epoch.load(Ordering::Acquire);
             let is_waiting = heartbeat.is_waiting_for_server.load(Ordering::Relaxed);

@@ -7,6 +7,14 @@ use super::template::{Template, on_one_line, without_comments};
 use super::{mysql, postgres, sqlserver};
 use prony_document::SqlDialect;
 
+/// The texts of the `.sql` files with these names in a folder.
+macro_rules! sql_files {
+    ($folder:literal $($name:literal)+) => {
+        &[$(include_str!(concat!($folder, $name, ".sql"))),+]
+    };
+}
+pub(super) use sql_files;
+
 /// The SQL of one engine. Lists by transaction are in the order of `TpccTransaction::ALL`, and each text is a
 /// template.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::engine::{EngineSql, InstallationLock, RoutineForm, statements};
 use super::profile::{HAMMERDB_46_PROFILE, Profile};
 use super::template::on_one_line;
 use crate::loader::lock_name;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
 use prony_server::{Control, UserLock, take_user_lock};
@@ -65,7 +65,7 @@ impl InstalledRoutine {
         control: &mut Control,
         action: &str,
         engine: &EngineSql,
-    ) -> Result<Vec<InstalledRoutine>, Error> {
+    ) -> Result<Vec<InstalledRoutine>> {
         let rows = sql::query_rows(control, action, engine.installed)?;
         let from_row = |row: &sql::ResultRow| {
             let text = |column| row.text(column).unwrap_or_default().to_owned();
@@ -151,13 +151,13 @@ pub fn driver_routines(dialect: SqlDialect, is_for_babelfish: bool) -> Vec<Routi
 ///
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
-pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
+pub fn install(control: &mut Control, profile: &Profile) -> Result<()> {
     let routines = profile_routines(control.dialect(), profile, is_babelfish(control)?);
     install_all(control, &routines)
 }
 
 /// Creates the routines that HammerDB's driver calls, except where another routine has the name.
-pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
+pub fn install_driver_routines(control: &mut Control) -> Result<()> {
     let dialect = control.dialect();
     let engine = EngineSql::of(dialect);
     let mut foreign = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
@@ -167,7 +167,7 @@ pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     install_all(control, &routines)
 }
 
-fn is_babelfish(control: &mut Control) -> Result<bool, Error> {
+fn is_babelfish(control: &mut Control) -> Result<bool> {
     if control.dialect() != SqlDialect::TransactSql {
         return Ok(false);
     }
@@ -176,7 +176,7 @@ fn is_babelfish(control: &mut Control) -> Result<bool, Error> {
     Ok(row.int(0) == Some(1))
 }
 
-fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
+fn install_all(control: &mut Control, routines: &[Routine]) -> Result<()> {
     let engine = EngineSql::of(control.dialect());
     if find_missing(control, engine, routines)?.is_empty() {
         return Ok(());
@@ -199,7 +199,7 @@ fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error>
 ///
 /// # Errors
 /// The session does not get the lock, or the server refuses it.
-fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<String>, Error> {
+fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<String>> {
     let name = match lock {
         InstallationLock::Statements([lock, unlock]) => {
             execute(control, lock)?;
@@ -221,11 +221,7 @@ fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<Str
     }
 }
 
-fn create_missing(
-    control: &mut Control,
-    engine: &EngineSql,
-    routines: &[Routine],
-) -> Result<(), Error> {
+fn create_missing(control: &mut Control, engine: &EngineSql, routines: &[Routine]) -> Result<()> {
     for (routine, drops) in find_missing(control, engine, routines)? {
         for drop in drops {
             execute(control, &drop)?;
@@ -241,7 +237,7 @@ fn find_missing<'a>(
     control: &mut Control,
     engine: &EngineSql,
     routines: &'a [Routine],
-) -> Result<Vec<(&'a Routine, Vec<String>)>, Error> {
+) -> Result<Vec<(&'a Routine, Vec<String>)>> {
     let mut own = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
     own.retain(|installed| installed.is_own);
     let mut missing = Vec::new();
@@ -260,7 +256,7 @@ fn find_missing<'a>(
 }
 
 /// Drops all routines that Prony has created, for every profile, even if a run is using them.
-pub fn drop_all(control: &mut Control) -> Result<(), Error> {
+pub fn drop_all(control: &mut Control) -> Result<()> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(control.dialect());
     let installed = InstalledRoutine::query_all(control, action, engine)?;
@@ -272,7 +268,7 @@ pub fn drop_all(control: &mut Control) -> Result<(), Error> {
 
 const INSTALLING_ROUTINES: &str = "installing the functions of tpcc";
 
-fn execute(control: &mut Control, text: &str) -> Result<(), Error> {
+fn execute(control: &mut Control, text: &str) -> Result<()> {
     control
         .execute(text)
         .map(|_| ())

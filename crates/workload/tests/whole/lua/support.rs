@@ -196,22 +196,14 @@ fn settings(
     options: &RunOptions,
     recorder: &Arc<Recorder>,
 ) -> ScriptSettings {
+    use ScriptOptionValue::{List, Number, Switch, Text};
     let general_options = [
-        (
-            "threads",
-            ScriptOptionValue::Number(f64::from(options.threads)),
-        ),
-        (
-            "db_driver",
-            ScriptOptionValue::Text(database.driver.name().to_owned()),
-        ),
-        ("percentile", ScriptOptionValue::Number(95.0)),
-        ("verbosity", ScriptOptionValue::Number(3.0)),
-        ("debug", ScriptOptionValue::Switch(false)),
-        (
-            "mysql_ignore_errors",
-            ScriptOptionValue::List(vec!["1213".to_owned()]),
-        ),
+        ("threads", Number(f64::from(options.threads))),
+        ("db_driver", Text(database.driver.name().to_owned())),
+        ("percentile", Number(95.0)),
+        ("verbosity", Number(3.0)),
+        ("debug", Switch(false)),
+        ("mysql_ignore_errors", List(vec!["1213".to_owned()])),
     ];
     let script_options = options
         .script_options
