@@ -546,7 +546,7 @@ mod tests {
         let runs = [in_experiment("old", 1, closed()), invalid];
         let text = shown(&runs, &["old", "new"]);
         let (above, table) = text.split_once("medians of the runs").expect("a table");
-        above.assert_contains("\n\n  Not counted, because they ended early or their figures must not be used: run 2.\n");
+        above.assert_contains("\n\n  Not counted, because they ended early or their figures must not be used: run\n  2.\n");
         above.assert_contains(
             "Invalid by client-limit: The client was at its limit. Use more threads.",
         );

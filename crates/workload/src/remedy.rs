@@ -78,11 +78,11 @@ impl PronyCommands {
     /// The commands for the server of this URL, if any. They have `URL` in place of one that is long or has a password.
     pub fn for_url(url: Option<&str>) -> PronyCommands {
         let argument = |url: &str| {
-            let is_shown = prony_server::redact(url) == url && url.chars().count() <= MAX_URL_CHARS;
-            if is_shown {
-                shell_word(url)
-            } else {
+            let has_password = prony_server::redact(url) != url;
+            if has_password || url.chars().count() > MAX_URL_CHARS {
                 "URL".to_owned()
+            } else {
+                shell_word(url)
             }
         };
         PronyCommands {

@@ -141,8 +141,8 @@ impl Db {
         self.wait_for_reply().await
     }
 
-    /// As [`Db::begin_exec`], for a script that writes its entries itself ([`Db::begin_entry`]): the ledger does not note the
-    /// statement, and adds no entry to the request. [`Db::finish_request`] must follow.
+    /// As [`Db::begin_exec`], for a script that writes its entries itself ([`Db::begin_entry`]): the ledger does not note
+    /// the statement, and adds no entry to the request. [`Db::finish_request`] must follow.
     pub fn begin_exec_without_ledger(
         &mut self,
         statement: &Statement,

@@ -46,7 +46,8 @@ pub struct EngineSql {
 pub enum InstallationLock {
     /// The statements that take and release it. The first fails if the session does not get it.
     Statements([&'static str; 2]),
-    /// A user-level lock of MySQL and MariaDB, with the start of its name: their function returns whether the session got it.
+    /// A user-level lock of MySQL and MariaDB, with the start of its name: their function returns whether the session got
+    /// it.
     UserLevel(&'static str),
 }
 
