@@ -9,7 +9,6 @@ use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
 use prony_test_servers::{FrozenServer, TestControl, children, signal};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
