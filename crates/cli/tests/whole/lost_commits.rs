@@ -4,7 +4,6 @@ use crate::common::*;
 use crate::controls::rounds;
 use prony_store::{Check, FindingState, GrowthReading};
 use prony_test_servers::{FrozenServer, children, signal};
-use std::fs;
 
 fn finding(run: &Run) -> Option<&Check> {
     run.check("lost-commits")

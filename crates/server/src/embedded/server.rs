@@ -168,6 +168,13 @@ impl EmbeddedPostgres {
         self.state().child.as_ref().map(Child::id)
     }
 
+    /// Whether the postmaster has exited without being stopped.
+    pub fn has_ended(&self) -> bool {
+        let mut state = self.state();
+        let child = state.child.as_mut();
+        child.is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
+    }
+
     /// Requests a fast shutdown, then an immediate one, then kills the server. The directory stays
     /// until the value is dropped, for [`EmbeddedPostgres::restart`]. Does nothing if stopped.
     pub fn stop(&self) {
