@@ -58,7 +58,7 @@ pub fn run_concurrently<W: Send, E: Send>(
             let (body, first_error) = (&body, &first_error);
             scope.spawn(move || {
                 if let Err(error) = body(piece) {
-                    let mut recorded = lock(&first_error);
+                    let mut recorded = lock(first_error);
                     recorded.get_or_insert(error);
                     drop(recorded);
                     watcher.report_failure();

@@ -36,7 +36,7 @@ pub fn check(
             FindingState::Ok => "OK",
             FindingState::Note => "NOTE",
             FindingState::Wrong => {
-                failed_checks.push(finding.id);
+                failed_checks.push(finding.id.as_str());
                 "FAILED"
             }
         };

@@ -279,7 +279,7 @@ impl ScriptRun {
         let generators = self.generators.get();
         let random = generators.and_then(|generators| generators.by_worker.get(worker as usize));
         match (&self.chooser, random) {
-            (Some(chooser), Some(random)) => chooser.pick(&mut lock(&random)),
+            (Some(chooser), Some(random)) => chooser.pick(&mut lock(random)),
             // Never happens: every worker with users has a generator.
             _ => 0,
         }

@@ -172,9 +172,10 @@ impl Layout {
     pub fn index_builds(&self) -> Vec<IndexBuild> {
         let unpartitioned = |index: Index| {
             let (table, name) = (index.table.name(), index.name);
-            match index.primary {
-                true => IndexBuild::primary_key(table, name, &index.columns.join(", ")),
-                false => IndexBuild::of_statement(table, name, index.build()),
+            if index.primary {
+                IndexBuild::primary_key(table, name, &index.columns.join(", "))
+            } else {
+                IndexBuild::of_statement(table, name, index.build())
             }
         };
         let mut builds = Vec::new();
