@@ -260,7 +260,6 @@ impl From<&str> for Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_assertions::TextAssertions;
 
     #[test]
     fn remedies_render_pronys_commands() {
