@@ -352,7 +352,8 @@ mod tests {
             ),
             (
                 |run| {
-                    run.measured.kinds.push(run.measured.kinds[0].clone());
+                    let twin = run.measured.kinds[0].clone();
+                    run.measured.kinds.push(twin);
                 },
                 "the figures of all kinds appear twice in the window",
             ),

@@ -285,8 +285,9 @@ mod tests {
             experiment.variants = names();
             run
         };
+        let of_point = of_a.map(point);
         assert_eq!(
-            problem(&of_a.map(point)),
+            problem(&of_point),
             None,
             "the other points may be within what the client can do"
         );

@@ -213,7 +213,8 @@ mod tests {
     #[test]
     fn unobserved_vacuums_are_counted() {
         let mut run = observed_run();
-        observed_mut(&mut run).after.as_mut().unwrap().tables[0].vacuums = Some(4);
+        let after = observed_mut(&mut run).after.as_mut().unwrap();
+        after.tables[0].vacuums = Some(4);
         let check = check_maintenance(&run).expect("three more than before");
         check
             .finding

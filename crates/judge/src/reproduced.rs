@@ -112,7 +112,8 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         PublishedMetric::LatencyMean => if_sampled.map(|()| all.response.mean_ns / 1e6),
         PublishedMetric::LatencyStddev => {
             if_sampled?;
-            Some(all.response.recorded_times().ok()?.variance_ns2().sqrt() / 1e6)
+            let times = all.response.recorded_times().ok()?;
+            Some(times.variance_ns2().sqrt() / 1e6)
         }
         PublishedMetric::LatencyP95 => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
         PublishedMetric::Cpu => {

@@ -417,7 +417,8 @@ mod tests {
             answer_sentence(&limited),
             "at least 4,180 /s at p99 below 20.0 ms; limit: the client, not the server; not to be relied on: steal"
         );
-        written(&limited).assert_contains("pass; invalid (steal)");
+        let text = written(&limited);
+        text.assert_contains("pass; invalid (steal)");
     }
 
     #[test]

@@ -160,8 +160,10 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .iter()
         .filter(|observed| observed.off.is_none());
     for second in observed.flat_map(|observed| &observed.series) {
-        let [machine, client] = [&second.machine, &second.client]
-            .map(|machine| cells(&MACHINE_COLUMNS, &machine.clone().unwrap_or_default()));
+        let [machine, client] = [&second.machine, &second.client].map(|machine| {
+            let machine = machine.clone().unwrap_or_default();
+            cells(&MACHINE_COLUMNS, &machine)
+        });
         writeln!(
             out,
             "{},{machine},{client},{},{}",

@@ -477,7 +477,8 @@ mod tests {
         let text = shown(&[run.clone()], &["old"]);
         text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
-        shown(&[run], &["old"]).assert_contains("3 failed; 1 doubt, too short");
+        let text = shown(&[run], &["old"]);
+        text.assert_contains("3 failed; 1 doubt, too short");
     }
 
     #[test]

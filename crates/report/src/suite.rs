@@ -151,7 +151,8 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     for row in &summary.rows {
         let (runs, caches) = (runs_text(row), row.caches.join(", "));
         if row.figures.is_empty() {
-            table.row(([&*row.id, &runs, "", "", "", "", &caches]).map(plain));
+            let cells = [&*row.id, &runs, "", "", "", "", &caches];
+            table.row(cells.map(plain));
         }
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
@@ -326,7 +327,8 @@ pub(crate) mod tests {
             currency: "EUR".to_owned(),
             remarks: Vec::new(),
         });
-        shown(&estimate).assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
+        let text = shown(&estimate);
+        text.assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
         assert!(suite_summary(&[closed()]).is_none());
     }
 }

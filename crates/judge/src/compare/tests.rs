@@ -161,8 +161,9 @@ fn invalid_runs_are_never_comparable() {
         finding: String::new(),
         advice: String::new(),
     }];
+    let comparison = compare(&run, &run, false);
     assert_eq!(
-        names(&compare(&run, &run, false), Invalid),
+        names(&comparison, Invalid),
         ["invalid by"],
         "although both runs have the same problem"
     );

@@ -204,7 +204,8 @@ fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
         }
         let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
         let ranks = prices.points.iter().map(|point| point.rank.unwrap());
-        (ranks.collect::<Vec<_>>(), prices.ranking.unwrap().order)
+        let order = prices.ranking.unwrap().order;
+        (ranks.collect::<Vec<_>>(), order)
     };
     let low = [90.0, 95.0, 99.0];
     let middle = [98.0, 100.0, 104.0];

@@ -74,7 +74,8 @@ fn add_hiccups(random: &mut Random, run: &mut Run) {
             second.gaps.push(gap);
         }
         if random.chance(1.0 / 50.0) {
-            second.max_ns = second.max_ns.max(random.between(0.1e9, 0.6e9) as u64);
+            let waited_ns = random.between(0.1e9, 0.6e9) as u64;
+            second.max_ns = second.max_ns.max(waited_ns);
         }
     }
 }

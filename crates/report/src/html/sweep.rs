@@ -3,11 +3,11 @@
 //! In: `judge`'s curves. Out: the sentences of the knee, a drawing of throughput with intervals, the table of all
 //! points. Must never: draw an interval that was not computed.
 
+use super::write_paragraphs;
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
-use super::write_paragraphs;
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::sweep::{
     curve_name, curves_legend, knee_sentences, law_sentences, sweep_legend, sweep_table,
@@ -115,7 +115,8 @@ fn draw_laws(
     };
     let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
     let path = |throughput: &dyn Fn(f64) -> f64| {
-        path_through(((0..=LAW_STEPS).map(at)).map(|n| (x.position(n), y.position(throughput(n)))))
+        let points = (0..=LAW_STEPS).map(at);
+        path_through(points.map(|n| (x.position(n), y.position(throughput(n)))))
     };
     let mut legend = vec![(line_sample(0), "measured".to_owned())];
     if let Some(UslFit::Fits(usl)) = &curve.usl {

@@ -227,7 +227,8 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             describe_by_runs(runs, |run| setting(run, name)),
         ];
         if has_published {
-            cells.push(distinct(runs, |run| published(run, name)).join("; "));
+            let stated = distinct(runs, |run| published(run, name));
+            cells.push(stated.join("; "));
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         write_text_row(out, &cells)?;

@@ -67,10 +67,11 @@ fn write_filters(out: &mut Html, list: &RunList<'_>) -> fmt::Result {
     out.push_str("<form class=\"filters\" action=\"/\" method=\"get\" role=\"search\">\n");
     let workloads = list.workloads.iter().map(String::as_str);
     write_select(out, "workload", workloads, filter.workload.as_deref())?;
+    let verdicts = RunVerdict::all().map(RunVerdict::name);
     write_select(
         out,
         "verdict",
-        RunVerdict::all().map(RunVerdict::name),
+        verdicts,
         filter.verdict.map(RunVerdict::name),
     )?;
     for (name, value) in [("label", &filter.label), ("server", &filter.server)] {

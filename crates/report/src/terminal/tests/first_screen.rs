@@ -165,7 +165,8 @@ fn the_account_of_a_ledger_is_on_the_first_screen_of_any_run() {
         lost: 8_325,
         ..LedgerAccount::default()
     });
-    screen(&run).assert_contains("account: lost 8,325 of 69,745 acknowledged");
+    let account = "account: lost 8,325 of 69,745 acknowledged";
+    screen(&run).assert_contains(account);
     let mut out = Vec::new();
     write_first_screen(&mut out, &Style::plain(), &run, None).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -240,7 +241,8 @@ fn an_invalid_run_names_its_reason_and_the_unpaced_metric_its_label() {
     let mut of_one = invalid();
     of_one.checks.retain(|check| check.id != "steal");
     screen(&of_one).assert_lacks("  also  ");
-    text.assert_contains("1,254,818 NOPM, unpaced (new orders committed per minute)");
+    let metric = "1,254,818 NOPM, unpaced (new orders committed per minute)";
+    text.assert_contains(metric);
     screen(&sample_run::closed()).assert_lacks("Invalid");
     let several = screen(&with_many_findings(sample_run::closed()));
     several.assert_contains("Valid, but too short to judge steadiness, with 2 doubts.");
