@@ -3,11 +3,11 @@
 //! In: `judge`'s answer. Out: the answer and what it rests on, response times and the use of the CPUs by rate, the table of
 //! the steps. Must never: hide a step that must not be used; its line in the table says so.
 
-use super::write_paragraphs;
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use super::write_paragraphs;
 use crate::capacity::{answer_sentence, remarks, step_line, steps_by_rate, steps_table};
 use crate::html::markup::{Html, writeln_markup};
 use crate::units;

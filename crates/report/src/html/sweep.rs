@@ -3,11 +3,11 @@
 //! In: `judge`'s curves. Out: the sentences of the knee, a drawing of throughput with intervals, the table of all
 //! points. Must never: draw an interval that was not computed.
 
-use super::write_paragraphs;
 use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use super::write_paragraphs;
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::sweep::{
     curve_name, curves_legend, knee_sentences, law_sentences, sweep_legend, sweep_table,

@@ -232,9 +232,11 @@ impl MinuteChart {
         format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
-        let peak = (top > 0.0)
-            .then(|| format!("  max {}", format_value(top)))
-            .unwrap_or_default();
+        let peak = if top > 0.0 {
+            format!("  max {}", format_value(top))
+        } else {
+            String::new()
+        };
         let bars = |width| minute.bars(self.at_s, width, mode, top);
         self.line(name, value, bars, &peak)
     }
