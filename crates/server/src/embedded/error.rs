@@ -94,14 +94,17 @@ pub enum Error {
     Interrupted,
 }
 
+const BASE_BACKUP_FAILED: &str = "pg_basebackup could not copy the server's data for a standby:";
+
+const PROGRAMS_HINT: &str = "install them (Debian and Ubuntu: apt install postgresql), name their folder in \
+    PRONY_PG_BINDIR, or let Prony download them with --download";
+
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
             Error::NotFound { folders } => {
-                with_lines("no PostgreSQL programs found on this machine", folders).with_hint(
-                    "install them (Debian and Ubuntu: apt install postgresql), name their \
-                     folder in PRONY_PG_BINDIR, or let Prony download them with --download",
-                )
+                with_lines("no PostgreSQL programs found on this machine", folders)
+                    .with_hint(PROGRAMS_HINT)
             }
             Error::EnvVariable { bin_dir, reason } => ErrorParts::new(format!(
                 "PRONY_PG_BINDIR names {}, which cannot be used: {reason}",
@@ -158,19 +161,10 @@ impl UserError for Error {
             Error::Initdb { output } => {
                 with_output("initdb could not create the data directory:", output)
             }
-            Error::BaseBackup { output } => {
-                let problem = "pg_basebackup could not copy the server's data for a standby:";
-                with_output(problem, output)
-            }
-            Error::Start { status, log } => {
-                let problem =
-                    format!("the throw-away PostgreSQL did not start ({status}). Its log:");
-                with_output(&problem, log)
-            }
+            Error::BaseBackup { output } => with_output(BASE_BACKUP_FAILED, output),
+            Error::Start { status, log } => with_log(&format!("did not start ({status})"), log),
             Error::NotReady { seconds, log } => {
-                let problem =
-                    format!("the throw-away PostgreSQL was not ready after {seconds} s. Its log:");
-                with_output(&problem, log)
+                with_log(&format!("was not ready after {seconds} s"), log)
             }
             Error::Interrupted => {
                 ErrorParts::new("interrupted while preparing the throw-away PostgreSQL")
@@ -196,6 +190,13 @@ fn with_output(problem: &str, output: &str) -> ErrorParts {
     }
     let lines: Vec<String> = output.lines().map(|line| format!("| {line}")).collect();
     with_lines(problem, &lines)
+}
+
+fn with_log(problem: &str, log: &str) -> ErrorParts {
+    with_output(
+        &format!("the throw-away PostgreSQL {problem}. Its log:"),
+        log,
+    )
 }
 
 impl Error {
