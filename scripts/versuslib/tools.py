@@ -38,35 +38,17 @@ class Measurement:
     server_cpu_s: float = 0.0
     log_bytes: int = 0
 
-    @property
-    def cpu_us_per_transaction(self):
-        """Client CPU per transaction, microseconds."""
-        return 1e6 * self.cpu_s / self.transactions
-
-    @property
-    def transactions_per_cpu_s(self):
-        """Transactions in a second of the client's CPU."""
-        return self.transactions / self.cpu_s
-
-    @property
-    def server_cpu_us_per_transaction(self):
-        """CPU of the server's processes per transaction, microseconds."""
-        return 1e6 * self.server_cpu_s / self.transactions
-
-    @property
-    def log_bytes_per_transaction(self):
-        """What the server wrote into its write-ahead log per transaction, bytes."""
-        return self.log_bytes / self.transactions
-
-    @property
-    def client_share(self):
-        """The client's CPU time by the run's time; starting and ending are included in both."""
-        return self.cpu_s / self.wall_s
-
-    @property
-    def server_share(self):
-        """The server's CPU time by the run's time."""
-        return self.server_cpu_s / self.wall_s
+    # Client CPU per transaction, microseconds.
+    cpu_us_per_transaction = property(lambda self: 1e6 * self.cpu_s / self.transactions)
+    # Transactions in a second of the client's CPU.
+    transactions_per_cpu_s = property(lambda self: self.transactions / self.cpu_s)
+    # CPU of the server's processes per transaction, microseconds.
+    server_cpu_us_per_transaction = property(lambda self: 1e6 * self.server_cpu_s / self.transactions)
+    # What the server wrote into its write-ahead log per transaction, bytes.
+    log_bytes_per_transaction = property(lambda self: self.log_bytes / self.transactions)
+    # The CPU time of the client, and of the server, by the run's time; starting and ending are included in both.
+    client_share = property(lambda self: self.cpu_s / self.wall_s)
+    server_share = property(lambda self: self.server_cpu_s / self.wall_s)
 
     def load_text(self):
         server = f", server CPU {self.server_cpu_s:5.2f} s" if self.server_cpu_s else ""

@@ -53,6 +53,17 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The code of a command that succeeded and shows what must not be used, or that all is well.
+    pub fn invalid_if(is_invalid: bool) -> Exit {
+        if is_invalid {
+            Exit::Invalid
+        } else {
+            Exit::Success
+        }
+    }
+}
+
 impl From<TerminationSignal> for Exit {
     fn from(signal: TerminationSignal) -> Exit {
         match signal {

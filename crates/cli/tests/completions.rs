@@ -145,10 +145,8 @@ fn fish_completes_commands_flags_and_names() {
              complete -C 'prony run tpc'"
         );
         let completed = stdout_of("fish", &["--no-config", "-c", &program]);
-        let words: Vec<&str> = completed
-            .lines()
-            .filter_map(|line| line.split('\t').next())
-            .collect();
+        let lines = completed.lines();
+        let words: Vec<&str> = lines.filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(words, ["demo", "--clients", "tpcb", "tpcc"]);
     }
 }

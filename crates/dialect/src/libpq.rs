@@ -6,15 +6,8 @@
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
-const INTEGER_OPTIONS: [&str; 7] = [
-    "port",
-    "connect_timeout",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_count",
-    "tcp_user_timeout",
-];
+const INTEGER_OPTIONS: &str = "port connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count \
+    tcp_user_timeout";
 /// The error if the server closes the connection without a message.
 const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly";
 const CONNECTION_CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnormally\n\
@@ -35,7 +28,9 @@ pub fn target_error(error: &TargetError, conninfo: &str) -> String {
             value,
             ..
         } if value.trim().parse::<i32>().is_ok() => format!("invalid port number: \"{value}\""),
-        TargetError::Value { option, value, .. } if INTEGER_OPTIONS.contains(option) => {
+        TargetError::Value { option, value, .. }
+            if INTEGER_OPTIONS.split(' ').any(|known| known == *option) =>
+        {
             format!("invalid integer value \"{value}\" for connection option \"{option}\"")
         }
         TargetError::Value { option, value, .. } => format!("invalid {option} value: \"{value}\""),

@@ -81,16 +81,26 @@ pub(crate) fn leading_count(text: &str) -> Option<(u64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
+/// The number at the beginning of a text, whatever follows.
+pub(crate) fn number(text: &str) -> Option<PrintedNumber> {
+    leading_number(text).map(|(number, _)| number)
+}
+
+/// The count at the beginning of a text, whatever follows.
+pub(crate) fn count(text: &str) -> Option<u64> {
+    leading_count(text).map(|(count, _)| count)
+}
+
+/// The count at the beginning of a text as a 32-bit number, if it fits.
+pub(crate) fn small_count(text: &str) -> Option<u32> {
+    count(text).and_then(|count| u32::try_from(count).ok())
+}
+
 /// The text between `before` and the next `after`.
 pub(crate) fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, text) = text.split_once(before)?;
     let (text, _) = text.split_once(after)?;
     Some(text)
-}
-
-/// A count as a 32-bit number, if it fits.
-pub(crate) fn to_u32(count: u64) -> Option<u32> {
-    u32::try_from(count).ok()
 }
 
 /// Records that a printed figure must agree with the same figure computed from others.

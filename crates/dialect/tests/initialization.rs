@@ -4,13 +4,12 @@
 mod common;
 
 use prony_assertions::TextAssertions;
-use std::ffi::OsString;
 
 use prony_dialect::pgbench::{
-    Freeze, InitOptions, Invocation, Level, SetupAction, copy_sql, parse_args, step_actions,
+    Freeze, InitOptions, Invocation, Level, SetupAction, copy_sql, step_actions,
 };
 
-use common::TestHost;
+use common::{TestHost, parse_line};
 
 const RECORDS: [(u16, &str); 4] = [
     (13, include_str!("recorded/init-13.txt")),
@@ -20,9 +19,7 @@ const RECORDS: [(u16, &str); 4] = [
 ];
 
 fn parse_options(level: &Level, command: &str) -> InitOptions {
-    let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-    let mut host = TestHost::new("pgbench", level);
-    match parse_args("pgbench", &arguments, level, &mut host) {
+    match parse_line(command, level, &mut TestHost::new("pgbench", level)) {
         Ok(Invocation::Initialize(options)) => options,
         other => panic!("{command}: {other:?}"),
     }
@@ -118,16 +115,12 @@ fn tables_match_each_level() {
 
 #[test]
 fn printed_messages_match_pgbench() {
-    let printed: String = setup_actions(18, "-i --partitions=3 --foreign-keys", 180_000)
-        .into_iter()
-        .filter_map(|action| {
-            if let SetupAction::Print(text) = action {
-                Some(text)
-            } else {
-                None
-            }
-        })
-        .collect();
+    let actions = setup_actions(18, "-i --partitions=3 --foreign-keys", 180_000);
+    let texts = actions.into_iter().filter_map(|action| match action {
+        SetupAction::Print(text) => Some(text),
+        _ => None,
+    });
+    let printed: String = texts.collect();
     assert_eq!(
         printed,
         "dropping old tables...\ncreating tables...\ncreating 3 partitions...\n\

@@ -141,11 +141,29 @@ tps = 80.000000 (without initial connection time)
     }
 }
 
+/// The lines of level 18 about a script of [`full_run`].
+fn script_block(start: &str, statements: &str) -> String {
+    format!(
+        "\
+{start}
+ - 120 transactions (50.0% of total)
+ - number of transactions actually processed: 80 (tps = 40.000000)
+ - number of failed transactions: 20 (16.667%)
+ - number of serialization failures: 10 (8.333%)
+ - number of deadlock failures: 6 (5.000%)
+ - number of transactions retried: 30 (25.000%)
+ - total number of retries: 40
+ - number of transactions skipped: 20 (16.667%)
+ - latency average = 5.940 ms
+ - latency stddev = 1.000 ms
+ - statement latencies in milliseconds, failures and retries:
+{statements}"
+    )
+}
+
 #[test]
 fn full_report_matches_level_18() {
-    assert_eq!(
-        report_at(18, &full_run()),
-        "\
+    let head = "\
 transaction type: multiple scripts
 scaling factor: 2
 partition method: hash
@@ -168,36 +186,12 @@ latency stddev = 1.000 ms
 rate limit schedule lag: avg 1.809 (max 3.618) ms
 initial connection time = 5.072 ms
 tps = 80.000000 (without initial connection time)
-SQL script 1: /a.sql
- - weight: 3 (targets 75.0% of total)
- - 120 transactions (50.0% of total)
- - number of transactions actually processed: 80 (tps = 40.000000)
- - number of failed transactions: 20 (16.667%)
- - number of serialization failures: 10 (8.333%)
- - number of deadlock failures: 6 (5.000%)
- - number of transactions retried: 30 (25.000%)
- - total number of retries: 40
- - number of transactions skipped: 20 (16.667%)
- - latency average = 5.940 ms
- - latency stddev = 1.000 ms
- - statement latencies in milliseconds, failures and retries:
-         0.268           1          2 \\set x 1
-         0.268           1          2 select 1;
-SQL script 2: <builtin: select only>
- - weight: 1 (targets 25.0% of total)
- - 120 transactions (50.0% of total)
- - number of transactions actually processed: 80 (tps = 40.000000)
- - number of failed transactions: 20 (16.667%)
- - number of serialization failures: 10 (8.333%)
- - number of deadlock failures: 6 (5.000%)
- - number of transactions retried: 30 (25.000%)
- - total number of retries: 40
- - number of transactions skipped: 20 (16.667%)
- - latency average = 5.940 ms
- - latency stddev = 1.000 ms
- - statement latencies in milliseconds, failures and retries:
-"
-    );
+";
+    let file = "SQL script 1: /a.sql\n - weight: 3 (targets 75.0% of total)";
+    let builtin = "SQL script 2: <builtin: select only>\n - weight: 1 (targets 25.0% of total)";
+    let statements = "         0.268           1          2 \\set x 1\n         0.268           1          2 select 1;\n";
+    let scripts = script_block(file, statements) + &script_block(builtin, "");
+    assert_eq!(report_at(18, &full_run()), head.to_owned() + &scripts);
 }
 
 /// The lines of levels 15 to 17, and of 19, that differ from those of 18.
@@ -236,12 +230,8 @@ fn full_report_matches_levels_15_to_17_and_19() {
 #[test]
 fn full_report_matches_level_14() {
     let mut run = full_run();
-    for counts in run
-        .scripts
-        .iter_mut()
-        .map(|script| &mut script.counts)
-        .chain([&mut run.counts])
-    {
+    let of_scripts = run.scripts.iter_mut().map(|script| &mut script.counts);
+    for counts in of_scripts.chain([&mut run.counts]) {
         counts.serialization_failures = 0;
         counts.deadlock_failures = 0;
         counts.other_failures = 0;
@@ -291,28 +281,17 @@ fn reports_without_successes_end_early() {
     run.counts = Counts::default();
     let last_line =
         |major, run: &RunReport| report_at(major, run).lines().last().unwrap().to_owned();
-    assert_eq!(
-        last_line(14, &run),
-        "number of transactions actually processed: 0/160"
-    );
-    assert_eq!(
-        last_line(15, &run),
-        "number of failed transactions: 0 (NaN%)"
-    );
-    assert_eq!(
-        last_line(18, &run),
-        "number of transactions actually processed: 0/160"
-    );
+    let none_processed = "number of transactions actually processed: 0/160";
+    assert_eq!(last_line(14, &run), none_processed);
+    let none_failed = "number of failed transactions: 0 (NaN%)";
+    assert_eq!(last_line(15, &run), none_failed);
+    assert_eq!(last_line(18, &run), none_processed);
     run.counts.deadlock_failures = 8;
-    assert_eq!(
-        last_line(17, &run),
-        "number of failed transactions: 8 (100.000%)"
-    );
+    let all_failed = "number of failed transactions: 8 (100.000%)";
+    assert_eq!(last_line(17, &run), all_failed);
     report_at(18, &run).assert_contains("latency average = 1000.000 ms (including failures)\n");
-    assert_eq!(
-        last_line(18, &run),
-        "tps = 0.000000 (without initial connection time)"
-    );
+    let no_speed = "tps = 0.000000 (without initial connection time)";
+    assert_eq!(last_line(18, &run), no_speed);
 }
 
 #[test]
@@ -338,19 +317,18 @@ fn the_banner_contains_the_server_version_if_it_differs() {
     let banner = |level: &str, server: &str| banner(&Level::parse(level).unwrap(), server);
     let debian = "15.18 (Debian 15.18-0+deb12u1)";
     assert_eq!(banner("13", "13.1"), "");
-    assert_eq!(banner("15", debian), format!("pgbench ({debian})\n"));
-    assert_eq!(banner(debian, debian), format!("pgbench ({debian})\n"));
-    assert_eq!(
-        banner("15.20", debian),
-        format!("pgbench (15.20, server {debian})\n")
-    );
-    assert_eq!(
-        banner("18", debian),
-        format!("pgbench (18.6, server {debian})\n")
-    );
-    assert_eq!(banner("18", "19devel"), "pgbench (18.6, server 19devel)\n");
-    assert_eq!(
-        banner("18", "something"),
-        "pgbench (18.6, server something)\n"
-    );
+    for (level, server, expected) in [
+        ("15", debian, debian),
+        (debian, debian, debian),
+        (
+            "15.20",
+            debian,
+            "15.20, server 15.18 (Debian 15.18-0+deb12u1)",
+        ),
+        ("18", debian, "18.6, server 15.18 (Debian 15.18-0+deb12u1)"),
+        ("18", "19devel", "18.6, server 19devel"),
+        ("18", "something", "18.6, server something"),
+    ] {
+        assert_eq!(banner(level, server), format!("pgbench ({expected})\n"));
+    }
 }

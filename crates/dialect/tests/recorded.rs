@@ -6,15 +6,13 @@
 
 mod common;
 
-use std::ffi::OsString;
-
 use prony_dialect::pgbench::{
     CommandReport, Counts, Invocation, Level, LogFormat, Moments, ProgressTime, RunOptions,
-    RunReport, ScriptReport, TableFacts, banner, parse_args, progress_line, report_text,
+    RunReport, ScriptReport, TableFacts, banner, progress_line, report_text,
 };
 use prony_measure::{ErrorClass, Outcome, Sample};
 
-use common::TestHost;
+use common::{TestHost, parse_line};
 
 const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-13.txt"),
@@ -58,12 +56,11 @@ fn parse_records() -> Vec<Record> {
             level = Level::parse(version.strip_suffix(')').unwrap()).unwrap();
             banner = report_lines.remove(0).to_owned() + "\n";
         }
-        let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
         let mut host = TestHost {
             reads_scripts: false,
             ..TestHost::new("pgbench", &level)
         };
-        let options = match parse_args("pgbench", &arguments, &level, &mut host) {
+        let options = match parse_line(command, &level, &mut host) {
             Ok(Invocation::Run(options)) => options,
             other => panic!("{command}: {other:?}"),
         };

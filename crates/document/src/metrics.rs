@@ -3,74 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name of an industry metric.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
-#[schemars(with = "String")]
-pub enum MetricName {
-    /// New orders committed per minute.
-    Nopm,
-    /// Transactions per minute by the server's count.
-    Tpm,
-    /// A metric that only its workload knows.
-    Other(String),
-}
-
-impl MetricName {
-    /// The name of [`MetricName::Nopm`].
-    pub const NOPM: &str = "NOPM";
-    /// The name of [`MetricName::Tpm`].
-    pub const TPM: &str = "TPM";
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        match self {
-            MetricName::Nopm => MetricName::NOPM,
-            MetricName::Tpm => MetricName::TPM,
-            MetricName::Other(name) => name,
-        }
-    }
-}
-
-impl Default for MetricName {
-    fn default() -> MetricName {
-        MetricName::Other(String::new())
-    }
-}
-
-impl From<&str> for MetricName {
-    fn from(name: &str) -> MetricName {
-        match name {
-            MetricName::NOPM => MetricName::Nopm,
-            MetricName::TPM => MetricName::Tpm,
-            other => MetricName::Other(other.to_owned()),
-        }
-    }
-}
-
-impl From<String> for MetricName {
-    fn from(name: String) -> MetricName {
-        MetricName::from(name.as_str())
-    }
-}
-
-impl From<MetricName> for String {
-    fn from(name: MetricName) -> String {
-        name.as_str().to_owned()
-    }
-}
-
-impl std::fmt::Display for MetricName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+/// The metric of new orders committed per minute.
+pub const NOPM: &str = "NOPM";
+/// The metric of transactions per minute by the server's count.
+pub const TPM: &str = "TPM";
 
 /// An industry metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndustryMetric {
     /// Its name, such as `NOPM`.
-    pub name: MetricName,
+    pub name: String,
     /// Its meaning: `new orders committed per minute`.
     pub title: String,
     /// The figure.

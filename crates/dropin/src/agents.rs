@@ -4,7 +4,10 @@
 //! a load from this machine alone where others are named.
 
 use crate::{hammerdb, pgbench, sysbench};
-use prony_fleet::{Error, Fleet, FleetCommands, ToolProgram, ToolRequest, agents_of_environment};
+use prony_fleet::{
+    Error, Fleet, FleetCommands, ToolCoordinator, ToolLoad, ToolProgram, ToolRequest, ToolServer,
+    agents_of_environment,
+};
 use prony_plan::ErrorParts;
 use prony_runner::host::this_build;
 use serde::Serialize;
@@ -66,6 +69,41 @@ pub fn make_tool_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorP
         sysbench::script::agents::TOOL => sysbench::script::agents::make_program(request),
         hammerdb::agents::TOOL => hammerdb::agents::make_program(request),
         other => Err(ErrorParts::new(format!("{other} is no tool of this build"))),
+    }
+}
+
+/// A tool's side at the coordinator: its load, and what it does with a message of an agent.
+pub struct Coordinator<'a, M> {
+    load: ToolLoad,
+    heard: Box<dyn Fn(usize, M) -> Result<(), String> + 'a>,
+}
+
+impl<'a, M> Coordinator<'a, M> {
+    /// `program`: what its program at an agent is made of; `heard`: takes what the agent with this index has said.
+    pub fn new(
+        tool: &'static str,
+        program: &impl Serialize,
+        server: ToolServer,
+        heard: impl Fn(usize, M) -> Result<(), String> + 'a,
+    ) -> Self {
+        Coordinator {
+            load: ToolLoad {
+                tool,
+                program: write(program),
+                server,
+            },
+            heard: Box::new(heard),
+        }
+    }
+}
+
+impl<M: DeserializeOwned> ToolCoordinator for Coordinator<'_, M> {
+    fn load(&self) -> &ToolLoad {
+        &self.load
+    }
+
+    fn heard(&self, agent: usize, text: &str) -> Result<(), String> {
+        (self.heard)(agent, read(text)?)
     }
 }
 

@@ -8,7 +8,7 @@ use prony_fleet::{Fleet, ToolCoordinator};
 use prony_plan::{Plan, Stop};
 use prony_runner::{
     ConnectionInfo, Error, FinishedRun, GrowthBefore, Observation, Purpose, Recording, RunJob,
-    RunObserver, RunSecond, RunServer, Signals, StorePolicy,
+    RunObserver, RunSecond, RunServer, Signals, StorePolicy, read_others,
 };
 use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
@@ -33,6 +33,18 @@ pub struct ConnectedServer {
 }
 
 impl ConnectedServer {
+    /// A server with these facts, and what a control connection reads of the rest.
+    pub fn read(
+        target: Target,
+        facts: ServerFacts,
+        control: &mut Control,
+        growth: Option<GrowthBefore>,
+    ) -> ConnectedServer {
+        let connection = ConnectionInfo::of(control);
+        let before = read_others(control);
+        ConnectedServer::new(target, facts, connection, growth, before)
+    }
+
     /// A server with the facts that a control connection read; with `growth` or `before`, the tool waits for the server
     /// only briefly after the load.
     pub fn new(

@@ -70,8 +70,8 @@ mod tests {
     use crate::{judge_if_unjudged, judge_run, worst};
     use prony_store::{
         CommitGap, EndpointFigures, ErrorCount, Event, GrowthReading, InFlight, IndustryMetric,
-        KindFigures, Latency, LedgerAccount, LostCommit, MetricName, QueryCounts, RunState, Second,
-        SecondPhase, StatementLatency,
+        KindFigures, Latency, LedgerAccount, LostCommit, NOPM, QueryCounts, RunState, Second,
+        SecondPhase, StatementLatency, TPM,
     };
 
     /// The healthy run of ten minutes with a finding, metrics, a row over time and a count of what it added.
@@ -92,15 +92,15 @@ mod tests {
             row.rollbacks = Some(20);
             (row.other_commits, row.other_rollbacks) = (Some(40), Some(30));
         }
-        let metric = |name, value: f64| IndustryMetric {
-            name,
+        let metric = |name: &str, value: f64| IndustryMetric {
+            name: name.to_owned(),
             value,
             per_scale: value / 100.0,
             ..IndustryMetric::default()
         };
         run.rates = vec![
-            metric(MetricName::Nopm, all.tps * 30.0),
-            metric(MetricName::Tpm, all.tps * 60.0 + 6_000.0),
+            metric(NOPM, all.tps * 30.0),
+            metric(TPM, all.tps * 60.0 + 6_000.0),
         ];
         run.growth = vec![GrowthReading {
             what: "orders".to_owned(),
@@ -352,7 +352,8 @@ mod tests {
             ),
             (
                 |run| {
-                    run.measured.kinds.push(run.measured.kinds[0].clone());
+                    let twin = run.measured.kinds[0].clone();
+                    run.measured.kinds.push(twin);
                 },
                 "the figures of all kinds appear twice in the window",
             ),

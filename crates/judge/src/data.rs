@@ -287,7 +287,8 @@ mod tests {
             ..Description::default()
         });
         let orders = |run: &mut Run, rows| {
-            observed_mut(run).before.as_mut().unwrap().tables[1].rows = Some(rows);
+            let before = observed_mut(run).before.as_mut().unwrap();
+            before.tables[1].rows = Some(rows);
         };
         orders(&mut tpcc, 3_100_000);
         assert_eq!(check_data_grown(&tpcc), None);
@@ -346,7 +347,8 @@ mod tests {
     fn weak_durability_is_reported() {
         let check_of = |class: DurabilityClass| {
             let mut run = observed_run();
-            observed_mut(&mut run).before.as_mut().unwrap().durability = Some(Durability {
+            let before = observed_mut(&mut run).before.as_mut().unwrap();
+            before.durability = Some(Durability {
                 class,
                 because: vec!["fsync off".to_owned()],
                 tables_unknown: false,

@@ -113,7 +113,8 @@ impl DrillTimes {
 /// The mean of times, and its interval (95 %) if there are at least three.
 pub fn mean_and_interval(times_s: &[f64]) -> (f64, Option<[f64; 2]>) {
     let mean = times_s.iter().sum::<f64>() / times_s.len().max(1) as f64;
-    (mean, mean_interval(times_s).filter(|_| times_s.len() >= 3))
+    let interval = mean_interval(times_s).filter(|_| times_s.len() >= 3);
+    (mean, interval)
 }
 
 #[cfg(test)]
@@ -200,7 +201,8 @@ mod tests {
         };
         let text = permitted(DurabilityClass::D1, Replication::Asynchronous);
         text.assert_contains("may lose the last commits (why); a failover may lose");
-        permitted(DurabilityClass::D4, Replication::Synchronous).assert_contains(
+        let text = permitted(DurabilityClass::D4, Replication::Synchronous);
+        text.assert_contains(
             "a crash loses none (why); a failover to a replica for which commits wait loses none",
         );
         assert_eq!(permitted_loss(&Run::default()), None);

@@ -1,7 +1,7 @@
-//! What happened at each of several servers.
+//! Whether all of several servers took their part of the load, and which of them lost connections.
 //!
-//! In: a Run. Out: `endpoints`. Must never: judge a list of servers of which the others are for the case that the first
-//! does not answer.
+//! In: a Run. Out: `endpoints`. Must never: report on servers that only stand in if the first one does not answer
+//! ([`Spread::First`]), unless reads go to other servers.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;
@@ -35,6 +35,9 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
         );
     }
     let lost = addresses(|endpoint| endpoint.lost > 0);
+    if lost.is_empty() {
+        return None;
+    }
     let arrived: u64 = endpoints.iter().map(|endpoint| endpoint.arrived).sum();
     let returned: u64 = endpoints.iter().map(|endpoint| endpoint.returned).sum();
     let came_back = match returned {
@@ -44,9 +47,6 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
             count(returned, "connection")
         ),
     };
-    if lost.is_empty() {
-        return None;
-    }
     new_finding(
         Severity::Note,
         format!(
@@ -101,7 +101,7 @@ mod tests {
             ),
             "{text}"
         );
-        // Of a list for the case that the first does not answer, those for reads are judged all the same.
+        // The clients' servers only stand in for the first, but reads go to others.
         let mut run = healthy();
         run.drive.spread = Some(Spread::First);
         run.endpoints = lost.to_vec();

@@ -165,7 +165,8 @@ fn failed_by_lost_connection_count(run: &Run) -> u64 {
 
 /// Whether any client was without a connection or had ended in the measured window.
 pub(crate) fn had_lost_users(run: &Run) -> bool {
-    run.measured.errors.iter().any(is_lost_connection)
+    let by_error = run.measured.errors.iter().any(is_lost_connection);
+    by_error
         || events_in_window(run, EventKind::Outage).next().is_some()
         || events_in_window(run, EventKind::UserEnded).next().is_some()
 }

@@ -7,7 +7,7 @@
 use crate::noise::is_of_others;
 use crate::statistics::median;
 use crate::{all_kinds, distinct, errors, worst};
-use prony_store::{Check, ExperimentKind, Latency, MetricName, Run, RunState, Severity};
+use prony_store::{Check, ExperimentKind, Latency, NOPM, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ pub fn all_have_nopm(runs: &[impl Borrow<Run>]) -> bool {
 }
 
 fn nopm(run: &Run) -> Option<f64> {
-    run.metric(&MetricName::Nopm)
+    run.metric(NOPM)
 }
 
 /// Names of the variants that have runs, in the plan's order; without a plan, in the order of the runs.
@@ -285,8 +285,9 @@ mod tests {
             experiment.variants = names();
             run
         };
+        let of_point = of_a.map(point);
         assert_eq!(
-            problem(&of_a.map(point)),
+            problem(&of_point),
             None,
             "the other points may be within what the client can do"
         );
@@ -314,7 +315,7 @@ mod tests {
     fn nopm_leads_if_every_run_has_it() {
         let mut with_nopm = run("a", 100.0, None);
         with_nopm.rates.push(IndustryMetric {
-            name: MetricName::Nopm,
+            name: NOPM.to_owned(),
             value: 2_700.0,
             ..IndustryMetric::default()
         });

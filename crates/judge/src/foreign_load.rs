@@ -270,7 +270,8 @@ mod tests {
         };
         assert_eq!(severity(600, std::slice::from_ref(&own)), None);
         // The server's own count of transactions is read by one more connection.
-        assert_eq!(severity(600, &[group("bench", "prony", 65, 36)]), None);
+        let one_more = group("bench", "prony", 65, 36);
+        assert_eq!(severity(600, &[one_more]), None);
         let busy = [own.clone(), group("shop", "app", 9, 9)];
         assert_eq!(severity(600, &busy), Some(Severity::Invalid));
         assert_eq!(severity(30, &busy), None, "a statement now and then");

@@ -233,7 +233,8 @@ mod tests {
     /// An observed run during which other clients committed in the same database.
     fn with_others() -> Run {
         let mut run = observed_run();
-        observed_mut(&mut run).after.as_mut().unwrap().commits = Some(12_000_000);
+        let after = observed_mut(&mut run).after.as_mut().unwrap();
+        after.commits = Some(12_000_000);
         run
     }
 
@@ -330,8 +331,9 @@ mod tests {
         for (mut run, readings, expected) in cases {
             run.growth = readings;
             let check = check_lost_commits(&run);
+            let found = check.as_ref().map(|check| check.severity);
             assert_eq!(
-                check.as_ref().map(|check| check.severity),
+                found,
                 expected.map(|(severity, _)| severity),
                 "{check:?} {:?}",
                 run.growth

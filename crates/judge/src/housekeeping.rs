@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn unobserved_vacuums_are_counted() {
         let mut run = observed_run();
-        observed_mut(&mut run).after.as_mut().unwrap().tables[0].vacuums = Some(4);
+        let after = observed_mut(&mut run).after.as_mut().unwrap();
+        after.tables[0].vacuums = Some(4);
         let check = check_maintenance(&run).expect("three more than before");
         let finding = &check.finding;
         finding.assert_contains("3 vacuums or analyzes too short");

@@ -270,7 +270,8 @@ mod tests {
         let gap = run.commit_gap.as_mut().expect("it has one");
         (gap.from_s, gap.until_s) = (40.0, Some(45.0));
         gap.all = vec![(5.0, Some(5.5)), (10.0, Some(12.0)), (40.0, Some(45.0))];
-        run.ledger.as_mut().expect("it has one").first_series_end = Some(LostCommit {
+        let account = run.ledger.as_mut().expect("it has one");
+        account.first_series_end = Some(LostCommit {
             after_s: Some(9.0),
             by_s: Some(10.0),
             ..LostCommit::default()

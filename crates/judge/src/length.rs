@@ -89,7 +89,8 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
 /// run by count clients are idle. Lost connections, which prevent that judgement too, are reported by `outage`.
 pub fn is_too_short_for_steadiness(run: &Run) -> bool {
     let has_too_few_rows = || {
-        !run.series.is_empty() && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
+        let has_rows = !run.series.is_empty();
+        has_rows && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
     };
     run.measured.length_s < STEADY_MIN_SECONDS as f64 || has_too_few_rows()
 }

@@ -1,10 +1,23 @@
-//! Judges how far a Run's figures can be trusted.
+//! Judges what figures are worth: whether they can be trusted, whether they compare, and what follows from them.
 //!
-//! In: one finished [`Run`]. Out: its [`Check`]s: problems with the run's figures, the worst first, with
-//! numbers, units and advice. Must never: report what is in order, change a figure, or depend on the loop
-//! that produced the figures.
+//! In: finished [`Run`]s: one, the sides of a comparison, or the runs of an experiment, of a search or of a history;
+//! requirements; price sheets; the parsed output of other tools; facts of a machine and a server before a load. Out:
+//! [`Check`]s, the worst first, with numbers, units and advice; verdicts, curves and prices as plain data, which
+//! `report` shows. Must never: report what is in order as a check, change a figure, read the system, or depend on the
+//! loop that produced the figures.
 //!
-//! [`checks`] lists all checks, each with the conditions under which it reports, and [`thresholds`] has their numbers.
+//! - One run: [`checks`] lists all checks, each with the conditions under which it reports; their functions are in a file
+//!   for each subject, their numbers in [`thresholds`]. [`contradiction()`] finds that its document was edited,
+//!   [`requirements`] whether it meets what is required, [`reproduced`] how far it is from the published scenario that it
+//!   repeats, [`outage`], [`drill`] and [`ledger`] what an outage did.
+//! - Several runs: [`compare`] decides whether figures may be compared, with [`statistics`] for what chance explains.
+//!   [`experiment`] and [`replay`] summarise repeats, [`sweep`] draws the curve over a setting, [`capacity`] finds the
+//!   highest rate or number of clients, [`trend`] the changes of level in a history. `limiter` names what limits a
+//!   throughput.
+//! - Other input: [`price`] computes what throughput costs, [`audit`] whether another tool's output can be right,
+//!   [`doctor`] whether machine and server are fit for a load.
+//! - For all of them: [`observations`], [`percentile_intervals`], [`noise`] and [`memory`] read a Run, [`formatting`]
+//!   formats figures in findings.
 
 pub mod audit;
 mod burst;

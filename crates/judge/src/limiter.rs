@@ -205,7 +205,8 @@ fn server_limits(run: &Run) -> Vec<Limit> {
     let limits = [
         busy.map(|busy| (Limiter::ServerCpus, busy_text(run, busy))),
         cpu.map(|cpu| {
-            (Limiter::ServerCpus, format!("the database used {} of its service's CPU", percent(cpu)))
+            let text = format!("the database used {} of its service's CPU", percent(cpu));
+            (Limiter::ServerCpus, text)
         }),
         waits,
         disk.map(|disk| {
@@ -216,7 +217,8 @@ fn server_limits(run: &Run) -> Vec<Limit> {
             (Limiter::Storage, text)
         }),
         io.map(|io| {
-            (Limiter::Storage, format!("the database used {} of its service's I/O", percent(io)))
+            let text = format!("the database used {} of its service's I/O", percent(io));
+            (Limiter::Storage, text)
         }),
         stopped.map(|share| {
             let text = format!(

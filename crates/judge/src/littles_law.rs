@@ -87,8 +87,9 @@ fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Opti
         None if gap.abs() * clients * window_s <= most_added_s => describe_stall(figures),
         None => return None,
     };
+    let severity = invalid_or_caveat(gap.abs() > EFFECT_INVALID_SHARE);
     new_finding(
-        invalid_or_caveat(gap.abs() > EFFECT_INVALID_SHARE),
+        severity,
         format!("{finding}; {explanation}."),
         "Run longer, so that one stall weighs less, and look for the stall in the series.",
     )

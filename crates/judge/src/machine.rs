@@ -172,7 +172,8 @@ fn client_share_at_server(run: &Run) -> Option<f64> {
 
 /// CPU time of the server in one row, as a share of the CPUs of its machine.
 fn server_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
-    Some(observations::server_cpus(row)? / f64::from(run.observed.as_ref()?.machine.cpus?))
+    let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
+    Some(observations::server_cpus(row)? / cpus)
 }
 
 /// CPU time that neither the server nor the client used in one row, as a share of the CPUs of the server's machine.

@@ -90,7 +90,8 @@ pub fn events<'a>(run: &'a Run, kinds: &'a [EventKind]) -> impl Iterator<Item = 
 /// Overlap of an event with the window, seconds.
 pub fn overlap_s(run: &Run, event: &Event) -> f64 {
     let (begin_s, end_s) = window_s(run);
-    (event.until_s.unwrap_or(end_s).min(end_s) - event.at_s.max(begin_s)).max(0.0)
+    let until_s = event.until_s.unwrap_or(end_s).min(end_s);
+    (until_s - event.at_s.max(begin_s)).max(0.0)
 }
 
 /// Bytes of WAL or redo log written in the window; `None` if their number is unknown, or so small

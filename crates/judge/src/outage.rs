@@ -40,8 +40,10 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
     losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     let mut joined: Vec<Event> = Vec::new();
     for loss in losses {
-        let is_near =
-            |last: &&mut Event| loss.at_s < last.until_s.unwrap_or(f64::INFINITY) + OUTAGE_MIN_S;
+        let is_near = |last: &&mut Event| {
+            let until_s = last.until_s.unwrap_or(f64::INFINITY);
+            loss.at_s < until_s + OUTAGE_MIN_S
+        };
         match joined.last_mut().filter(is_near) {
             Some(last) => {
                 last.until_s = last.until_s.zip(loss.until_s).map(|(a, b)| a.max(b));

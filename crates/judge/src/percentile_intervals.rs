@@ -115,8 +115,10 @@ fn moved_interval(run: &Run, distribution: &Distribution, share: f64) -> Option<
 fn level_factors(run: &Run, share: f64) -> Option<[f64; 2]> {
     let seconds = judged_rows(run)?;
     let (_, of_second) = nearest_percentile(share);
-    let logs = logs_of_percentile(&seconds, of_second)
-        .or_else(|| Some(means_of(&seconds)?.into_iter().map(f64::ln).collect()))?;
+    let logs = logs_of_percentile(&seconds, of_second).or_else(|| {
+        let means = means_of(&seconds)?;
+        Some(means.into_iter().map(f64::ln).collect())
+    })?;
     let SeriesInterval { mean, low, high } = series_interval(&logs)?;
     Some([low, high].map(|end| (end - mean).exp()))
 }
@@ -300,8 +302,10 @@ impl Distribution {
         let deviation = self.rank_deviation(share);
         let rank = self.count * share;
         let span = deviation.max(SLOPE_SPAN * self.count * (1.0 - share));
-        let log_at =
-            |rank: f64| Some((self.at_rank(rank.clamp(1.0, self.count))?.max(1) as f64).ln());
+        let log_at = |rank: f64| {
+            let value_ns = self.at_rank(rank.clamp(1.0, self.count))?;
+            Some((value_ns.max(1) as f64).ln())
+        };
         let rise = log_at(rank + span).zip(log_at(rank - span));
         let slope = rise.map_or(0.0, |(high, low)| (high - low) / (2.0 * span));
         (slope * deviation).powi(2)

@@ -11,7 +11,7 @@ mod suite;
 
 pub use differences::{Difference, differences};
 use prony_store::scenario::PublishedFigure;
-use prony_store::{MetricName, PublishedMetric, Run, SqlDialect};
+use prony_store::{NOPM, PublishedMetric, Run, SqlDialect, TPM};
 pub use suite::{ComparedFigure, SuiteRow, SuiteSummary, suite_summary};
 
 use crate::observations;
@@ -77,7 +77,7 @@ const TPM_BY_TRANSACTIONS: &str = "TPM by transactions";
 
 /// Whether TPM counts batch requests, as on SQL Server.
 pub(crate) fn counts_batch_requests(run: &Run) -> bool {
-    run.server.dialect() == Some(SqlDialect::TransactSql) && run.metric(&MetricName::Tpm).is_some()
+    run.server.dialect() == Some(SqlDialect::TransactSql) && run.metric(TPM).is_some()
 }
 
 /// This run's value of a figure, in the unit of the published figure.
@@ -91,17 +91,17 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         .as_ref()
         .and_then(|scenario| scenario.load.as_ref());
     let load_phase = |name: &str| load.and_then(|load| load.phases.get(name).copied());
-    let rate = |name: MetricName| run.metric(&name);
+    let rate = |name: &str| run.metric(name);
     match metric {
-        PublishedMetric::Nopm => rate(MetricName::Nopm),
-        PublishedMetric::Tpm => rate(MetricName::Tpm),
+        PublishedMetric::Nopm => rate(NOPM),
+        PublishedMetric::Tpm => rate(TPM),
         // On SQL Server, TPM counts batch requests, so the server's count of transactions has a name of its own.
         PublishedMetric::Tps if counts_batch_requests(run) => {
-            rate(MetricName::from(TPM_BY_TRANSACTIONS)).map(|per_minute| per_minute / 60.0)
+            rate(TPM_BY_TRANSACTIONS).map(|per_minute| per_minute / 60.0)
         }
         // If TPM is published too, TPS is TPM / 60, which includes rollbacks.
-        PublishedMetric::Tps if rate(MetricName::Nopm).is_some() => {
-            rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
+        PublishedMetric::Tps if rate(NOPM).is_some() => {
+            rate(TPM).map(|per_minute| per_minute / 60.0)
         }
         PublishedMetric::Tps => Some(all.tps),
         PublishedMetric::Qps => match run.scenario.as_ref()?.qps_statements_per_txn {
@@ -112,7 +112,8 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         PublishedMetric::LatencyMean => if_sampled.map(|()| all.response.mean_ns / 1e6),
         PublishedMetric::LatencyStddev => {
             if_sampled?;
-            Some(all.response.recorded_times().ok()?.variance_ns2().sqrt() / 1e6)
+            let times = all.response.recorded_times().ok()?;
+            Some(times.variance_ns2().sqrt() / 1e6)
         }
         PublishedMetric::LatencyP95 => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
         PublishedMetric::Cpu => {
@@ -127,7 +128,7 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
         PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
         PublishedMetric::BatchRequests if counts_batch_requests(run) => {
-            rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
+            rate(TPM).map(|per_minute| per_minute / 60.0)
         }
         // One run has neither a price nor a counterpart without backups.
         PublishedMetric::BatchRequests

@@ -62,7 +62,8 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
         }
     }
     let requirements = answer.results.iter().map(|result| &result.requirement);
-    answer.verdict = verdict_of(&answer.results, is_usable(run, requirements));
+    let may_be_used = is_usable(run, requirements);
+    answer.verdict = verdict_of(&answer.results, may_be_used);
     run.answer = Some(answer);
 }
 

@@ -117,7 +117,8 @@ fn deviates_beyond_conflicts(share: &ObservedShare) -> bool {
 }
 
 fn is_below_minimum(share: &ObservedShare) -> bool {
-    (share.count as f64) < share.minimum_share.unwrap_or(0.0) * share.total as f64
+    let minimum = share.minimum_share.unwrap_or(0.0);
+    (share.count as f64) < minimum * share.total as f64
 }
 
 fn describe(share: &ObservedShare, expected: &str) -> String {

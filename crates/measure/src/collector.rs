@@ -124,6 +124,11 @@ impl WorkerProgress {
     fn has_passed(&self, index: u32) -> bool {
         self.has_ended || self.next_index > index
     }
+
+    /// Whether the worker has ended without delivering or skipping this interval.
+    fn ended_before(&self, index: u32) -> bool {
+        self.has_ended && self.next_index <= index
+    }
 }
 
 /// Merges the intervals of all workers of a run.
@@ -318,11 +323,8 @@ impl Collector {
             .health
             .add_end_state(&pending_row.health_of_skipped_workers);
         // A worker that has ended has no connections any more; only its scheduling still counts.
-        let ended_workers = self
-            .workers
-            .iter()
-            .filter(|worker| worker.next_index <= index);
-        for worker in ended_workers {
+        let workers = self.workers.iter();
+        for worker in workers.filter(|worker| worker.ended_before(index)) {
             interval.health.add_end_state(&Health {
                 batch: worker.last_health.batch,
                 pinned_workers: worker.last_health.pinned_workers,

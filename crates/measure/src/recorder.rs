@@ -165,6 +165,11 @@ impl Recorder {
         if now_ns >= self.rotation_due_ns() && !self.has_ended {
             self.start_next_interval(now_ns);
         }
+        self.has_finished()
+    }
+
+    #[inline]
+    pub fn has_finished(&self) -> bool {
         !self.finished.is_empty()
     }
 

@@ -39,7 +39,8 @@ pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .answer
         .as_ref()
         .map_or(Vec::new(), |answer| test_cases(answer, false));
-    cases.extend(drill_facts(run).into_iter().map(|fact| TestCase {
+    let facts = drill_facts(run).into_iter();
+    cases.extend(facts.map(|fact| TestCase {
         name: format!("drill: {}", fact.label),
         message: fact.full,
         failed: false,

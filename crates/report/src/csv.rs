@@ -160,8 +160,10 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         .iter()
         .filter(|observed| observed.off.is_none());
     for second in observed.flat_map(|observed| &observed.series) {
-        let [machine, client] = [&second.machine, &second.client]
-            .map(|machine| cells(&MACHINE_COLUMNS, &machine.clone().unwrap_or_default()));
+        let [machine, client] = [&second.machine, &second.client].map(|machine| {
+            let machine = machine.clone().unwrap_or_default();
+            cells(&MACHINE_COLUMNS, &machine)
+        });
         writeln!(
             out,
             "{},{machine},{client},{},{}",
@@ -345,7 +347,7 @@ mod tests {
         let mut run = sample_run::closed();
         assert_eq!(lines(write_metrics, &run).len(), 2, "a header and TPS");
         run.rates = vec![prony_store::IndustryMetric {
-            name: prony_store::MetricName::Nopm,
+            name: prony_store::NOPM.to_owned(),
             title: "new orders, committed".into(),
             value: 54_818.5,
             per_scale: 548.185,

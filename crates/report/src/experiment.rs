@@ -111,7 +111,16 @@ pub fn write_summary(
         return Ok(());
     };
     let out = &mut Printer::new(out, style);
-    write_answer(out, comparison)?;
+    match comparison {
+        Some(_) => write_answer(out, comparison)?,
+        // What kept the variants from an answer stands in its place.
+        None if !runs.iter().all(is_counted) => {
+            out.line("")?;
+            write_excluded(out, runs)?;
+            write_invalid_checks(out, runs)?;
+        }
+        None => {}
+    }
     let run_count = match runs.len() as u64 {
         all if all == u64::from(experiment.runs) => count_of(all, "run"),
         some => format!("{} of {} runs", count(some), experiment.runs),
@@ -145,7 +154,9 @@ pub fn write_summary(
     out.table(&table)?;
     out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions. \
          Noise: share of the CPUs that others used or the hypervisor withheld.")?;
-    write_excluded(out, runs)?;
+    if comparison.is_some() {
+        write_excluded(out, runs)?;
+    }
     write_section(out, replayed_over_repeats(runs, STATEMENTS_MAX))?;
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
@@ -332,6 +343,9 @@ pub fn write_sweep(
         out.paragraph(&plain(note))?;
     }
     write_excluded(out, runs)?;
+    if !runs.iter().any(is_counted) {
+        write_invalid_checks(out, runs)?;
+    }
     let id = runs.iter().find_map(|run| run.experiment.as_ref());
     if let Some(id) = id
         .map(|experiment| plain(&experiment.id))
@@ -358,6 +372,21 @@ fn write_excluded(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
         "Not counted, because they ended early or their figures must not be used: run {}.",
         excluded.join(", ")
     ))
+}
+
+/// Writes the checks that make runs invalid, each as the first of these runs has it.
+fn write_invalid_checks(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
+    let mut ids = BTreeSet::new();
+    let checks = runs.iter().flat_map(|run| &run.checks);
+    let invalid = checks.filter(|check| check.severity == Severity::Invalid);
+    let first_with_id = invalid.filter(|check| ids.insert(&check.id));
+    out.paragraphs(first_with_id.map(|check| {
+        let text = format!(
+            "Invalid by {}: {} {}",
+            check.id, check.finding, check.advice
+        );
+        plain(text.trim_end())
+    }))
 }
 
 /// The number of variants with a run that counts, or that only others made invalid; a comparison requires two.
@@ -448,7 +477,8 @@ mod tests {
         let text = shown(&[run.clone()], &["old"]);
         text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
-        shown(&[run], &["old"]).assert_contains("3 failed; 1 doubt, too short");
+        let text = shown(&[run], &["old"]);
+        text.assert_contains("3 failed; 1 doubt, too short");
     }
 
     #[test]
@@ -502,6 +532,26 @@ mod tests {
         let text = shown(["1", "2"], 8);
         text.assert_lacks("Not known");
         text.assert_contains("The sweep is incomplete: 2 of 8 runs.");
+    }
+
+    #[test]
+    fn variants_without_an_answer_say_why_above_their_figures() {
+        let mut invalid = in_experiment("new", 2, closed());
+        invalid.checks = vec![prony_store::Check {
+            id: "client-limit".to_owned(),
+            severity: Severity::Invalid,
+            finding: "The client was at its limit.".to_owned(),
+            advice: "Use more threads.".to_owned(),
+            kind: None,
+        }];
+        let runs = [in_experiment("old", 1, closed()), invalid];
+        let text = shown(&runs, &["old", "new"]);
+        let (above, table) = text.split_once("medians of the runs").expect("a table");
+        above.assert_contains("\n\n  Not counted, because they ended early or their figures must not be used: run\n  2.\n");
+        above.assert_contains(
+            "Invalid by client-limit: The client was at its limit. Use more threads.",
+        );
+        table.assert_lacks("Not counted").assert_contains("0 of 1");
     }
 
     #[test]

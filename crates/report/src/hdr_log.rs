@@ -167,12 +167,13 @@ mod tests {
         text.assert_contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n");
         let lines = read(&text);
         let tags: Vec<Option<&str>> = lines.iter().map(|line| line.0.as_deref()).collect();
+        let sanitised = "pay__by_card_";
         assert_eq!(
             tags,
             [
                 None,
                 Some("tpcb"),
-                Some("pay__by_card_"),
+                Some(sanitised),
                 Some("pay__by_card_:service")
             ]
         );

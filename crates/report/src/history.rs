@@ -158,7 +158,8 @@ pub fn write_json(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
         row["note"] = run.annotation.note.clone().into();
         Ok(row)
     });
-    json::write_pretty(out, &rows.collect::<Result<Vec<_>, serde_json::Error>>()?)
+    let rows = rows.collect::<Result<Vec<_>, serde_json::Error>>()?;
+    json::write_pretty(out, &rows)
 }
 
 /// Writes the label and the note of a run.
@@ -267,7 +268,8 @@ mod tests {
             ..summary()
         };
         let text = shown(&[summary(), invalid]);
-        text.assert_contains("\n  experiment 3/10 a-long-name-of-a-variant\n");
+        let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
+        text.assert_contains(expected);
         assert_eq!(text.matches("doubts").count(), 1, "{text}");
         assert_eq!(text.matches("invalid").count(), 1, "{text}");
     }
@@ -282,7 +284,8 @@ mod tests {
             ..summary()
         };
         let text = shown(&[labelled("base")]);
-        text.assert_ends_with("20261120-233342-tpcb-7f3a  3 h    64  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n");
+        let row = "20261120-233342-tpcb-7f3a  3 h    64  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n";
+        text.assert_ends_with(row);
         let new_orders = RunSummary {
             nopm: Some(54_818.0),
             ..summary()

@@ -18,7 +18,8 @@ pub(crate) fn write_document(
     name: &str,
     suites: &[(String, Vec<TestCase>)],
 ) -> io::Result<()> {
-    out.write_all(document(name, suites).map_err(io::Error::other)?.as_bytes())
+    let document = document(name, suites).map_err(io::Error::other)?;
+    out.write_all(document.as_bytes())
 }
 
 fn document(name: &str, suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Error> {

@@ -180,7 +180,8 @@ impl<W: Write> LoadProgressView<W> {
             format!("{short_bar} {shortest}"),
         ];
         let fits = |line: &&String| visible_width(line) <= width;
-        cut(lines.iter().find(fits).unwrap_or(&lines[3]), width)
+        let line = lines.iter().find(fits).unwrap_or(&lines[3]);
+        cut(line, width)
     }
 
     fn speed(&self) -> Speed {
@@ -264,8 +265,9 @@ mod tests {
         for at_s in 13..=22 {
             view.tick(f64::from(at_s)).unwrap();
         }
+        let text = String::from_utf8(out).unwrap();
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            text,
             "rows: 0 of 1,000,000 (0 %)\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 2 s\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 5 s\n\

@@ -64,7 +64,8 @@ impl<'a> Printer<'a> {
     /// Writes items with names in a column of `columns` characters.
     pub fn named(&mut self, columns: usize, items: &[(&str, String)]) -> io::Result<()> {
         for (name, text) in items {
-            self.item(&self.style.dim(&format!("{name:<columns$}")), columns, text)?;
+            let name = self.style.dim(&format!("{name:<columns$}"));
+            self.item(&name, columns, text)?;
         }
         Ok(())
     }

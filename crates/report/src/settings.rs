@@ -112,7 +112,8 @@ fn values(run: &Run) -> Vec<NamedValue> {
     let options = workload.settings.iter();
     values.extend(options.map(|option| (WORKLOAD, option.name.clone(), option.value.clone())));
     values.extend(server_values(run));
-    values.extend(run.server.settings.iter().map(|(name, value)| {
+    let settings = run.server.settings.iter();
+    values.extend(settings.map(|(name, value)| {
         let text = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);

@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn sizes_and_encodings_are_detected() {
-        assert_eq!(Size::of(&std::fs::File::open("/dev/null").unwrap()), None);
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert_eq!(Size::of(&file), None);
         assert!(is_utf8("C.UTF-8") && is_utf8("de_DE.utf8"));
         assert!(!is_utf8("C") && !is_utf8("de_DE.ISO-8859-1"));
     }

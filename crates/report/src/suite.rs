@@ -7,9 +7,9 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::ratio_as_change;
+use crate::text::plain;
 use crate::text::scenario::not_comparable_sentence;
 use crate::text::sweep::{sweep_legend, sweep_table};
-use crate::text::{either, plain};
 use crate::units::{self, or_dash};
 use prony_judge::reproduced::{ComparedFigure, SuiteRow, SuiteSummary};
 use serde::Serialize;
@@ -110,7 +110,9 @@ fn estimate_cells(row: &RowEstimate, has_cost: bool) -> Vec<String> {
         or_dash(row.load_s, units::span),
         units::span(row.run_s),
     ];
-    cells.extend(has_cost.then(|| or_dash(row.cost, money)));
+    if has_cost {
+        cells.push(or_dash(row.cost, money));
+    }
     cells
 }
 
@@ -149,11 +151,18 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
     for row in &summary.rows {
         let (runs, caches) = (runs_text(row), row.caches.join(", "));
         if row.figures.is_empty() {
-            table.row(([&*row.id, &runs, "", "", "", "", &caches]).map(plain));
+            let cells = [&*row.id, &runs, "", "", "", "", &caches];
+            table.row(cells.map(plain));
         }
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
-            let first = |text: &str| either(index == 0, plain(text), String::new());
+            let first = |text: &str| {
+                if index == 0 {
+                    plain(text)
+                } else {
+                    String::new()
+                }
+            };
             let cells = [first(&row.id), first(&runs), name].into_iter();
             table.row(cells.chain(figures).chain([first(&caches)]));
         }
@@ -324,7 +333,8 @@ pub(crate) mod tests {
             currency: "EUR".to_owned(),
             remarks: Vec::new(),
         });
-        shown(&estimate).assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
+        let text = shown(&estimate);
+        text.assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
         assert!(suite_summary(&[closed()]).is_none());
     }
 }

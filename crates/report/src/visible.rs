@@ -218,8 +218,9 @@ mod tests {
     #[test]
     fn control_characters_are_escaped_and_other_text_is_unchanged() {
         let hostile = "a\x1b]0;title\x07\x1b[2Jb\r\nc\td\x7f\u{9b}2J\u{202e}12\rx é 表";
+        let shown = visible(hostile);
         assert_eq!(
-            visible(hostile),
+            shown,
             "a\\x1b]0;title\\x07\\x1b[2Jb\r\nc\td\\u007f\\u009b2J\\u202e12\\x0dx é 表"
         );
         assert!(matches!(visible("µ, 表"), Cow::Borrowed("µ, 表")));

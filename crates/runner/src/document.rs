@@ -268,7 +268,7 @@ fn industry_metrics(
         let note = exceeded_ceiling
             .map(|ceiling| format!("{}: above {} for each", ceiling.label_above, ceiling.value));
         Some(IndustryMetric {
-            name: metric.name.into(),
+            name: metric.name.to_owned(),
             title: metric.title_on(dialect).to_owned(),
             value,
             per_scale,

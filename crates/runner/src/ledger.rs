@@ -16,6 +16,7 @@ use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program, StatementTable}
 use prony_store::{
     LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness, SqlDialect,
 };
+use prony_wire::FirstWord;
 use prony_workload::describe::{Growth, LedgerEntries};
 use prony_workload::growth::NotCounted;
 use prony_workload::ledger::LedgerTable;
@@ -194,14 +195,10 @@ impl RunLedger {
 
 /// Whether all statements call procedures that commit by themselves. On PostgreSQL these are functions, which cannot.
 fn has_only_procedures(statements: &StatementTable, dialect: SqlDialect) -> bool {
-    let is_call = |text: &str| {
-        let text = text.trim_start().to_ascii_lowercase();
-        ["call ", "exec ", "execute ", "{call "]
-            .iter()
-            .any(|word| text.starts_with(word))
-    };
-    let mut texts = statements.statements().iter();
-    dialect != SqlDialect::PostgreSql && texts.len() > 0 && texts.all(|one| is_call(&one.text))
+    let mut statements = statements.statements().iter();
+    dialect != SqlDialect::PostgreSql
+        && statements.len() > 0
+        && statements.all(|one| one.first_word == FirstWord::Call)
 }
 
 /// The name of a function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end
@@ -474,7 +471,13 @@ mod tests {
                 .for_each(|text| table.add(text, *text, &ids.add(text)));
             table
         };
-        let calls = table(&["CALL NEWORD(?)", " exec payment @p1"]);
+        let calls = table(&[
+            "CALL NEWORD(?)",
+            " exec payment @p1",
+            "/* stock level */ call slev(?)",
+            "call\tdelivery(?)",
+            "{ call ostat(?) }",
+        ]);
         assert!(has_only_procedures(&calls, SqlDialect::MySql));
         assert!(has_only_procedures(&calls, SqlDialect::TransactSql));
         assert!(!has_only_procedures(&calls, SqlDialect::PostgreSql));

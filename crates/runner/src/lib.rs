@@ -1,8 +1,16 @@
 //! Executes a run: prepare, drive, observe, judge, store.
 //!
-//! Takes a checked plan, a program of virtual users and a connected server; returns a finished Run, and
-//! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which
-//! command line started the run.
+//! In: a [`RunJob`]: a checked plan, the program of the virtual users, a connected server, and what the document says of
+//! them. Out: a [`FinishedRun`], whose document is judged and stored, and calls of a [`RunObserver`] during the run. Must
+//! never: print, format for a person, or depend on which command line started the run.
+//!
+//! - Before the load: `prepare` checks the data and reads the server, `document` begins the Run, `description` and [`host`]
+//!   describe the workload and this machine.
+//! - The load: `run` calls `prony_drive`, or `prony_fleet` for other machines; `recording` has the document meanwhile.
+//! - Beside the load: `observing` reads the server every second, `endpoints` each of several servers, `server_tpm` the
+//!   server's own count of transactions; `marks` runs commands. [`signals`], `refused` and `no_server` end a load early.
+//! - After the load: `after_load`, `check_after`, `growth` and `ledger` read what became of the server and the data.
+//! - Without a load: [`doctor`] reads the facts of this machine and a server, [`scenario_setup`] prepares a server.
 
 mod after_load;
 mod check_after;

@@ -237,10 +237,8 @@ fn commands_run_at_their_times_and_are_events_with_their_output() {
     let required = (StorePolicy::Required, &*folder);
     let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     let run = finished.run;
-    let marks = run
-        .events
-        .iter()
-        .filter(|event| event.kind == EventKind::Mark);
+    let events = run.events.iter();
+    let marks = events.filter(|event| event.kind == EventKind::Mark);
     let marks: Vec<_> = marks.collect();
     let result = marks[0].command.as_ref().expect("a command");
     assert_eq!(

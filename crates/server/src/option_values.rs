@@ -1,10 +1,13 @@
-//! The connection options that are set, each with where it was set, for all protocols.
+//! The connection options that are set, each with where it was set, for all protocols. Each protocol's `options.rs` has
+//! their names.
 //!
-//! Must never: show a value.
+//! Must never: show the value of an option that may hold a password.
 
+use crate::error::Error;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// Stands for a value that must not be shown.
 pub(crate) const MASK: &str = "***";
@@ -59,6 +62,23 @@ impl OptionValues {
     pub fn origin(&self, name: &str) -> Origin {
         let entry = self.0.get(name);
         entry.map_or(Origin::DEFAULTS, |(_, origin)| origin.clone())
+    }
+
+    /// A whole number, which may have spaces around it; `None` if the option is absent or empty.
+    pub fn number<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Error> {
+        let number = self.non_empty(name).map(|value| value.trim().parse());
+        let error = |_| self.invalid_value(name, "write a whole number");
+        number.transpose().map_err(error)
+    }
+
+    /// The error for a value that its option does not accept. The option must be one whose value may be shown.
+    pub fn invalid_value(&self, option: &'static str, hint: impl Into<String>) -> Error {
+        Error::Value {
+            option,
+            value: self.get(option).unwrap_or_default().to_owned(),
+            origin: self.origin(option).to_string(),
+            hint: hint.into(),
+        }
     }
 
     /// The option whose value has a zero byte, which would end a string of a protocol early.

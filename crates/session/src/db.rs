@@ -55,6 +55,8 @@ pub struct Db {
     ledger: Option<Box<ClientLedger>>,
     /// Results that the next reply has of the ledger's statements, before and after the user's.
     ledger_results: LedgerResults,
+    /// Those that the last reply has.
+    reply_ledger_results: LedgerResults,
 }
 
 impl Db {
@@ -71,6 +73,7 @@ impl Db {
             remaining_consecutive_starts: 0,
             ledger: None,
             ledger_results: [0, 0],
+            reply_ledger_results: [0, 0],
         }
     }
 

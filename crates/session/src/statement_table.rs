@@ -2,7 +2,7 @@
 //! parses a text.
 
 use prony_document::RecordedLatency;
-use prony_wire::Statement;
+use prony_wire::{FirstWord, Statement};
 use std::collections::HashMap;
 
 /// A statement of a program, or several that differ only in a table, a field or the like.
@@ -12,6 +12,8 @@ pub struct NamedStatement {
     pub name: String,
     /// Text with placeholders; of several statements, the first one's.
     pub text: String,
+    /// The first word of that text.
+    pub first_word: FirstWord,
     /// How long it took in the log from which it is replayed.
     pub recorded: Option<RecordedLatency>,
 }
@@ -39,6 +41,7 @@ impl StatementTable {
                 self.named.push(NamedStatement {
                     name: name.to_owned(),
                     text: text.into(),
+                    first_word: statement.first_word(),
                     recorded: None,
                 });
                 self.index_by_name

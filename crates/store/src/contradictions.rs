@@ -11,7 +11,7 @@ mod series;
 
 use crate::id::is_id;
 use crate::run::{Figures, KindFigures, Latency, PartLatencies, Run, Second};
-use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
+use prony_document::{NOPM, RunState, SecondPhase, ServerSecond, TPM, TransactionTime};
 use serde_json::Value;
 
 const MAX_SENTENCES: usize = 6;
@@ -440,14 +440,14 @@ fn check_metrics(found: &mut Contradictions, run: &Run) {
             kind.kind.is_some() == has_named
                 && (rate.value - kind.tps * 60.0).abs() <= ROUNDING * rate.value.abs() + 1e-6
         };
-        match rate.name {
-            MetricName::Nopm => found.require(kinds.iter().any(is_rate_of), || {
+        match &*rate.name {
+            NOPM => found.require(kinds.iter().any(is_rate_of), || {
                 format!(
                     "NOPM is {}, which is the rate of no kind of transaction",
                     rate.value
                 )
             }),
-            MetricName::Tpm => {
+            TPM => {
                 let max = server_tpm_max(run).unwrap_or(f64::INFINITY);
                 found.require(rate.value <= max, || {
                     format!(
@@ -456,7 +456,7 @@ fn check_metrics(found: &mut Contradictions, run: &Run) {
                     )
                 });
             }
-            MetricName::Other(_) => {}
+            _ => {}
         }
     }
 }

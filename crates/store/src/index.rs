@@ -7,7 +7,7 @@
 //! A line is the digest of a row and the row. The digest shows edits, as a listing believes what a row says of a document
 //! that is not opened. It needs no secret: who computes it could as well write the document.
 
-use crate::MetricName;
+use crate::NOPM;
 use crate::annotation::Annotation;
 use crate::files;
 use crate::filter::is_judged;
@@ -97,7 +97,7 @@ impl RunSummary {
             clients: run.drive.clients,
             rate_tps: run.drive.rate_tps,
             tps: measured.map(|all| all.tps),
-            nopm: measured.and_then(|_| run.metric(&MetricName::Nopm)),
+            nopm: measured.and_then(|_| run.metric(NOPM)),
             p99_ns: measured.and_then(|all| all.response.p99_ns),
             failed: measured.map(|all| all.failed),
             attempts_p99_ns: measured.and_then(|all| all.attempts.as_ref()?.p99_ns),

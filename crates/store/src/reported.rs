@@ -5,7 +5,7 @@
 
 use crate::run::*;
 use prony_document::{
-    IndustryMetric, MetricName, ObservedShare, Product, QueryCounts, QueryMode, RunState, Setting,
+    IndustryMetric, NOPM, ObservedShare, Product, QueryCounts, QueryMode, RunState, Setting, TPM,
 };
 use serde::Serialize;
 
@@ -234,13 +234,9 @@ impl ReportedRun {
 
     fn rates(&self) -> Vec<IndustryMetric> {
         let titles = [
+            (NOPM, "new orders committed per minute", self.nopm),
             (
-                MetricName::Nopm,
-                "new orders committed per minute",
-                self.nopm,
-            ),
-            (
-                MetricName::Tpm,
+                TPM,
                 "transactions per minute by the server's count, rollbacks among them",
                 self.tpm,
             ),
@@ -250,7 +246,7 @@ impl ReportedRun {
             .into_iter()
             .filter_map(|(name, title, value)| {
                 Some(IndustryMetric {
-                    name,
+                    name: name.to_owned(),
                     title: title.into(),
                     value: value?,
                     per_scale: if scale > 0.0 { value? / scale } else { 0.0 },

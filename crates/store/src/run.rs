@@ -25,7 +25,7 @@ pub use statements::*;
 
 use crate::scenario::{CachedShare, Scenario};
 use prony_document::{
-    Answer, Event, IndustryMetric, MetricName, Observed, ObservedShare, RunState, ServerState,
+    Answer, Event, IndustryMetric, Observed, ObservedShare, RunState, ServerState,
     ServiceTimePartsSource, Setting, Severity, TransactionTime,
 };
 use schemars::JsonSchema;
@@ -140,8 +140,8 @@ impl Run {
     }
 
     /// The value of an industry metric; `None` if the run does not have it.
-    pub fn metric(&self, name: &MetricName) -> Option<f64> {
-        let rate = self.rates.iter().find(|rate| rate.name == *name)?;
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        let rate = self.rates.iter().find(|rate| rate.name == name)?;
         Some(rate.value)
     }
 

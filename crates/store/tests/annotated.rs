@@ -10,8 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn an_annotation_does_not_change_the_document() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let id = stored(&store, |_| {});
     let document = folder.runs().join(format!("{id}.json"));
     let before = std::fs::read(&document).unwrap();
@@ -39,8 +38,7 @@ fn an_annotation_does_not_change_the_document() {
 
 #[test]
 fn filters_select_by_verdict_workload_server_label_and_start() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let check = |severity| Check {
         id: "x".into(),
         severity,
@@ -70,13 +68,8 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         )
         .unwrap();
     let ids_of = |filter: RunFilter| -> Vec<String> {
-        let mut ids: Vec<String> = store
-            .list(&filter)
-            .unwrap()
-            .runs
-            .into_iter()
-            .map(|run| run.id)
-            .collect();
+        let runs = store.list(&filter).unwrap().runs.into_iter();
+        let mut ids: Vec<String> = runs.map(|run| run.id).collect();
         ids.sort();
         ids
     };
@@ -117,8 +110,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
 
 #[test]
 fn a_run_is_found_by_a_label_that_looks_like_a_path_and_labels_are_lines() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let id = stored(&store, |_| {});
     let label = "feature/x";
     let annotation = Annotation {
@@ -137,8 +129,7 @@ fn a_run_is_found_by_a_label_that_looks_like_a_path_and_labels_are_lines() {
 
 #[test]
 fn stored_files_are_private() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let mut live = run();
     let writer = store.begin(&mut live).unwrap();
     let id = stored(&store, |_| {});
@@ -168,8 +159,7 @@ fn stored_files_are_private() {
 
 #[test]
 fn runs_of_own_transactions_have_the_name_of_their_plan() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     stored(&store, |_| ());
     let own = stored(&store, |run| {
         run.workload.name = "sql".to_owned();

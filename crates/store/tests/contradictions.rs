@@ -40,7 +40,7 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
         ..Observed::default()
     });
     run.rates = vec![IndustryMetric {
-        name: MetricName::Nopm,
+        name: NOPM.to_owned(),
         value: run.measured.kinds[1].tps * 60.0,
         per_scale: run.measured.kinds[1].tps * 60.0 / 7.0,
         ..IndustryMetric::default()
@@ -83,8 +83,7 @@ fn healthy_documents_do_not_contradict_themselves() {
 
 #[test]
 fn a_killed_run_does_not_contradict_itself() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let (rows, _) = load(schedule(2 * S, 6 * S));
     let mut header = run();
     let mut writer = store.begin(&mut header).unwrap();

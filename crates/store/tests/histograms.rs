@@ -73,9 +73,7 @@ fn the_histograms_of_the_seconds_add_up_to_those_of_the_window() {
     let store = folder.store();
     let mut header = common::run();
     let mut writer = store.begin(&mut header).unwrap();
-    for row in &rows {
-        writer.write_second(row, LOAD_START_NS).unwrap();
-    }
+    write_rows(&mut writer, &rows);
     drop(writer);
     assert_eq!(store.load(&header.id).unwrap().histograms, run.histograms);
 }

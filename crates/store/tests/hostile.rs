@@ -135,8 +135,7 @@ fn collect(value: &Value, path: String, pointers: &mut Vec<String>) {
 
 #[test]
 fn hostile_strings_are_stored_as_data() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let hostile = "'; DROP TABLE runs; --\u{0}\u{1b}]0;x\u{7}</script>\u{202e}";
     let id = stored(&store, |run| {
         run.workload.name = hostile.into();
@@ -156,8 +155,7 @@ fn hostile_strings_are_stored_as_data() {
 
 #[test]
 fn a_broken_file_does_not_hide_other_runs() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let intact = stored(&store, |_| ());
     let runs = folder.runs();
     std::fs::write(runs.join("broken.json"), "{").unwrap();
@@ -201,8 +199,7 @@ fn a_broken_file_does_not_hide_other_runs() {
 
 #[test]
 fn changed_and_removed_documents_are_noticed() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let id = stored(&store, |_| ());
     let path = folder.runs().join(format!("{id}.json"));
     assert_eq!(store.list(&RunFilter::default()).unwrap().runs.len(), 1);

@@ -16,8 +16,7 @@ fn count(store: &RunStore) -> usize {
 
 #[test]
 fn a_lost_or_corrupt_index_is_rebuilt() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     (0..5).for_each(|_| drop(stored(&store, |_| ())));
     let index = folder.path().join("index.jsonl");
     assert_eq!(count(&store), 5);
@@ -41,8 +40,7 @@ fn a_lost_or_corrupt_index_is_rebuilt() {
 
 #[test]
 fn the_store_works_without_an_index() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     stored(&store, |_| ());
     std::fs::create_dir(folder.path().join("index.jsonl")).unwrap();
     assert_eq!(count(&store), 1);
@@ -55,8 +53,7 @@ fn the_store_works_without_an_index() {
 /// Rows of another form, such as those of a newer Prony, are not used, whatever they contain.
 #[test]
 fn an_index_of_another_form_is_replaced() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     stored(&store, |run| run.workload.name = "first".into());
     let index = folder.path().join("index.jsonl");
     count(&store);
@@ -74,8 +71,7 @@ fn an_index_of_another_form_is_replaced() {
 /// A listing opens no document that the index knows: what somebody wrote into the index would be shown.
 #[test]
 fn rows_that_somebody_edited_are_read_again_from_their_documents() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     stored(&store, |run| run.workload.name = "honest".into());
     let index = folder.path().join("index.jsonl");
     let listed = store.list(&RunFilter::default()).unwrap();
@@ -98,8 +94,7 @@ fn rows_that_somebody_edited_are_read_again_from_their_documents() {
 /// Findings that limit the scope do not count.
 #[test]
 fn verdicts_count_doubts() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let caveat = |kind| Check {
         id: "x".to_owned(),
         severity: Severity::Caveat,
@@ -167,8 +162,7 @@ fn several_processes_share_a_store() {
 
 #[test]
 fn a_listing_has_the_experiments_and_forgets_deleted_documents() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let other = stored(&store, |_| ());
     let experiment = Experiment {
         variant: "new".into(),

@@ -49,9 +49,7 @@ fn child_that_writes() {
     rows[3].interval.health.pinned_workers = 2;
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
-    for row in &rows[..4] {
-        writer.write_second(row, LOAD_START_NS).unwrap();
-    }
+    write_rows(&mut writer, &rows[..4]);
     writer
         .write_event(&Event {
             kind: EventKind::Outage,
@@ -92,8 +90,7 @@ fn child_that_writes() {
 
 #[test]
 fn a_kill_loses_at_most_the_last_second() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let mut child = child("child_that_writes", &folder);
     let id = wait_for_line(&mut child, "wrote ");
 
@@ -176,8 +173,7 @@ fn a_kill_loses_at_most_the_last_second() {
 
 #[test]
 fn a_document_takes_precedence_over_its_journal() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let mut run = run();
     let writer = store.begin(&mut run).unwrap();
     let journal = folder.runs().join(format!("{}.jsonl", run.id));
@@ -196,14 +192,11 @@ fn a_document_takes_precedence_over_its_journal() {
 
 #[test]
 fn a_broken_line_in_a_journal_loses_only_its_second() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let (rows, collected) = load(schedule(0, 4 * S));
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
-    for row in &rows {
-        writer.write_second(row, LOAD_START_NS).unwrap();
-    }
+    write_rows(&mut writer, &rows);
     drop(writer);
     let path = folder.runs().join(format!("{}.jsonl", run.id));
     let text = std::fs::read_to_string(&path).unwrap();
@@ -226,14 +219,11 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
 
 #[test]
 fn a_truncated_journal_never_panics_and_loses_no_complete_line() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let (rows, _) = load(schedule(0, 2 * S));
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
-    for row in &rows {
-        writer.write_second(row, LOAD_START_NS).unwrap();
-    }
+    write_rows(&mut writer, &rows);
     drop(writer);
     let bytes = std::fs::read(folder.runs().join(format!("{}.jsonl", run.id))).unwrap();
     let header = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
@@ -312,8 +302,7 @@ fn child_whose_disk_is_full() {
 
 #[test]
 fn a_full_disk_ends_the_journal_with_its_last_complete_second() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let mut child = child("child_whose_disk_is_full", &folder);
     let id = wait_for_line(&mut child, "failed ");
     assert!(child.wait().unwrap().success());

@@ -102,9 +102,7 @@ fn seconds_that_are_in_an_earlier_sum_are_not_counted_twice() {
         let store = folder.store();
         let mut run = run();
         let mut writer = store.begin(&mut run).unwrap();
-        for row in rows {
-            writer.write_second(row, LOAD_START_NS).unwrap();
-        }
+        write_rows(&mut writer, rows);
         drop(writer);
         let path = folder.runs().join(format!("{}.jsonl", run.id));
         let text = std::fs::read_to_string(path).unwrap();

@@ -8,14 +8,11 @@ use prony_store::*;
 
 #[test]
 fn figures_survive_storing_and_loading() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let (rows, collected) = load(schedule(3 * S / 2, 3 * S));
     let mut header = run();
     let mut writer = store.begin(&mut header).unwrap();
-    for row in &rows {
-        writer.write_second(row, LOAD_START_NS).unwrap();
-    }
+    write_rows(&mut writer, &rows);
     let mut run = finished(&rows, &collected);
     run.id = header.id.clone();
     let path = writer.finish(&run).unwrap();
@@ -156,8 +153,7 @@ fn percentiles_can_be_recomputed_from_a_stored_histogram() {
 
 #[test]
 fn a_document_with_nan_is_not_stored() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let mut run = run();
     let writer = store.begin(&mut run).unwrap();
     run.window.drain_s = f64::NAN;
@@ -172,8 +168,7 @@ fn a_document_with_nan_is_not_stored() {
 
 #[test]
 fn runs_are_listed_newest_first_and_filtered() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     assert_eq!(
         store.list(&RunFilter::default()).unwrap(),
         Listing::default()
@@ -230,8 +225,7 @@ fn runs_are_listed_newest_first_and_filtered() {
 
 #[test]
 fn runs_are_found_by_prefix_and_by_path() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let first = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
     let second = stored(&store, |run| run.started_at = "2026-01-03T03:04:05Z".into());
     assert_eq!(store.load("20260102").unwrap().id, first);
@@ -262,8 +256,7 @@ fn runs_are_found_by_prefix_and_by_path() {
 
 #[test]
 fn only_ended_runs_can_be_deleted() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (_folder, store) = Folder::with_store();
     let ended = stored(&store, |_| ());
     let mut live = run();
     let writer = store.begin(&mut live).unwrap();
@@ -284,8 +277,7 @@ fn only_ended_runs_can_be_deleted() {
 
 #[test]
 fn runs_that_start_in_the_same_second_have_different_ids() {
-    let folder = Folder::new();
-    let store = folder.store();
+    let (folder, store) = Folder::with_store();
     let mut runs = vec![run(); 600];
     let writers: Vec<RunWriter> = runs
         .iter_mut()
@@ -307,9 +299,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
     // Not even root can create a folder below a file.
     let store = RunStore::open(Some(&file.join("store"))).unwrap();
     let error = store.begin(&mut run()).unwrap_err().to_string();
-    for expected in ["cannot create the folder", "file/store", "set PRONY_HOME"] {
-        error.assert_contains(expected);
-    }
+    error.assert_contains_all(["cannot create the folder", "file/store", "set PRONY_HOME"]);
 }
 
 #[test]

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 /// A program that does not answer within this time has failed.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A program with a folder of its own, before and after its start. Dropping it kills the program.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Option<Child>,
+    port: u16,
     user: Option<ServerUser>,
     directory: Directory,
 }
@@ -26,9 +27,15 @@ impl Daemon {
         let user = server_user().expect("a user for servers");
         Daemon {
             child: None,
+            port: 0,
             directory: Directory::create(None, user.as_ref()).expect("a folder"),
             user,
         }
+    }
+
+    /// The port on which it listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
@@ -58,6 +65,7 @@ impl Daemon {
         let errors = log.try_clone().expect("a file");
         command.stdout(Stdio::from(log)).stderr(errors);
         self.child = Some(process::spawn(command, death_signal).expect("it starts"));
+        self.port = port;
         self.wait_until("it listens", || {
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
@@ -82,20 +90,29 @@ impl Daemon {
 
     /// Sends a signal, and waits at most this long for the program's end; returns whether it has ended.
     pub(crate) fn end(&mut self, signal: i32, limit: Duration) -> bool {
-        let Some(child) = &mut self.child else {
-            return true;
-        };
-        let started = Instant::now();
-        let _ = process::signal(child.id(), signal);
-        while started.elapsed() < limit {
-            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-                self.child = None;
-                return true;
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
-        false
+        let child = self.child.as_mut();
+        let has_ended = child.is_none_or(|child| end(child, signal, limit));
+        self.child.take_if(|_| has_ended);
+        has_ended
     }
+}
+
+/// Sends a program a signal, and waits at most this long for its end; returns whether it has ended.
+pub(crate) fn end(child: &mut Child, signal: i32, limit: Duration) -> bool {
+    let started = Instant::now();
+    let pid = child.id();
+    let mut has_ended = || !matches!(child.try_wait(), Ok(None));
+    // Until it is reaped, the process id is still its own.
+    if !has_ended() {
+        let _ = process::signal(pid, signal);
+    }
+    while started.elapsed() < limit {
+        if has_ended() {
+            return true;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    false
 }
 
 impl Drop for Daemon {

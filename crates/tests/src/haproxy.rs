@@ -9,10 +9,7 @@ const PROGRAM: &str = "/usr/sbin/haproxy";
 
 /// A proxy that forwards connections to the first server that is well, and closes those to one that is not.
 #[derive(Debug)]
-pub struct HaProxy {
-    _daemon: Daemon,
-    port: u16,
-}
+pub struct HaProxy(Daemon);
 
 #[derive(Clone, Copy, Debug)]
 pub struct ProxiedServer {
@@ -53,13 +50,10 @@ impl HaProxy {
         let mut command = daemon.command(PROGRAM);
         command.args(["-db", "-f"]).arg(file);
         daemon.start(command, port, libc::SIGKILL);
-        Some(HaProxy {
-            _daemon: daemon,
-            port,
-        })
+        Some(HaProxy(daemon))
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.0.port()
     }
 }

@@ -14,6 +14,7 @@ mod mariadb;
 mod patroni;
 mod pgbouncer;
 mod postgres;
+mod processes;
 
 pub use database::{TestControl, TestDatabase};
 pub use galera::Galera;
@@ -23,6 +24,7 @@ pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use patroni::Patroni;
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;
+pub use processes::{FrozenServer, children, signal};
 
 use std::process::Child;
 use std::sync::{Mutex, OnceLock, PoisonError};

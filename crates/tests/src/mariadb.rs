@@ -3,6 +3,7 @@
 //! Must never: run as root; touch a server or a directory that Prony did not create; outlive this
 //! process; accept a login over TCP without a password.
 
+use crate::daemon::{POLL_INTERVAL, end};
 use prony_server::embedded::{Directory, ServerUser, free_port, process, random_hex, server_user};
 use prony_wire::Secret;
 use std::fs::{self, OpenOptions};
@@ -13,8 +14,8 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Poll interval while a server starts or stops.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The signal that ends a server in any case, and how long to wait for its end.
+const KILL: (i32, Duration) = (libc::SIGKILL, Duration::from_secs(60));
 
 /// Number of ports to try if a second process takes the chosen port first.
 const PORT_TRIES: u32 = 10;
@@ -180,21 +181,13 @@ impl MariaDb {
 
     /// Shuts the server down cleanly, and kills it if it does not end. Does nothing if stopped.
     pub fn stop(&self) {
-        terminate(
-            &mut self.state(),
-            &[
-                (libc::SIGTERM, Duration::from_secs(30)),
-                (libc::SIGKILL, Duration::from_secs(60)),
-            ],
-        );
+        let first = (libc::SIGTERM, Duration::from_secs(30));
+        terminate(&mut self.state(), &[first, KILL]);
     }
 
     /// Kills the server with SIGKILL. Does nothing if stopped.
     pub fn kill(&self) {
-        terminate(
-            &mut self.state(),
-            &[(libc::SIGKILL, Duration::from_secs(60))],
-        );
+        terminate(&mut self.state(), &[KILL]);
     }
 
     /// Stops the server if it runs, then starts it with the same data and port.
@@ -294,7 +287,7 @@ impl MariaDb {
                 return Err(mariadb_error(format!("it did not start ({status})")));
             }
             if Instant::now() > deadline {
-                terminate(state, &[(libc::SIGKILL, Duration::from_secs(60))]);
+                terminate(state, &[KILL]);
                 let seconds = self.options.start_timeout.as_secs();
                 return Err(mariadb_error(format!("it was not ready after {seconds} s")));
             }
@@ -346,21 +339,9 @@ impl Drop for MariaDb {
 
 /// Sends the signals in turn until the server has ended, and waits the given time after each.
 fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
-    let Some(mut child) = state.child.take() else {
-        return;
-    };
-    for &(signal, timeout) in steps {
-        if matches!(child.try_wait(), Ok(None)) {
-            // The child is not reaped yet, so the process id is still its own.
-            let _ = process::signal(child.id(), signal);
-        }
-        let deadline = Instant::now() + timeout;
-        while Instant::now() < deadline {
-            if !matches!(child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
+    if let Some(mut child) = state.child.take() {
+        let mut steps = steps.iter();
+        steps.any(|&(signal, limit)| end(&mut child, signal, limit));
     }
 }
 

@@ -10,10 +10,7 @@ use std::process::Command;
 const PROGRAM: &str = "/usr/sbin/pgbouncer";
 
 /// A pooler with transaction pooling and four sessions of the server, which accepts everybody. It ends when dropped.
-pub struct PgBouncer {
-    _daemon: Daemon,
-    port: u16,
-}
+pub struct PgBouncer(Daemon);
 
 impl PgBouncer {
     /// Starts one before a database of a server; `None` if none is installed.
@@ -38,14 +35,11 @@ impl PgBouncer {
         let mut command = daemon.command(PROGRAM);
         command.arg("-q").arg(file);
         daemon.start(command, port, libc::SIGKILL);
-        Some(PgBouncer {
-            _daemon: daemon,
-            port,
-        })
+        Some(PgBouncer(daemon))
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.0.port()
     }
 
     /// Its version, such as `(1, 18)`.

@@ -93,6 +93,7 @@ pub struct Statement {
     effect: Effect,
     first_word: FirstWord,
     begins_block: bool,
+    is_blank: bool,
     wants_columns: bool,
     is_joined: bool,
     has_own_text: bool,
@@ -241,15 +242,16 @@ impl Statement {
 
     /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
     /// index per value.
-    pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
-        let unparsed_parameters = if self.placeholders.is_empty() {
-            self.parameter_count
-        } else {
-            0
+    pub fn value_indexes(&self) -> impl ExactSizeIterator<Item = usize> {
+        let count = match self.placeholders.len() {
+            0 => self.parameter_count(),
+            count => count,
         };
-        let parsed = self.placeholders.iter();
-        let parsed = parsed.map(|placeholder| placeholder.value_index as usize);
-        parsed.chain(0..unparsed_parameters as usize)
+        let value_index = |position: usize| {
+            let placeholder = self.placeholders.get(position);
+            placeholder.map_or(position, |placeholder| placeholder.value_index as usize)
+        };
+        (0..count).map(value_index)
     }
 
     pub fn effect(&self) -> Effect {
@@ -270,6 +272,11 @@ impl Statement {
         self.begins_block
     }
 
+    /// Whether the text has only blanks, comments and semicolons: it has no result.
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
+    }
+
     /// The pieces of the text between placeholders, each with the index of the value that follows, if any.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
         let (bytes, placeholders) = (self.bytes(), &self.placeholders);
@@ -286,6 +293,17 @@ impl Statement {
                 None => (&bytes[start..], None),
             }
         })
+    }
+
+    /// Appends the text; in place of each placeholder, what `put_value` appends for the value of this index.
+    pub(crate) fn put_text(&self, out: &mut Vec<u8>, put_value: impl Fn(usize, &mut Vec<u8>)) {
+        let (bytes, mut start) = (self.bytes(), 0);
+        for placeholder in &self.placeholders {
+            out.extend_from_slice(&bytes[start..placeholder.range.start]);
+            put_value(placeholder.value_index as usize, out);
+            start = placeholder.range.end;
+        }
+        out.extend_from_slice(&bytes[start..]);
     }
 }
 
@@ -331,6 +349,7 @@ impl StatementIds {
             effect: effect(bytes),
             first_word: FirstWord::of(&bytes[start..]),
             begins_block: is_one_of(first_word(first_statement), &["begin", "start"]),
+            is_blank: first_statement.is_empty(),
             sql,
             non_utf8_bytes: None,
             placeholders: Box::default(),

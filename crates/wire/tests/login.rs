@@ -7,8 +7,8 @@ use common::cuts;
 use prony_assertions::TextAssertions;
 use prony_wire::Secret;
 use prony_wire::postgres::{
-    AuthMethods, ChannelBinding, ConnectError, Handshake, HandshakeStep, Login, Session, TlsUse,
-    parse_error,
+    AuthMethod, ChannelBinding, ConnectError, Handshake, HandshakeStep, Login, RequireAuth,
+    Session, TlsUse, parse_error,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -146,10 +146,10 @@ fn a_missing_password_is_reported() {
 
 #[test]
 fn no_password_is_sent_by_an_excluded_method() {
-    let scram_only = AuthMethods::SCRAM_SHA_256;
+    let scram_only = RequireAuth::OneOf(vec![AuthMethod::ScramSha256]);
     for recording in [MD5, CLEARTEXT, TRUST] {
         let mut login = self::login("x");
-        login.auth_methods = scram_only;
+        login.require_auth = scram_only.clone();
         let (sent, result) = replay(login, &[recording]);
         assert!(
             matches!(result, Err(ConnectError::AuthExcluded { .. })),

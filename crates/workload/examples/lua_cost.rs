@@ -12,7 +12,7 @@ mod simulated;
 
 use prony_plan::{DrivePlan, Stop};
 use prony_workload::lua::{
-    Listener, LuaScript, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
+    Listener, LuaScript, Report, ScriptOptionValue, ScriptSettings, ThreadTask,
 };
 use prony_workload::sysbench::Driver;
 use simulated::{PgServer, simulate};
@@ -181,35 +181,13 @@ impl Replies {
 struct PrintingListener;
 
 impl Listener for PrintingListener {
-    fn output(&self, text: &[u8]) {
-        print!("{}", String::from_utf8_lossy(text));
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Output(text) => print!("{}", String::from_utf8_lossy(&text)),
+            Report::ThreadBlocked | Report::Stuck(_) => {}
+            report => println!("{report:?}"),
+        }
     }
-    fn server_unavailable(&self, lines: &str) {
-        println!("{lines}");
-    }
-    fn connection_refused(&self, error: &prony_server::control::Error) {
-        println!("{error}");
-    }
-    fn thread_blocked(&self) {}
-    fn fatal(&self, text: &str) {
-        println!("{text}");
-    }
-    fn alert(&self, text: &str) {
-        println!("{text}");
-    }
-    fn warning(&self, text: &str) {
-        println!("{text}");
-    }
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        println!("{}: {}", failure.message, failure.sql);
-    }
-    fn function_failed(&self, function: &str, reason: &str) {
-        println!("{function}: {reason}");
-    }
-    fn thread_done_failed(&self, reason: &str) {
-        println!("{reason}");
-    }
-    fn script_stuck(&self, _: &str) {}
 }
 
 fn settings(text: String, threads: u32) -> ScriptSettings {

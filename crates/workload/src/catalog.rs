@@ -9,7 +9,7 @@ use crate::note::LoadNote;
 use crate::ownership::require_ownership;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::sql::{self, ResultRow};
-use crate::{Error, TableFacts};
+use crate::{Error, Result, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::HashMap;
@@ -140,10 +140,7 @@ impl RelationNames<'_> {
 
 /// Returns the existing relations with these names, in the order of the list or of the numbers. Searches
 /// the search path on PostgreSQL, the connection's database on MySQL, and its default schema on SQL Server.
-pub fn read_entries(
-    control: &mut Control,
-    names: &RelationNames<'_>,
-) -> Result<Vec<CatalogEntry>, Error> {
+pub fn read_entries(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>> {
     match control.dialect() {
         SqlDialect::PostgreSql => {
             let rows = sql::query_rows(
@@ -182,10 +179,7 @@ fn postgres_entry(row: &ResultRow) -> CatalogEntry {
 }
 
 /// Reads the catalog of MySQL or MariaDB; sizes and row counts are the server's estimates.
-fn read_on_mysql(
-    control: &mut Control,
-    names: &RelationNames<'_>,
-) -> Result<Vec<CatalogEntry>, Error> {
+fn read_on_mysql(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>> {
     sql::require_mysql_database(control, READING_CATALOG)?;
     let mut read_view = |columns: &str, view: &str, condition_and_order: &str| {
         let select = format!(
@@ -293,7 +287,7 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
 }
 
 /// Returns the existing tables, in the order of [`Tables::ALL`].
-pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Error> {
+pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>> {
     let dialect = control.dialect();
     let names = T::ALL.iter().map(|table| table.name()).collect();
     let entries = read_entries(control, &RelationNames::Listed(names))?.into_iter();
@@ -318,7 +312,7 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
 }
 
 /// Returns the valid indexes that a connection sees, by table and name, and whether each is a primary key.
-pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
+pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>> {
     let select = match control.dialect() {
         SqlDialect::PostgreSql => {
             "select t.relname, c.relname, i.indisprimary from pg_index i \
@@ -340,7 +334,7 @@ pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), b
 }
 
 /// Rejects tables of other applications: those with the name of a workload's table, but different columns.
-pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error> {
+pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<()> {
     let Some(other_table) = tables.iter().find(|table| !table.is_own) else {
         return Ok(());
     };
@@ -361,7 +355,7 @@ pub fn find_loaded<T: Tables>(
     control: &mut Control,
     load: &LoadSpec,
     load_from_note: impl Fn(&LoadNote) -> LoadSpec,
-) -> Result<Vec<CatalogTable<T>>, Error> {
+) -> Result<Vec<CatalogTable<T>>> {
     let data_error = |problem: String| Error::Data {
         problem,
         remedy: Remedy::Load(load.clone()),
@@ -403,7 +397,7 @@ pub fn drop_statement(dialect: SqlDialect, names: &[&str]) -> String {
 }
 
 /// Drops the existing tables; returns their names.
-pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
+pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>> {
     let tables = find::<T>(control)?;
     reject_foreign_tables(&tables)?;
     let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();

@@ -10,6 +10,8 @@
 
 use crate::row_format::RowFormat;
 use prony_server::{CopyIn, control};
+use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Bytes of rows written at a time; `CopyIn` sends several such chunks in one message.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -48,6 +50,42 @@ pub fn send_rows<R: RowSource>(
     }
     R::Format::write_trailer(copy.buffer());
     Ok(Some(sent))
+}
+
+/// Rows that `write` writes by their numbers.
+pub struct NumberedRows<F, W> {
+    numbers: Range<u64>,
+    write: W,
+    format: PhantomData<F>,
+}
+
+impl<F: RowFormat, W: FnMut(u64, &mut Vec<u8>)> NumberedRows<F, W> {
+    pub fn new(numbers: Range<u64>, write: W) -> Self {
+        NumberedRows {
+            numbers,
+            write,
+            format: PhantomData,
+        }
+    }
+}
+
+impl<F: RowFormat, W: FnMut(u64, &mut Vec<u8>)> RowSource for NumberedRows<F, W> {
+    type Format = F;
+
+    fn is_done(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    #[inline]
+    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
+        let first = self.numbers.start;
+        while out.len() < full_bytes
+            && let Some(number) = self.numbers.next()
+        {
+            (self.write)(number, out);
+        }
+        self.numbers.start - first
+    }
 }
 
 /// Digits of the largest key, u64::MAX.

@@ -47,20 +47,6 @@ impl OptionKind {
     }
 }
 
-pub(crate) const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: Option<&'static str>,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec {
-        name,
-        kind,
-        default,
-        help,
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// The name; for numbered tables, that of the first.

@@ -1,17 +1,17 @@
 //! Which engines a workload runs on. Rejects others with an error that names the engine, so that a
 //! workload never sends its statements to an engine that it does not support.
 
-use crate::{Error, registry};
+use crate::{Error, Result, registry};
 use prony_document::{Service, SqlDialect};
 use prony_server::{Control, Target};
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
-pub fn require_postgres(control: &Control) -> Result<(), Error> {
+pub fn require_postgres(control: &Control) -> Result<()> {
     require_engine(control, &[SqlDialect::PostgreSql])
 }
 
 /// Checks that a workload that runs on these engines runs on this server.
-pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), Error> {
+pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<()> {
     let product = control.product();
     if dialects.contains(&product.dialect) {
         return Ok(());
@@ -20,28 +20,21 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
         return Err(unsupported_engine(control));
     }
     let (name, version) = (product.name, version(control));
-    Err(Error::InvalidRequest {
-        problem: format!(
-            "this workload runs only on PostgreSQL, but the server is {name} {version}"
-        ),
-        hint: workloads_hint(product.dialect),
-    })
+    let problem =
+        format!("this workload runs only on PostgreSQL, but the server is {name} {version}");
+    Err(not_there(problem, product.dialect))
 }
 
 /// Checks that a workload that runs on these engines supports the protocol of the URL. Needs no connection, because a server
 /// of another protocol may never answer.
-pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<(), Error> {
+pub fn require_protocol(target: &Target, dialects: &[SqlDialect]) -> Result<()> {
     let dialect = target.protocol.dialect();
     if dialects.contains(&dialect) {
         return Ok(());
     }
-    Err(Error::InvalidRequest {
-        problem: format!(
-            "the URL is for {}, and this workload does not run there",
-            product_names(dialect)
-        ),
-        hint: workloads_hint(dialect),
-    })
+    let names = product_names(dialect);
+    let problem = format!("the URL is for {names}, and this workload does not run there");
+    Err(not_there(problem, dialect))
 }
 
 /// The products that understand a dialect, such as `MySQL or MariaDB`.
@@ -50,7 +43,7 @@ pub(crate) fn product_names(dialect: SqlDialect) -> String {
     names.join(" or ")
 }
 
-pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
+pub fn require_service(service: Option<Service>, workload: &str) -> Result<()> {
     let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
     let Some((service, reason)) = refusal else {
         return Ok(());
@@ -67,13 +60,15 @@ pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), E
 /// The error for an engine that a workload does not support.
 pub fn unsupported_engine(control: &Control) -> Error {
     let (product, version) = (control.product(), version(control));
-    Error::InvalidRequest {
-        problem: format!(
-            "this workload does not run on {} {version} yet",
-            product.name
-        ),
-        hint: workloads_hint(product.dialect),
-    }
+    let name = product.name;
+    let problem = format!("this workload does not run on {name} {version} yet");
+    not_there(problem, product.dialect)
+}
+
+/// An error with the workloads that run there.
+fn not_there(problem: String, dialect: SqlDialect) -> Error {
+    let hint = workloads_hint(dialect);
+    Error::InvalidRequest { problem, hint }
 }
 
 fn version(control: &Control) -> &str {

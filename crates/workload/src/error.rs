@@ -7,6 +7,8 @@ use prony_server::control::Error as ControlError;
 use std::borrow::Cow;
 use std::fmt;
 
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Why a workload cannot be loaded, checked, cleaned or run.
 #[derive(Debug)]
 pub enum Error {
@@ -220,10 +222,8 @@ mod tests {
             remedy: None,
         };
         assert_eq!(stopped.problem(), "the load was stopped");
-        assert_eq!(
-            stopped.advice(&PronyCommands::default()),
-            ["left behind: nothing"]
-        );
+        let expected = ["left behind: nothing"];
+        assert_eq!(stopped.advice(&PronyCommands::default()), expected);
         let failed = Error::LoadFailed {
             cause: Box::new(Error::Server {
                 activity: "a".to_owned(),
@@ -233,10 +233,8 @@ mod tests {
             remedy: Box::new("d".into()),
         };
         assert_eq!(failed.problem(), "a: b");
-        assert_eq!(
-            failed.advice(&PronyCommands::default()),
-            ["left behind: c", "hint: d"]
-        );
+        let expected = ["left behind: c", "hint: d"];
+        assert_eq!(failed.advice(&PronyCommands::default()), expected);
         assert_eq!(failed.to_string(), "a: b\n  left behind: c\n  hint: d");
         let unknown = Error::UnknownWorkload {
             name: "x".to_owned(),

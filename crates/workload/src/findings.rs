@@ -1,29 +1,10 @@
 //! Findings that the checks of all workloads share, derived from the catalog. This module must not know
 //! any workload.
 
+use crate::Finding;
 use crate::catalog::{CatalogTable, Tables};
 use crate::note::LoadNote;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{Finding, FindingState};
-
-/// A finding without a remedy.
-pub fn finding(state: FindingState, id: &'static str, text: String) -> Finding {
-    Finding {
-        state,
-        id,
-        text,
-        remedy: None,
-    }
-}
-
-/// A finding of a problem that a command can fix.
-pub fn wrong_finding(id: &'static str, text: String, remedy: Remedy) -> Finding {
-    let remedy = Some(remedy);
-    Finding {
-        remedy,
-        ..finding(FindingState::Wrong, id, text)
-    }
-}
 
 /// The id of the finding that a load has not finished; it explains how to continue the load.
 pub const LOAD_UNFINISHED: &str = "load-unfinished";
@@ -42,18 +23,15 @@ pub fn table_findings<T: Tables>(
         let name = table.name();
         match tables.iter().find(|existing| existing.table == *table) {
             None => {
-                let text = format!("table {name} is missing");
-                findings.push(Finding {
-                    remedy: load_remedy.take(),
-                    ..finding(FindingState::Wrong, "table-missing", text)
-                });
+                let finding = Finding::wrong("table-missing", format!("table {name} is missing"));
+                findings.push(finding.with(load_remedy.take()));
             }
             Some(table) if !table.is_own => {
                 let text = format!(
                     "{name} has the columns ({}), which are not those of this workload",
                     table.columns
                 );
-                findings.push(finding(FindingState::Wrong, "table-foreign", text));
+                findings.push(Finding::wrong("table-foreign", text));
             }
             Some(_) => {}
         }
@@ -63,7 +41,7 @@ pub fn table_findings<T: Tables>(
             [table] => format!("table {} exists", table.name()),
             all => format!("all {} tables exist", all.len()),
         };
-        findings.push(finding(FindingState::Ok, "tables", text));
+        findings.push(Finding::ok("tables", text));
     }
     findings
 }
@@ -76,12 +54,11 @@ pub fn key_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
         return None;
     }
     Some(if table.has_primary_key {
-        let text = format!("{name} has its primary key ({columns})");
-        finding(FindingState::Ok, "key", text)
+        Finding::ok("key", format!("{name} has its primary key ({columns})"))
     } else {
         let text =
             format!("{name} has no primary key ({columns}): the load did not finish; load again");
-        finding(FindingState::Wrong, "key", text)
+        Finding::wrong("key", text)
     })
 }
 
@@ -95,5 +72,5 @@ pub fn statistics_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding>
     let name = table.table.name();
     let text =
         format!("the server does not report when the statistics of {name} were last collected");
-    Some(finding(FindingState::Note, "statistics", text))
+    Some(Finding::note("statistics", text))
 }

@@ -3,7 +3,7 @@
 //! In: the id of a run, a connection. Out: the table, the statement that writes an entry, and what the table has. Must
 //! never: touch the table of another run, whose name has that run's id.
 
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_document::{Service, SqlDialect};
 use prony_server::Control;
 use prony_server::observe::is_galera;
@@ -96,7 +96,7 @@ impl LedgerTable {
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.
-    pub fn create(&self, control: &mut Control) -> Result<(), Error> {
+    pub fn create(&self, control: &mut Control) -> Result<()> {
         let dialect = control.dialect();
         let key = match dialect {
             SqlDialect::PostgreSql => {
@@ -117,7 +117,7 @@ impl LedgerTable {
         sql::execute(control, CREATING, &create)
     }
 
-    pub fn clients(&self, control: &mut Control) -> Result<Vec<ClientEntries>, Error> {
+    pub fn clients(&self, control: &mut Control) -> Result<Vec<ClientEntries>> {
         let dialect = control.dialect();
         let table = dialect.quote_identifier(&self.name);
         let select = format!(
@@ -137,7 +137,7 @@ impl LedgerTable {
     /// The highest number of each client in the part of the table that may have changed since the reading before at the
     /// same server, for a reading that must be fast. On SQL Server, whose heap has no such order, in the whole table.
     /// `end`: where the table ended then, 0 for the first time; afterwards where it ends now.
-    pub fn latest(&self, control: &mut Control, end: &mut u64) -> Result<Vec<(u32, u64)>, Error> {
+    pub fn latest(&self, control: &mut Control, end: &mut u64) -> Result<Vec<(u32, u64)>> {
         let name = &self.name;
         let table = control.dialect().quote_identifier(name);
         let (size, part): (String, fn(u64) -> String) = match control.dialect() {
@@ -166,7 +166,7 @@ impl LedgerTable {
         Ok(entries.collect())
     }
 
-    pub fn numbers(&self, control: &mut Control, client: u32) -> Result<Vec<u64>, Error> {
+    pub fn numbers(&self, control: &mut Control, client: u32) -> Result<Vec<u64>> {
         let table = control.dialect().quote_identifier(&self.name);
         let select =
             format!("select sequence from {table} where client = {client} order by sequence");
@@ -199,7 +199,7 @@ impl LedgerTable {
         Some(count.count(0))
     }
 
-    pub fn drop(&self, control: &mut Control) -> Result<(), Error> {
+    pub fn drop(&self, control: &mut Control) -> Result<()> {
         let table = control.dialect().quote_identifier(&self.name);
         sql::execute(
             control,

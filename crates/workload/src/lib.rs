@@ -33,6 +33,7 @@ mod engines;
 mod findings;
 mod foreign_table;
 mod loader;
+mod names;
 mod number_format;
 mod ownership;
 mod row_format;
@@ -45,7 +46,7 @@ mod zipf;
 mod tests;
 
 pub use engines::{require_engine, require_protocol, require_service};
-pub use error::Error;
+pub use error::{Error, Result};
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
 pub use prony_document::{FindingState, TableFacts};

@@ -3,31 +3,20 @@
 //!
 //! Formats and parses the comment's text. Must never mistake a user's comment for a note.
 
-use crate::findings::{LOAD_UNFINISHED, wrong_finding};
+use crate::findings::LOAD_UNFINISHED;
+use crate::names::named_enum;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, Finding};
 
-/// How far the load of a table has got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableStage {
-    /// Some rows of the table are missing.
-    Filling,
-    /// All rows of the table are stored; the load is still running.
-    Filled,
-    /// The load has finished.
-    Loaded,
-}
-
-impl TableStage {
-    /// Each stage with its text in a note, in the order of the discriminants.
-    const TEXTS: [(TableStage, &'static str); 3] = [
-        (TableStage::Filling, "rows are being loaded"),
-        (TableStage::Filled, "rows are there, the load goes on"),
-        (TableStage::Loaded, "loaded"),
-    ];
-
-    fn text(self) -> &'static str {
-        TableStage::TEXTS[self as usize].1
+named_enum! {
+    /// How far the load of a table has got, as a note says it.
+    pub enum TableStage {
+        /// Some rows of the table are missing.
+        Filling = "rows are being loaded",
+        /// All rows of the table are stored; the load is still running.
+        Filled = "rows are there, the load goes on",
+        /// The load has finished.
+        Loaded = "loaded",
     }
 }
 
@@ -49,19 +38,17 @@ impl LoadNote {
             "{}{}; {}",
             Self::PREFIX,
             self.description,
-            self.stage.text()
+            self.stage.name()
         )
     }
 
     /// Parses a table's comment; `None` if it is not a note.
     pub fn parse(comment: &str) -> Option<LoadNote> {
         let (description, stage_text) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
-        let (stage, _) = TableStage::TEXTS
-            .iter()
-            .find(|(_, text)| *text == stage_text)?;
+        let mut stages = TableStage::ALL.into_iter();
         Some(LoadNote {
             description: description.to_owned(),
-            stage: *stage,
+            stage: stages.find(|stage| stage.name() == stage_text)?,
         })
     }
 
@@ -110,7 +97,7 @@ impl LoadNote {
 
     pub fn unfinished_finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
-        wrong_finding(LOAD_UNFINISHED, self.unfinished_message(usize::MAX), remedy)
+        Finding::wrong(LOAD_UNFINISHED, self.unfinished_message(usize::MAX)).with(remedy)
     }
 }
 
@@ -121,13 +108,12 @@ mod tests {
 
     #[test]
     fn notes_of_every_stage_are_parsed_back() {
-        for (stage, text) in TableStage::TEXTS {
-            assert_eq!(TableStage::TEXTS[stage as usize].0, stage);
+        for stage in TableStage::ALL {
             let note = LoadNote {
                 description: "rows 3, seed 7; old".to_owned(),
                 stage,
             };
-            note.text().assert_ends_with(text);
+            note.text().assert_ends_with(stage.name());
             assert_eq!(LoadNote::parse(&note.text()), Some(note));
         }
         assert_eq!(LoadNote::parse("a user's comment; loaded"), None);

@@ -166,13 +166,26 @@ option_values! {
     String: text;
 }
 
+/// A list of options.
+macro_rules! option_specs {
+    ($($name:ident: $kind:expr, $default:expr, $help:literal;)*) => {
+        &[$($crate::describe::OptionSpec {
+            name: stringify!($name),
+            kind: $kind,
+            default: $default,
+            help: $help,
+        }),*]
+    };
+}
+pub(crate) use option_specs;
+
 /// Declares the options of a workload: `OPTIONS`, which describes them, and a struct of their values. A
 /// choice is stored as an index.
 macro_rules! options {
     ($(#[$meta:meta])* $struct:ident { $($name:ident: $type:ty, $kind:expr, $default:expr, $help:literal;)* }) => {
-        pub const OPTIONS: &[$crate::describe::OptionSpec] = &[$(
-            $crate::describe::option(stringify!($name), $kind, $default, $help)
-        ),*];
+        pub const OPTIONS: &[$crate::describe::OptionSpec] = $crate::option_reader::option_specs! {
+            $($name: $kind, $default, $help;)*
+        };
 
         $(#[$meta])*
         pub struct $struct {$(

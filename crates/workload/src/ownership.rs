@@ -4,12 +4,12 @@
 //! never: execute these.
 
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// Refuses to drop tables that others own.
-pub fn require_ownership(control: &mut Control, names: &[&str]) -> Result<(), Error> {
+pub fn require_ownership(control: &mut Control, names: &[&str]) -> Result<()> {
     if control.dialect() != SqlDialect::PostgreSql || names.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use crate::stop::StopWatcher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Splits `rows` row numbers into at most `parts` non-empty ranges of nearly equal size.
@@ -40,6 +40,11 @@ impl<'a, W> WorkQueue<'a, W> {
     }
 }
 
+/// Locks a value that is valid even if a thread that changed it has panicked.
+pub fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs `body` for each piece of work on a separate thread. If one fails, stops the others and returns its
 /// error.
 pub fn run_concurrently<W: Send, E: Send>(
@@ -53,7 +58,7 @@ pub fn run_concurrently<W: Send, E: Send>(
             let (body, first_error) = (&body, &first_error);
             scope.spawn(move || {
                 if let Err(error) = body(piece) {
-                    let mut recorded = first_error.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut recorded = lock(first_error);
                     recorded.get_or_insert(error);
                     drop(recorded);
                     watcher.report_failure();

@@ -3,6 +3,8 @@
 //! Calls [`Progress::update`], and measures the seconds of each phase. Must never print, or take a
 //! lock for each row.
 
+use crate::names::named_enum;
+use crate::parallel::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,26 +12,15 @@ use std::time::{Duration, Instant};
 /// Minimum time between two reports within a phase.
 const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LoadPhase {
-    /// Dropping the old tables and creating new ones.
-    Create,
-    Rows,
-    /// Collecting statistics, and marking pages all-visible if they are not yet.
-    Statistics,
-    /// Building primary keys.
-    Keys,
-}
-
-impl LoadPhase {
-    /// The name as one word: `create`, `rows`, `statistics`, `keys`.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoadPhase::Create => "create",
-            LoadPhase::Rows => "rows",
-            LoadPhase::Statistics => "statistics",
-            LoadPhase::Keys => "keys",
-        }
+named_enum! {
+    pub enum LoadPhase {
+        /// Dropping the old tables and creating new ones.
+        Create = "create",
+        Rows = "rows",
+        /// Collecting statistics, and marking pages all-visible if they are not yet.
+        Statistics = "statistics",
+        /// Building primary keys.
+        Keys = "keys",
     }
 }
 
@@ -163,9 +154,7 @@ impl<'a> ProgressMeter<'a> {
     fn lock_state(&self) -> std::sync::MutexGuard<'_, MeterState> {
         // The lock is poisoned if a loader panicked, which is reported separately; the counts are still
         // valid.
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

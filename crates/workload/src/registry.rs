@@ -1,6 +1,6 @@
 //! The list of workloads. Add a line here for a new workload.
 
-use crate::{Error, Workload, oltp, replay, script, tpcb, tpcc, ycsb};
+use crate::{Error, Result, Workload, oltp, replay, script, tpcb, tpcc, ycsb};
 use prony_plan::{MAX_PROBLEMS, WorkloadPlan, suggest};
 
 /// All workloads, in the order in which they are listed to users.
@@ -31,7 +31,7 @@ static ALL: &[&dyn Workload] = &[
     &replay::REPLAY,
 ];
 
-pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
+pub fn find(name: &str) -> Result<&'static dyn Workload> {
     if let Some(workload) = list().iter().find(|workload| workload.name() == name) {
         return Ok(*workload);
     }

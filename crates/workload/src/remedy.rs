@@ -2,7 +2,8 @@
 //!
 //! Must never name a command that the tool does not have, or one that does something different.
 
-use crate::Error;
+use crate::{Error, Result};
+use prony_plan::shell_word;
 use std::fmt;
 
 /// An option of a load, with its value: `scale`, `table_size`, `seed`, `profile` or `partitions`.
@@ -49,6 +50,9 @@ pub trait Commands {
     /// The command that checks the tables, if the tool has one.
     fn check_command(&self, load: &LoadSpec) -> Option<String>;
 
+    /// The command that sets the next order numbers of tpcc's districts to free ones, if the tool has one.
+    fn repair_sequences_command(&self) -> Option<String>;
+
     /// Whether the load command replaces existing complete tables.
     fn load_replaces_tables(&self) -> bool {
         true
@@ -61,19 +65,36 @@ pub trait Commands {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// The longest URL in a command, in characters: a longer one would hide what the command does.
+const MAX_URL_CHARS: usize = 60;
+
+#[derive(Clone, Debug, Default)]
 pub struct PronyCommands {
-    /// Whether the server is named by `--url`, which the commands then need as well. They have `URL` in its place,
-    /// because the URL may be long and contain a password.
-    pub needs_url: bool,
+    /// The value of `--url`, if that names the server: the commands then need it as well.
+    url_argument: Option<String>,
 }
 
 impl PronyCommands {
-    fn with_server(self, mut command: String) -> String {
-        if self.needs_url {
-            command += " --url URL";
+    /// The commands for the server of this URL, if any. They have `URL` in place of one that is long or has a password.
+    pub fn for_url(url: Option<&str>) -> PronyCommands {
+        let argument = |url: &str| {
+            let has_password = prony_server::redact(url) != url;
+            if has_password || url.chars().count() > MAX_URL_CHARS {
+                "URL".to_owned()
+            } else {
+                shell_word(url)
+            }
+        };
+        PronyCommands {
+            url_argument: url.map(argument),
         }
-        command
+    }
+
+    fn with_server(&self, command: String) -> String {
+        match &self.url_argument {
+            Some(url) => format!("{command} --url {url}"),
+            None => command,
+        }
     }
 }
 
@@ -96,6 +117,10 @@ impl Commands for PronyCommands {
     fn check_command(&self, load: &LoadSpec) -> Option<String> {
         Some(self.with_server(format!("prony check {}", load.workload)))
     }
+
+    fn repair_sequences_command(&self) -> Option<String> {
+        Some(self.with_server("prony check tpcc --repair-sequences".to_owned()))
+    }
 }
 
 impl LoadSpec {
@@ -108,7 +133,7 @@ impl LoadSpec {
     }
 
     /// Returns the scale of the data, if it is the requested one or no scale was requested.
-    pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32, Error> {
+    pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32> {
         match requested {
             Some(requested) if requested != scale => Err(Error::Data {
                 problem: format!("the data has scale {scale}, but scale {requested} was requested"),
@@ -154,9 +179,11 @@ impl Remedy {
                 None => reload_text(commands, load),
             },
             Remedy::Clean(load, effect) => format!("`{}` {effect}", commands.clean_command(load)),
-            Remedy::RepairSequences => {
-                "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
-            }
+            Remedy::RepairSequences => match commands.repair_sequences_command() {
+                Some(repair) => format!("`{repair}` sets them to the next free number"),
+                None => "set each of these d_next_o_id to the highest o_id of its district plus 1"
+                    .to_owned(),
+            },
             Remedy::AdviceThen(advice, next) => advice_then(advice, &next.render(commands)),
         }
     }
@@ -256,15 +283,28 @@ mod tests {
             text(Remedy::Check(load.clone())),
             "`prony check oltp_read_only` shows which"
         );
-        let remote = PronyCommands { needs_url: true };
-        assert_eq!(
-            Remedy::Load(load.clone()).render(&remote),
-            format!("{command} --url URL")
-        );
-        assert_eq!(
-            Remedy::Check(load.clone()).render(&remote),
-            "`prony check oltp_read_only --url URL` shows which"
-        );
+        for (url, argument) in [
+            ("mysql://ann@db1/shop", "mysql://ann@db1/shop"),
+            ("dbname=shop user=ann", "'dbname=shop user=ann'"),
+            ("mysql://ann:secret@db1/shop", "URL"),
+            (&*"h".repeat(MAX_URL_CHARS + 1), "URL"),
+        ] {
+            let remote = PronyCommands::for_url(Some(url));
+            assert_eq!(
+                Remedy::Load(load.clone()).render(&remote),
+                format!("{command} --url {argument}")
+            );
+            assert_eq!(
+                Remedy::Check(load.clone()).render(&remote),
+                format!("`prony check oltp_read_only --url {argument}` shows which")
+            );
+            assert_eq!(
+                Remedy::RepairSequences.render(&remote),
+                format!(
+                    "`prony check tpcc --repair-sequences --url {argument}` sets them to the next free number"
+                )
+            );
+        }
         let advice_then_clean = |advice: &str| {
             text(Remedy::AdviceThen(
                 advice.to_owned(),

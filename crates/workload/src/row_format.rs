@@ -218,6 +218,7 @@ fn date_time(micros: i64) -> [u8; 19] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn encode_row<F: RowFormat>(micros: i64) -> String {
         let mut out = Vec::new();
@@ -237,14 +238,10 @@ mod tests {
     fn rows_are_tab_separated_or_insert_values() {
         // 2026-11-20 22:17:50, from `date -u -d @...`.
         let micros = (1_795_213_070 - 946_684_800) * 1_000_000;
-        assert_eq!(
-            encode_row::<TabSeparated>(micros),
-            "100000\t7\t-10.05\t0.0012\tOE\t2026-11-20 22:17:50\t\\N\n"
-        );
-        assert_eq!(
-            encode_row::<InsertValues>(micros),
-            "(100000,7,-10.05,0.0012,'OE','2026-11-20 22:17:50',NULL),"
-        );
+        encode_row::<TabSeparated>(micros)
+            .assert_equals("100000\t7\t-10.05\t0.0012\tOE\t2026-11-20 22:17:50\t\\N\n");
+        encode_row::<InsertValues>(micros)
+            .assert_equals("(100000,7,-10.05,0.0012,'OE','2026-11-20 22:17:50',NULL),");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! Polls the stop flag, and cancels the statements of the registered connections. Must never delay a finished
 //! load, or block on a server that does not answer.
 
+use crate::parallel::lock;
 use prony_server::control::{Canceller, Control};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -53,9 +54,7 @@ impl StopWatcher<'_> {
     }
 
     fn lock_cancellers(&self) -> std::sync::MutexGuard<'_, Vec<Canceller>> {
-        self.cancellers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cancellers)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Decides whether an event is restarted after an error, and returns the error's number, state and message
 //! as the driver reports them. Must not depend on the program in which the error occurred.
 
+use crate::names::named_enum;
 use prony_session::{DbError, ErrorClass};
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +17,14 @@ const MALFORMED_PACKET_NUMBER: u32 = 2027;
 /// The SQLSTATE of errors that MySQL's client raises.
 const CLIENT_SQLSTATE: &str = "HY000";
 
-/// A database driver of sysbench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Driver {
-    /// MySQL and MariaDB.
-    Mysql,
-    Pgsql,
+named_enum! {
+    /// A database driver of sysbench, by its name in scripts and on command lines.
+    #[derive(Serialize, Deserialize)]
+    pub enum Driver {
+        /// MySQL and MariaDB.
+        Mysql = "mysql",
+        Pgsql = "pgsql",
+    }
 }
 
 /// Errors of MySQL after which an event is restarted. For PostgreSQL the list is fixed.
@@ -42,14 +45,6 @@ pub struct ReportedError {
 }
 
 impl Driver {
-    /// The name in scripts and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Driver::Mysql => "mysql",
-            Driver::Pgsql => "pgsql",
-        }
-    }
-
     pub fn describe_error(self, error: &DbError) -> ReportedError {
         let (number, message) = match (self, error.number) {
             (Driver::Pgsql, _) => (0, error.message.as_str()),
@@ -150,10 +145,8 @@ mod tests {
         assert!(codes.restarts_event(Driver::Mysql, &duplicate));
         let malformed = DbError::protocol("what is this".to_owned());
         let reported = Driver::Mysql.describe_error(&malformed);
-        assert_eq!(
-            (reported.number, reported.sqlstate.as_str()),
-            (2027, "HY000")
-        );
+        let expected = (2027, "HY000");
+        assert_eq!((reported.number, reported.sqlstate.as_str()), expected);
         assert!(codes.restarts_event(Driver::Mysql, &malformed));
         let unlisted = DbError::server(Protocol::MySql, 1146, *b"42S02", "no table".to_owned());
         assert!(!codes.restarts_event(Driver::Mysql, &unlisted));

@@ -1,10 +1,11 @@
 //! Counts of users. Counting must not take a lock for each statement: a user adds its counts to the shared ones once, when it
 //! ends.
 
-use std::sync::{Mutex, PoisonError};
+use crate::parallel::lock;
+use std::sync::Mutex;
 
 /// Counts that can be added up.
-pub trait Counts: Copy + Default {
+pub trait Counts: Clone + Default {
     fn add(&mut self, other: &Self);
 }
 
@@ -14,7 +15,7 @@ pub struct SharedCounts<C>(Mutex<C>);
 
 impl<C: Counts> SharedCounts<C> {
     pub fn get(&self) -> C {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).clone()
     }
 }
 
@@ -33,9 +34,6 @@ impl<'a, C: Counts> UserCounts<'a, C> {
 
 impl<C: Counts> Drop for UserCounts<'_, C> {
     fn drop(&mut self) {
-        let shared = self.shared.0.lock();
-        shared
-            .unwrap_or_else(PoisonError::into_inner)
-            .add(&self.sums);
+        lock(&self.shared.0).add(&self.sums);
     }
 }

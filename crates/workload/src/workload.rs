@@ -10,7 +10,7 @@ use crate::findings::LOAD_UNFINISHED;
 use crate::progress::ProgressMeter;
 use crate::remedy::{Commands, Remedy};
 use crate::stop::StopWatcher;
-use crate::{Error, Progress};
+use crate::{Error, Progress, Result};
 use prony_document::{ConsistencyFinding, FindingState, SqlDialect, TableFacts};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::{Control, Target};
@@ -114,7 +114,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// The plan with the texts of the files that it names, for a machine that does not have them.
-    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         Ok(plan.clone())
     }
 
@@ -134,15 +134,23 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// The error states the cause, the state of the database, and the remedy.
-    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport> {
         Err(self.no_tables_error())
+    }
+
+    /// The scale of its loaded tables; `None` if this database has none of them that are complete. Changes nothing.
+    ///
+    /// # Errors
+    /// The tables could not be read.
+    fn loaded_scale(&self, _control: &mut Control) -> Result<Option<u32>, Error> {
+        Ok(None)
     }
 
     /// Checks that the data is complete and its invariants hold.
     ///
     /// # Errors
     /// The check could not be completed. Wrong data is a finding, not an error.
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
+    fn check(&self, _control: &mut Control) -> Result<CheckReport> {
         Err(self.no_tables_error())
     }
 
@@ -151,7 +159,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// The workload does not number rows, or the server refused.
-    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64> {
         Err(Error::InvalidRequest {
             problem: format!("runs of {} add no numbered rows", self.name()),
             hint: "omit --repair-sequences, which is only for tpcc".to_owned(),
@@ -162,7 +170,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// A table with one of these names belongs to another application, or the server refused.
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, _control: &mut Control) -> Result<Vec<String>> {
         Err(self.no_tables_error())
     }
 
@@ -172,12 +180,20 @@ pub trait Workload: Send + Sync {
         _control: &mut Control,
         _plan: &WorkloadPlan,
         _protocol: QueryMode,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         Ok(())
     }
 
     /// The program of its virtual users, for the loaded data.
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload>;
+}
+
+/// The scale that a look at the tables found; `None` if what it found is no complete data.
+pub(crate) fn scale_if_loaded(found: Result<u32, Error>) -> Result<Option<u32>, Error> {
+    match found {
+        Err(Error::Data { .. }) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -273,7 +289,7 @@ pub trait PartSender: Sync {
         missing: &[u32],
         meter: &ProgressMeter<'_>,
         watcher: &StopWatcher<'_>,
-    ) -> Result<(), Error>;
+    ) -> Result<()>;
 }
 
 impl LoadRequest<'_> {
@@ -352,7 +368,7 @@ pub struct CheckReport {
 impl CheckReport {
     pub fn rendered(&self, commands: &dyn Commands) -> Vec<ConsistencyFinding> {
         let findings = self.findings.iter().map(|finding| ConsistencyFinding {
-            id: finding.id.to_owned(),
+            id: finding.id.clone(),
             state: finding.state,
             text: finding.render(commands),
         });
@@ -384,7 +400,7 @@ pub struct Finding {
     /// Whether it is correct, a note, or wrong.
     pub state: FindingState,
     /// Short stable identifier: `accounts-rows`, `balances-history`...
-    pub id: &'static str,
+    pub id: String,
     /// Description, with figures.
     pub text: String,
     /// What to do, if a command can fix it.
@@ -392,6 +408,32 @@ pub struct Finding {
 }
 
 impl Finding {
+    fn new(state: FindingState, id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding {
+            state,
+            id: id.into(),
+            text: text.into(),
+            remedy: None,
+        }
+    }
+
+    pub fn ok(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Ok, id, text)
+    }
+
+    pub fn note(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Note, id, text)
+    }
+
+    pub fn wrong(id: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding::new(FindingState::Wrong, id, text)
+    }
+
+    pub fn with(mut self, remedy: impl Into<Option<Remedy>>) -> Finding {
+        self.remedy = remedy.into();
+        self
+    }
+
     pub fn render(&self, commands: &dyn Commands) -> String {
         match &self.remedy {
             None => self.text.clone(),

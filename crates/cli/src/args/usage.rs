@@ -186,7 +186,9 @@ fn unknown_command(word: &str, command: &Command, path: &str) -> (String, String
     let message = format!("there is no command \"{path} {}\"", shorten(word));
     let all = format!("`{path} --help` lists the commands");
     if prony_workload::find(word).is_ok() {
-        return (message, format!("did you mean {path} run {word}? {all}"));
+        // `run` is a command of the program alone, not of `runs` or `plan`.
+        let program = path.split(' ').next().unwrap_or_default();
+        return (message, format!("did you mean {program} run {word}? {all}"));
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     match nearest(word, &names) {
@@ -252,8 +254,8 @@ fn shorten(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::args::parse;
-    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     /// Message and hint.
@@ -318,6 +320,8 @@ mod tests {
             ("prony rnu tpcb", "prony run"),
             ("prony tpcb", "prony run tpcb"),
             ("prony runs delet 1", "prony runs delete"),
+            ("prony runs tpcb", "prony run tpcb"),
+            ("prony plan ycsb", "prony run ycsb"),
             ("prony plan chekc x", "prony plan check"),
             ("prony run tpcb --protocol prepard", "prepared"),
             ("prony runs --verdict invald", "invalid"),
@@ -329,6 +333,36 @@ mod tests {
         for line in ["prony run tpcb --xyzzy", "prony run tpcb -y", "prony xyzzy"] {
             let (_, hint) = error_of(line);
             assert!(!hint.contains("did you mean"), "{line}: {hint}");
+        }
+    }
+
+    #[test]
+    fn a_guessed_command_exists() {
+        let mut program = Cli::command();
+        program.build();
+        let has_commands = |command: &&Command| command.has_subcommands();
+        let groups = program.get_subcommands().filter(has_commands);
+        let groups: Vec<&str> = groups.map(Command::get_name).collect();
+        assert!(groups.contains(&"runs"), "{groups:?}");
+        for group in groups
+            .iter()
+            .map(|group| format!("{group} "))
+            .chain([String::new()])
+        {
+            for word in ["tpcb", "ycsb", "delet", "chekc", "rnu", "lisst"] {
+                let line = format!("prony {group}{word}");
+                let (_, hint) = error_of(&line);
+                let guess = hint.strip_prefix("did you mean ");
+                let Some((guess, _)) = guess.and_then(|guess| guess.split_once('?')) else {
+                    continue;
+                };
+                let words: Vec<OsString> = guess.split(' ').map(OsString::from).collect();
+                let (_, path) = command_of(&words);
+                let rest = guess.strip_prefix(&path).expect("it begins with a command");
+                assert!(["", " tpcb", " ycsb"].contains(&rest), "{line}: {hint}");
+                let takes_word = rest.is_empty() || path == "prony run";
+                assert!(takes_word, "{line}: {hint}");
+            }
         }
     }
 

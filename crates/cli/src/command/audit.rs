@@ -31,10 +31,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     })?;
     let checks = runs.iter().flat_map(|run| run.audit.checks.clone());
     let worst = prony_judge::worst(&checks.collect::<Vec<_>>());
-    Ok(match worst {
-        Some(Severity::Invalid) => Exit::Invalid,
-        _ => Exit::Success,
-    })
+    Ok(Exit::invalid_if(worst == Some(Severity::Invalid)))
 }
 
 fn audited_runs(text: &str, scale: Option<u32>) -> Result<Vec<AuditedRun>, reading::ReadingError> {

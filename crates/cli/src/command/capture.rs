@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use prony_plan::UserError;
 use prony_report::units::count_with_noun;
 use prony_runner::Signals;
+use prony_server::control::Error as ControlError;
 use prony_server::statements::{
     StatementStatistics, StatementsError, read_sequences, read_statements,
 };
@@ -31,8 +32,9 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;
-    let mut sequences = read_sequences(&mut control).map_err(|error| failure(&error, &signals))?;
     let refused = |error: StatementsError| failure(&error, &signals);
+    let unreadable = |error: ControlError| failure(&error, &signals);
+    let mut sequences = read_sequences(&mut control).map_err(unreadable)?;
     let before = if args.time.is_zero() {
         StatementStatistics::default()
     } else {
@@ -47,8 +49,7 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
                 let message = "interrupted while the server counted";
                 return Err(Failure::new(signal.into(), message, "no plan was written"));
             }
-            sequences
-                .extend(read_sequences(&mut control).map_err(|error| failure(&error, &signals))?);
+            sequences.extend(read_sequences(&mut control).map_err(unreadable)?);
         }
     }
     let after = read_statements(&mut control).map_err(refused)?;
@@ -140,34 +141,20 @@ fn report_left_out(left_out: &LeftOut) {
     } = *left_out;
     let record = ["record", "records"];
     let statement = ["statement", "statements"];
+    let client_data_why = "that take data from the client, such as COPY FROM STDIN";
+    let values_why = "whose parameters the log does not have";
+    let utf8_why = "whose text is not UTF-8, as of a database in another encoding";
+    let drivers_why =
+        "that drop a prepared statement of a driver, which has another name in a replay";
+    let routines_why = "that triggers and functions executed, as they do in a replay";
     for (count, [one, many], why) in [
         (unreadable_records, record, "without a time, or cut off"),
         (too_long, record, "of more than 64 MiB"),
-        (
-            client_data,
-            statement,
-            "that take data from the client, such as COPY FROM STDIN",
-        ),
-        (
-            without_values,
-            statement,
-            "whose parameters the log does not have",
-        ),
-        (
-            not_utf8,
-            statement,
-            "whose text is not UTF-8, as of a database in another encoding",
-        ),
-        (
-            of_drivers,
-            statement,
-            "that drop a prepared statement of a driver, which has another name in a replay",
-        ),
-        (
-            of_routines,
-            statement,
-            "that triggers and functions executed, as they do in a replay",
-        ),
+        (client_data, statement, client_data_why),
+        (without_values, statement, values_why),
+        (not_utf8, statement, utf8_why),
+        (of_drivers, statement, drivers_why),
+        (of_routines, statement, routines_why),
     ] {
         if count > 0 {
             let what = count_with_noun(count, one, many);

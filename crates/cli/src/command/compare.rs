@@ -146,7 +146,7 @@ fn steps_of_search(sides: &[LoadedSide]) -> Option<Vec<&Run>> {
     };
     // Its runs in the order of the steps, which the answer needs to know whether it ended.
     let mut steps = runs.clone();
-    steps.sort_by_key(|run| run.experiment.as_ref().map(|own| own.position));
+    steps.sort_by_key(|run| position(run));
     experiments().all(is_step).then_some(steps)
 }
 
@@ -406,11 +406,15 @@ pub(crate) fn load_sides(
     Ok(sides)
 }
 
+/// The place of a run in its experiment.
+fn position(run: &Run) -> Option<u32> {
+    run.experiment.as_ref().map(|own| own.position)
+}
+
 /// The complete runs of an experiment in their order, of which this is the name of a run.
 pub(crate) fn complete_runs(store: &RunStore, name: &str) -> Result<Vec<Run>, Failure> {
     let sides = load_sides(store, name, NameScope::Experiment, RunStore::load_judged)?;
     let mut runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
-    let position = |run: &Run| run.experiment.as_ref().map(|own| own.position);
     runs.retain(|run| run.state == RunState::Complete);
     runs.sort_by_key(position);
     runs.dedup_by_key(|run| position(run));
@@ -431,17 +435,9 @@ fn common_variant(runs: &[Run]) -> String {
         let experiment = run.experiment.as_ref();
         experiment.map(|experiment| experiment.variant.clone())
     };
-    let Some(first_variant) = runs.first().and_then(variant) else {
-        return String::new();
-    };
-    if runs
-        .iter()
-        .all(|run| variant(run).as_ref() == Some(&first_variant))
-    {
-        first_variant
-    } else {
-        String::new()
-    }
+    let first = runs.first().and_then(variant);
+    let is_shared = runs.iter().all(|run| variant(run) == first);
+    first.filter(|_| is_shared).unwrap_or_default()
 }
 
 /// The variants of an experiment in the plan's order, with their finished runs.
@@ -462,10 +458,9 @@ fn experiment_sides(
             && experiment.is_some_and(|experiment| experiment.id == *id)
     });
     // A suite that was stopped has run a row again.
-    let completed: Vec<u32> = (summaries.iter())
-        .filter(|summary| summary.state == RunState::Complete)
-        .filter_map(|summary| Some(summary.experiment.as_ref()?.position))
-        .collect();
+    let completed = summaries.iter().filter(|it| it.state == RunState::Complete);
+    let completed = completed.filter_map(|summary| Some(summary.experiment.as_ref()?.position));
+    let completed: Vec<u32> = completed.collect();
     summaries.retain(|summary| {
         let experiment = summary.experiment.as_ref();
         let is_replaced = |part: &Experiment| completed.contains(&part.position);
@@ -479,10 +474,6 @@ fn experiment_sides(
         // The candidates do not include a document outside the store or a run in progress: add the named run.
         runs.push(named_run.clone());
     }
-    let position = |run: &Run| {
-        let experiment = run.experiment.as_ref();
-        experiment.map_or(0, |experiment| experiment.position)
-    };
     runs.sort_by_key(position);
     let side = |variant| LoadedSide {
         variant,

@@ -56,10 +56,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     output::show_or_json(args.json, &report, |out, style| {
         doctor::write(out, style, &report)
     })?;
-    Ok(match report.worst() {
-        DoctorState::Bad => Exit::Invalid,
-        _ => Exit::Success,
-    })
+    Ok(Exit::invalid_if(report.worst() == DoctorState::Bad))
 }
 
 /// The findings that `prony run --doctor` stores with the run.

@@ -96,7 +96,7 @@ fn failure(error: &Error) -> Failure {
         Error::NotFound { .. } | Error::EnvVariable { .. } | Error::UnsupportedPlatform { .. } => {
             Exit::Usage
         }
-        Error::Start { .. } | Error::NotReady { .. } | Error::NotRunning => Exit::Connect,
+        Error::Start { .. } | Error::NotReady { .. } => Exit::Connect,
         _ => Exit::Unexpected,
     };
     Failure::of(exit, error)

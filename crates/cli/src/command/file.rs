@@ -1,4 +1,4 @@
-//! Writes result files to paths that the user gives.
+//! Reads and writes files at paths that the user gives.
 //!
 //! A file of a different kind is never replaced, and a failed write never leaves an incomplete file.
 
@@ -82,13 +82,18 @@ fn write_failure(path: &Path, kind: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::Unexpected, message, write_hint(error)).at(path.display().to_string())
 }
 
-/// What to do about an input file that cannot be read; `kind` says what it should be.
-pub fn read_hint<'a>(error: &io::Error, kind: &'a str) -> &'a str {
-    match error.kind() {
-        io::ErrorKind::NotFound => "check the path",
-        io::ErrorKind::PermissionDenied => "let this user read it",
-        _ => kind,
-    }
+/// The text of an input file. `kind` names it in messages; the hints are for a file that is missing, and for one that is
+/// no such file.
+pub fn read_text(path: &Path, kind: &str, missing: &str, form: &str) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => missing,
+            io::ErrorKind::PermissionDenied => "let this user read it",
+            _ => form,
+        };
+        let message = format!("cannot read the {kind}: {}", system_error(&error));
+        Failure::usage(message, hint).at(path.display().to_string())
+    })
 }
 
 /// What to do about a file that cannot be written.

@@ -21,6 +21,7 @@ use prony_store::{
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Shortest step: an interval needs 20 whole seconds.
@@ -263,22 +264,21 @@ impl Schedule for Finder<'_> {
     }
 
     fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        let mut step = capacity::judge_step(result.run(), &self.runs.requirements);
-        // As it was asked for: the search compares rates.
-        step.rate = result.run().experiment.as_ref().map_or(step.rate, rate_of);
+        let step = capacity::judge_step(result.run(), &self.runs.requirements);
         output::notice(&view::step_line(&step));
         self.steps.push(step);
         Ok(())
     }
 }
 
-/// The rate of a step, as it was asked for.
+/// The rate at which a step is to be driven: the one setting of its point.
 fn rate_of(position: &Experiment) -> f64 {
-    let rate = position
-        .point
-        .first()
-        .and_then(|rate| rate.value.parse().ok());
-    rate.unwrap_or_default()
+    value_of(position).unwrap_or_default()
+}
+
+/// What a step varies, as it was asked for.
+pub(super) fn value_of<T: FromStr>(position: &Experiment) -> Option<T> {
+    position.point.first()?.value.parse().ok()
 }
 
 impl Finder<'_> {

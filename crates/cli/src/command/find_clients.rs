@@ -3,7 +3,9 @@
 //! Each step is a run with another number of clients; together they are a sweep, whose curve has the knee and the universal
 //! scalability law. `judge` decides which number follows.
 
-use super::find::{MIN_STEP, StepRuns, exit_of_verdict, show_answer, step_input, step_length};
+use super::find::{
+    MIN_STEP, StepRuns, exit_of_verdict, show_answer, step_input, step_length, value_of,
+};
 use super::output;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
@@ -89,10 +91,7 @@ impl Schedule for ClientsFinder<'_> {
         position: &Experiment,
         driver: &ExperimentDriver<'_>,
     ) -> Result<RunRequest, Failure> {
-        let clients = position
-            .point
-            .first()
-            .and_then(|point| point.value.parse().ok());
+        let clients = value_of(position);
         let given: Option<Duration> = self.runs.args.step;
         let length = match self.steps.last().map(|step| step.tps) {
             Some(tps) if tps > 0.0 => step_length(given, &self.runs.requirements, tps),

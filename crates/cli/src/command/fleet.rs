@@ -74,11 +74,7 @@ fn check(args: &FleetCheckArgs) -> Result<Exit, Failure> {
         Ok(())
     })?;
     let is_bad = |(_, report): &(_, DoctorReport)| report.worst() == DoctorState::Bad;
-    Ok(if reports.iter().any(is_bad) {
-        Exit::Invalid
-    } else {
-        Exit::Success
-    })
+    Ok(Exit::invalid_if(reports.iter().any(is_bad)))
 }
 
 fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {

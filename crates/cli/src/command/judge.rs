@@ -25,8 +25,6 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
         store.replace_findings(&document, &run)?;
     }
     output::show(|out, style| terminal::write_judgement(out, style, &run, &former))?;
-    Ok(match prony_judge::worst(&run.checks) {
-        Some(Severity::Invalid) => Exit::Invalid,
-        _ => Exit::Success,
-    })
+    let worst = prony_judge::worst(&run.checks);
+    Ok(Exit::invalid_if(worst == Some(Severity::Invalid)))
 }

@@ -121,76 +121,58 @@ fn manifest(args: &FleetKubernetesArgs) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Cli, Command, FleetCommand};
+    use clap::Parser;
     use k8s_openapi::api::batch::v1::Job;
+
+    const RIGHT: &str =
+        "prony fleet kubernetes --agents 8 --image registry/prony:0.1 --nats tls://nats:4222/";
+
+    fn parse(line: &str) -> FleetKubernetesArgs {
+        match Cli::try_parse_from(line.split_whitespace())
+            .expect("valid")
+            .command
+        {
+            Command::Fleet {
+                command: FleetCommand::Kubernetes(args),
+            } => args,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn what_kubernetes_would_refuse_is_refused() {
-        let right = FleetKubernetesArgs {
-            agents: 8,
-            image: "prony".to_owned(),
-            nats: "nats://nats:4222".to_owned(),
-            name: "bench-1".to_owned(),
-            secret: None,
-            cpus: "500m".to_owned(),
-            memory: "1.5Gi".to_owned(),
-        };
+        let right = parse(&format!(
+            "{RIGHT} --name bench-1 --cpus 500m --memory 1.5Gi"
+        ));
         assert_eq!(wrong_input(&right), None);
-        for nats in [
-            "http://nats:4222",
-            "nats://a:b@nats:4222",
-            "tls://nats:4222/vm1",
+        for (right, wrong) in [
+            ("tls://nats:4222/", "http://nats:4222"),
+            ("tls://nats:4222/", "nats://a:b@nats:4222"),
+            ("tls://nats:4222/", "tls://nats:4222/vm1"),
+            ("", " --cpus=many"),
+            ("", " --memory=0"),
+            ("", " --name=Bench"),
+            ("", " --name=-"),
         ] {
-            let wrong = FleetKubernetesArgs {
-                nats: nats.to_owned(),
-                ..right.clone()
+            let wrong = match right {
+                "" => parse(&format!("{RIGHT}{wrong}")),
+                right => parse(&RIGHT.replace(right, wrong)),
             };
-            assert!(wrong_input(&wrong).is_some(), "{nats}");
-        }
-        for wrong in [
-            FleetKubernetesArgs {
-                cpus: "many".to_owned(),
-                ..right.clone()
-            },
-            FleetKubernetesArgs {
-                memory: "0".to_owned(),
-                ..right.clone()
-            },
-            FleetKubernetesArgs {
-                name: "Bench 1".to_owned(),
-                ..right.clone()
-            },
-            FleetKubernetesArgs {
-                name: "-".to_owned(),
-                ..right.clone()
-            },
-        ] {
-            assert!(wrong_input(&wrong).is_some());
+            assert!(wrong_input(&wrong).is_some(), "{wrong:?}");
         }
     }
 
     /// The types are generated from Kubernetes' published schemas; what they do not know is lost.
     #[test]
     fn the_manifest_is_a_job_of_kubernetes_types() {
-        let args = FleetKubernetesArgs {
-            agents: 8,
-            image: "registry/prony:0.1".to_owned(),
-            nats: "tls://nats:4222/".to_owned(),
-            name: "bench".to_owned(),
-            secret: Some("bench-login".to_owned()),
-            cpus: "4".to_owned(),
-            memory: "2Gi".to_owned(),
-        };
-        for args in [
-            FleetKubernetesArgs {
-                secret: None,
-                ..args.clone()
-            },
-            args.clone(),
-        ] {
-            let manifest = manifest(&args);
+        let secret = format!("{RIGHT} --name bench --secret bench-login --cpus 4");
+        for line in [RIGHT, &secret] {
+            let manifest = manifest(&parse(line));
             let job: Job = serde_json::from_value(manifest.clone()).expect("a job");
             assert_eq!(serde_json::to_value(&job).expect("JSON"), manifest);
         }
+        let args = parse(&secret);
         let job: Job = serde_json::from_value(manifest(&args)).expect("a job");
         let spec = job.spec.expect("a spec");
         assert_eq!((spec.completions, spec.parallelism), (Some(8), Some(8)));

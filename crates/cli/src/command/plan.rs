@@ -2,7 +2,7 @@
 //!
 //! Reports every mistake in a plan file; connects to no server.
 
-use super::{file::read_hint, output, server};
+use super::{file, output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use crate::run::describe_warmup;
@@ -10,11 +10,10 @@ use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
     ErrorParts, Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problem, Problems,
-    QueryMode, ServerPlan, WorkloadPlan, system_error,
+    QueryMode, WorkloadPlan, system_error,
 };
 use prony_report::{json, units};
 use prony_workload::Error;
-use std::io::ErrorKind;
 use std::path::Path;
 
 pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
@@ -44,26 +43,18 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::NotFound => concat!(
-                "`prony init` writes one; others: ",
-                env!("CARGO_PKG_REPOSITORY"),
-                "/tree/HEAD/plans"
-            ),
-            _ => read_hint(
-                &error,
-                "a plan is a TOML file; `prony plan schema` describes it",
-            ),
-        };
-        let message = format!("cannot read the plan: {}", system_error(&error));
-        Failure::usage(message, hint).at(&name)
-    })?;
+pub fn read_plan(path: &Path) -> Result<PlanInput, Failure> {
+    let name = path.display().to_string();
+    let others = concat!(
+        "`prony init` writes one; others: ",
+        env!("CARGO_PKG_REPOSITORY"),
+        "/tree/HEAD/plans"
+    );
+    let form = "a plan is a TOML file; `prony plan schema` describes it";
+    let text = file::read_text(path, "plan", others, form)?;
     let mut input =
         PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
-    let folder = file.parent().unwrap_or(Path::new(""));
+    let folder = path.parent().unwrap_or(Path::new(""));
     input.read_transaction_files(&|path| {
         std::fs::read_to_string(folder.join(path)).map_err(|error| system_error(&error))
     });
@@ -306,15 +297,9 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
 
 /// What `prony compare` will refuse, as far as the plans of the variants say.
 pub fn planned_refusals_of(experiment: &Experiment) -> Vec<PlannedRefusal> {
-    let variants = experiment.variants.iter().map(|variant| {
-        let server = match &variant.plan.server {
-            ServerPlan::Url(url) => prony_server::redact(url),
-            ServerPlan::Embedded => "embedded".to_owned(),
-        };
-        PlannedVariant {
-            name: variant.name.clone(),
-            plan: prony_plan::to_json(&variant.plan, &server),
-        }
+    let variants = experiment.variants.iter().map(|variant| PlannedVariant {
+        name: variant.name.clone(),
+        plan: prony_plan::to_json(&variant.plan, &server::shown_name(&variant.plan)),
     });
     planned_refusals(&variants.collect::<Vec<_>>())
 }

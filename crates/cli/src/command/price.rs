@@ -1,12 +1,13 @@
 //! `prony price`.
 //!
-//! Computes the cost of throughput from price sheets and stored runs. A sheet is required; the configuration of a
-//! run is never guessed.
+//! Computes the cost of throughput from price sheets and stored runs. A sheet is required: Prony knows no prices. The
+//! argument `CONFIGURATION=RUN` or the sheet says on which configuration a run was measured. If no sheet names any runs
+//! and there is only one configuration, all runs were measured on it. Nothing else is assumed.
 
 mod assignments;
 
 use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
-use super::{file::read_hint, output, plan};
+use super::{file, output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use assignments::{RunAssignment, resolve_assignments};
@@ -14,7 +15,6 @@ use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
 use prony_plan::suggest::suggestion;
-use prony_plan::system_error;
 use prony_report::html::SheetText;
 use prony_report::price;
 use prony_report::text::plain;
@@ -68,11 +68,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     output::show_or_json(args.json, &prices, |out, style| {
         price::write(out, style, &prices)
     })?;
-    Ok(if price::is_incomplete(&prices) {
-        Exit::Invalid
-    } else {
-        Exit::Success
-    })
+    Ok(Exit::invalid_if(price::is_incomplete(&prices)))
 }
 
 /// Today, by this machine's clock.
@@ -129,16 +125,10 @@ pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
     parse_sheet(&read_sheet(file)?)
 }
 
-pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = read_hint(
-            &error,
-            "a price sheet is a TOML file, as prony price --help shows it",
-        );
-        let message = format!("cannot read the price sheet: {}", system_error(&error));
-        Failure::usage(message, hint).at(&name)
-    })?;
+pub fn read_sheet(path: &Path) -> Result<SheetText, Failure> {
+    let name = path.display().to_string();
+    let form = "a price sheet is a TOML file, as prony price --help shows it";
+    let text = file::read_text(path, "price sheet", "check the path", form)?;
     Ok(SheetText { file: name, text })
 }
 
@@ -337,49 +327,57 @@ fn assign_side(
     sheets: &[PriceSheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
-    let positions: Vec<ConfigurationPosition> = configurations(sheets)
-        .map(|(position, _)| position)
-        .collect();
-    let positions_with_run = |is_match: &dyn Fn(&str) -> bool| -> Vec<ConfigurationPosition> {
-        let matching = sheet_runs.iter().filter(|run| is_match(&run.id_or_name));
-        let mut positions: Vec<_> = matching.map(|run| run.position).collect();
-        // They are in the order of the sheets.
-        positions.dedup();
-        positions
-    };
-    let positions_by_any_run = positions_with_run(&|name| {
-        names.contains(&name) || side.runs.iter().any(|run| run.id == name)
-    });
-    let positions_by_named_run =
-        positions_with_run(&|name| side.named_run_id.as_deref() == Some(name));
-    let (position, is_variant_assigned) = match (
-        &positions_by_any_run[..],
-        &positions_by_named_run[..],
-        &positions[..],
-    ) {
-        ([position], _, _) => (*position, true),
-        // The only configuration, unless it names its runs and these are others.
-        ([], _, [position]) if sheet_runs.is_empty() => (*position, true),
-        (_, [position], _) => (*position, false),
-        _ => {
-            let id = side.runs.first().map_or("", |run| run.id.as_str());
-            let message = format!("no sheet says on which configuration {id} was measured");
-            let hint = format!(
-                "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
-                configuration_names(sheets).join(", "),
-            );
-            return Err(Failure::usage(message, hint));
-        }
-    };
+    let is_any_repeat =
+        |name: &str| names.contains(&name) || side.runs.iter().any(|run| run.id == name);
+    let is_named_run = |name: &str| side.named_run_id.as_deref() == Some(name);
+    let position_of_side = only(positions_with_run(sheet_runs, is_any_repeat))
+        .or_else(|| position_without_named_runs(sheets, sheet_runs));
+    let position_of_named_run = || only(positions_with_run(sheet_runs, is_named_run));
+    let position = position_of_side.or_else(position_of_named_run).ok_or_else(|| {
+        let id = side.runs.first().map_or("", |run| run.id.as_str());
+        let message = format!("no sheet says on which configuration {id} was measured");
+        let hint = format!(
+            "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
+            configuration_names(sheets).join(", "),
+        );
+        Failure::usage(message, hint)
+    })?;
     let mut assignment = RunAssignment {
         position,
         named_run_id: side.named_run_id,
         runs: side.runs,
     };
-    if !is_variant_assigned {
+    if position_of_side.is_none() {
         assignment.keep_only_named_run();
     }
     Ok(assignment)
+}
+
+/// The configurations for which sheets name runs that match, each once.
+fn positions_with_run(
+    sheet_runs: &[SheetRun],
+    is_match: impl Fn(&str) -> bool,
+) -> Vec<ConfigurationPosition> {
+    let matching = sheet_runs.iter().filter(|run| is_match(&run.id_or_name));
+    let mut positions: Vec<_> = matching.map(|run| run.position).collect();
+    // The runs of a configuration stand together, because they are in the order of the sheets.
+    positions.dedup();
+    positions
+}
+
+/// The only configuration, if no sheet names any runs. A sheet that names runs means no others.
+fn position_without_named_runs(
+    sheets: &[PriceSheet],
+    sheet_runs: &[SheetRun],
+) -> Option<ConfigurationPosition> {
+    let positions = configurations(sheets).map(|(position, _)| position);
+    only(positions).filter(|_| sheet_runs.is_empty())
+}
+
+/// The element of a sequence that has exactly one.
+fn only<T>(elements: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut elements = elements.into_iter();
+    elements.next().filter(|_| elements.next().is_none())
 }
 
 fn configuration_names(sheets: &[PriceSheet]) -> Vec<&str> {

@@ -147,11 +147,7 @@ fn prove_client(request: &RunRequest) -> Result<Exit, Failure> {
     }
     let proof = prony_judge::client_proof(&whole, &half);
     output::notice(&format!("prony: {}", proof.sentence));
-    Ok(if proof.was_client_limited {
-        Exit::Invalid
-    } else {
-        Exit::Success
-    })
+    Ok(Exit::invalid_if(proof.was_client_limited))
 }
 
 /// The input, and the name of its main source for messages.
@@ -309,10 +305,7 @@ pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
 /// The request for the Run document: each value with its location, and the command line as typed, without
 /// passwords.
 pub fn request_document(input: &PlanInput, plan: &Plan, arguments: &[OsString]) -> Value {
-    let server = match &plan.server {
-        ServerPlan::Url(url) => prony_server::redact(url),
-        ServerPlan::Embedded => "embedded".to_owned(),
-    };
+    let server = server::shown_name(plan);
     let mut typed_arguments: Vec<String> = arguments
         .iter()
         .map(|argument| secrets::redact_argument(&argument.to_string_lossy()))

@@ -90,9 +90,11 @@ pub fn url_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-pub fn commands(url: Option<&str>) -> PronyCommands {
-    PronyCommands {
-        needs_url: url.is_some(),
+/// The server of a plan in documents and messages.
+pub fn shown_name(plan: &Plan) -> String {
+    match &plan.server {
+        ServerPlan::Url(url) => prony_server::redact(url),
+        ServerPlan::Embedded => "embedded".to_owned(),
     }
 }
 
@@ -118,7 +120,7 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
         Error::LoadFailed { .. } => Exit::LoadOrClean,
         Error::Stopped { .. } => signal_exit(),
     };
-    Failure::of_parts(exit, error.parts_with(&commands(url)))
+    Failure::of_parts(exit, error.parts_with(&PronyCommands::for_url(url)))
 }
 
 /// Like [`workload_failure`], of a load or a clean on a server to which it has connected.

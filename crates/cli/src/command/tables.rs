@@ -12,7 +12,7 @@ use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_server::observe::CounterReader;
 use prony_store::{ObservedTopic, SqlDialect};
-use prony_workload::remedy::{Commands, LoadSpec, Remedy};
+use prony_workload::remedy::{Commands, LoadSpec, PronyCommands, Remedy};
 use prony_workload::{Error, LOAD_UNFINISHED, Workload};
 use std::thread::sleep;
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         .check(&mut control)
         .map_err(|error| server::workload_failure(&error, url, None))
         .map_err(|failure| with_interrupt_hint(failure, "a check changes nothing"))?;
-    let findings = report.rendered(&server::commands(url));
+    let findings = report.rendered(&PronyCommands::for_url(url));
     output::show(|out, style| {
         match report.scale {
             Some(scale) => {
@@ -98,7 +98,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     // A finding that says what to do is the only instruction: a second one could contradict it.
     let hint = match report.first_remedied() {
         Some(finding) => format!("see {} above", finding.id),
-        None => reload_remedy(workload.dataset()).render(&server::commands(url)),
+        None => reload_remedy(workload.dataset()).render(&PronyCommands::for_url(url)),
     };
     let message = "the data failed the check";
     Err(Failure::new(Exit::Data, message, hint))
@@ -141,7 +141,8 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     });
     let cleaned = cleaned.and_then(|_| workload.clean(&mut control));
     let dropped_tables = cleaned.map_err(|error| {
-        let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
+        let clean =
+            PronyCommands::for_url(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
         with_interrupt_hint(server::load_or_clean_failure(&error, url, None), &hint)
     })?;

@@ -83,15 +83,7 @@ pub(super) fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure>
         output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
     }
     let figure = args.figure.as_deref();
-    let reference = match find_reference(store, args, &listing.runs) {
-        Ok(reference) => reference,
-        Err(failure) => {
-            if args.like.is_none() {
-                check_figure(store, figure, &listing.runs)?;
-            }
-            return Err(failure);
-        }
-    };
+    let reference = find_reference(store, args, &listing.runs)?;
     let mut builder = builder_of(&reference, figure)?;
     // A document may be large: one at a time is in memory for each CPU.
     let compared = on_all_cpus(&listing.runs, |summary| {
@@ -124,22 +116,30 @@ fn builder_of<'a>(reference: &'a Run, figure: Option<&str>) -> Result<TrendBuild
     })
 }
 
-/// Refuses a figure that no run has, where no run can be the reference: better runs would not help.
-fn check_figure(
-    store: &RunStore,
+/// The first of these runs that may be used. Each is loaded once, when it is its turn.
+///
+/// # Errors
+/// There is none, and none of them has the figure either: better runs would not help.
+fn first_usable(
+    runs: impl Iterator<Item = Run>,
     figure: Option<&str>,
-    runs: &[RunSummary],
-) -> Result<(), Failure> {
-    let mut unknown = Ok(());
-    let loaded = runs.iter().map(|summary| load_judged(store, &summary.id));
-    for run in loaded.flatten().filter(|run| !run.measured.is_empty()) {
-        let built = figure.map(|figure| builder_of(&run, Some(figure)).map(drop));
-        match built {
-            Some(Err(failure)) => unknown = unknown.and(Err(failure)),
-            _ => return Ok(()),
+) -> Result<Option<Run>, Failure> {
+    let (mut has_figure, mut no_figure) = (figure.is_none(), None);
+    for run in runs {
+        if can_be_reference(&run) {
+            return Ok(Some(run));
+        }
+        if has_figure || run.measured.is_empty() {
+            continue;
+        }
+        match builder_of(&run, figure) {
+            Ok(_) => has_figure = true,
+            Err(failure) => {
+                no_figure.get_or_insert(failure);
+            }
         }
     }
-    unknown
+    no_figure.filter(|_| !has_figure).map_or(Ok(None), Err)
 }
 
 fn filter(args: &TrendArgs) -> RunFilter {
@@ -166,12 +166,9 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             Err(Failure::usage(message, hint).at("--like"))
         };
     }
-    for summary in runs {
-        if let Ok(run) = load_judged(store, &summary.id)
-            && can_be_reference(&run)
-        {
-            return Ok(run);
-        }
+    let loaded = runs.iter().map(|summary| load_judged(store, &summary.id));
+    if let Some(run) = first_usable(loaded.flatten(), args.figure.as_deref())? {
+        return Ok(run);
     }
     let FilterArgs {
         label,
@@ -210,4 +207,29 @@ fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
     let mut run = store.load_judged(id)?;
     judge_by_own_rules(&mut run);
     Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_which_none_may_be_used_are_loaded_once() {
+        let mut loaded = 0;
+        let runs = (0..3).map(|number| {
+            loaded += 1;
+            let mut run = Run {
+                id: format!("run-{number}"),
+                ..Run::default()
+            };
+            run.measured.length_s = f64::from(number);
+            run
+        });
+        let failure = first_usable(runs, Some("p98")).expect_err("no run has it");
+        // In the first one, nothing was measured.
+        let problem = &failure.problems[0].problem;
+        assert_eq!((problem.as_str(), loaded), ("run-1 has no figure p98", 3));
+        let unmeasured = std::iter::once(Run::default());
+        assert!(matches!(first_usable(unmeasured, Some("p98")), Ok(None)));
+    }
 }

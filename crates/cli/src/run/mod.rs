@@ -419,10 +419,9 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
         drive_result,
     } = finished;
     let exit = match (run.state, signals.received()) {
-        (RunState::Complete, _) => match prony_judge::worst(&run.checks) {
-            Some(Severity::Invalid) => Exit::Invalid,
-            _ => Exit::Success,
-        },
+        (RunState::Complete, _) => {
+            Exit::invalid_if(prony_judge::worst(&run.checks) == Some(Severity::Invalid))
+        }
         (_, Some(signal)) if drive_result.interrupted => signal.into(),
         _ => Exit::Partial,
     };

@@ -143,9 +143,8 @@ fn make_problem(arguments: &[String]) -> Option<String> {
 
 /// The folder after `--path` exists.
 fn cargo_problem(arguments: &[String]) -> Option<String> {
-    let mut after = arguments
-        .iter()
-        .skip_while(|argument| *argument != "--path");
+    let arguments = arguments.iter();
+    let mut after = arguments.skip_while(|argument| *argument != "--path");
     let path = after.nth(1)?;
     let manifest = repository_root().join(path).join("Cargo.toml");
     (!manifest.exists()).then(|| format!("there is no package in {path}"))

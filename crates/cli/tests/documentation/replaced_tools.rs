@@ -62,7 +62,7 @@ pub fn problem(program: &str, arguments: &[String]) -> Option<String> {
         "pgbench" => {
             let parsed =
                 pgbench::parse_args(program, &arguments, &pgbench::Level::default(), &mut host);
-            parsed.err().map(|error| error.stderr)
+            parsed.err()
         }
         "sysbench" => {
             let parsed = sysbench::parse_args(&arguments, sysbench::Compat::V1_0, &host);

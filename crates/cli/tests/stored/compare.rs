@@ -5,6 +5,20 @@ use crate::home::Home;
 use prony_assertions::TextAssertions;
 use serde_json::{Value, json};
 
+/// The two sides of [`Home::store_experiment`]: base and big.
+const SIDES: [&str; 2] = [
+    "20261121-1001,20261121-1004,20261121-1005",
+    "20261121-1002,20261121-1003,20261121-1006",
+];
+
+/// A run's place in the experiment of interleaved variants whose first run has this id.
+fn experiment(id: &str, variant: &str, position: u32, runs: u32) -> Value {
+    json!({
+        "id": id, "kind": "variants", "variant": variant, "repeat": 1, "position": position, "runs": runs,
+        "order": "interleaved",
+    })
+}
+
 impl Home {
     /// Stores a complete run of this throughput, modified by `change`.
     fn store_run(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
@@ -27,10 +41,7 @@ impl Home {
         ];
         for (position, variant, tps) in runs {
             self.store_run(&format!("20261121-100{position}"), tps, |run| {
-                run["experiment"] = json!({
-                    "id": "20261121-1001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
-                    "runs": 6, "order": "interleaved",
-                });
+                run["experiment"] = experiment("20261121-1001", variant, position, 6);
             });
         }
         self.store_run("20261121-1109", 8_000.0, |_| ());
@@ -50,10 +61,9 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
         (6, "base", 9_900.0),
     ] {
         home.store_run(&format!("20261121-100{position}"), tps, |run| {
-            run["experiment"] = json!({
-                "id": "20261121-1001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
-                "runs": 6, "order": "random", "variants": ["base", "slow"],
-            });
+            run["experiment"] = experiment("20261121-1001", variant, position, 6);
+            run["experiment"]["order"] = json!("random");
+            run["experiment"]["variants"] = json!(["base", "slow"]);
         });
     }
     let text = home.run(&["compare", "last", "--fail-if-slower", "3%"], 8);
@@ -86,20 +96,17 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     }
     // Among several sides, the id of the first run of an experiment names the whole experiment, and the id of
     // any other run names only that run.
-    let text = home.run(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
-    let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    let comparison = home.json(&["compare", "20261121-1109", "20261121-1001", "--json"]);
     assert_eq!(comparison["sides"].as_array().map(Vec::len), Some(3));
     assert_eq!(comparison["sides"][0]["runs"], json!(["20261121-1109"]));
     // The trailing comma makes it a list of one run, not the experiment.
-    let text = home.run(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
-    let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    let comparison = home.json(&["compare", "20261121-1001,", "20261121-1002", "--json"]);
     let runs = [0, 1].map(|side| comparison["sides"][side]["runs"].clone());
     assert_eq!(runs, [json!(["20261121-1001"]), json!(["20261121-1002"])]);
     assert_eq!(comparison["verdict"], "with_caveats", "too few repeats");
     // The newest run belongs to no experiment.
-    let single_run = home.prony(&["compare", "last"]);
-    assert_eq!(single_run.status.code(), Some(2));
-    String::from_utf8_lossy(&single_run.stderr).assert_contains("only one side");
+    home.messages(&["compare", "last"], 2)
+        .assert_contains("only one side");
 }
 
 #[test]
@@ -132,10 +139,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
         home.store_run(&format!("20261121-200{position}"), 10_000.0, |run| {
             run["drive"]["protocol"] = json!(protocol);
             run["plan"] = json!({"run": {"protocol": protocol}});
-            run["experiment"] = json!({
-                "id": "20261121-2001", "kind": "variants", "variant": protocol, "repeat": 1, "position": position,
-                "runs": 6, "order": "interleaved",
-            });
+            run["experiment"] = experiment("20261121-2001", protocol, position, 6);
         });
     }
     let text = home.run(&["compare", "20261121-2001"], 0);
@@ -154,25 +158,17 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
 fn repeats_are_separated_by_commas_and_a_duplicate_is_an_error() {
     let home = Home::new();
     home.store_experiment();
-    let [a, b] = [
-        "20261121-1001,20261121-1004,20261121-1005",
-        "20261121-1002,20261121-1003,20261121-1006",
-    ];
+    let [a, b] = SIDES;
     let text = home.run(&["compare", a, b], 0);
     text.assert_contains("<b>| is 10.0 % faster than base");
     text.assert_contains("These intervals assume");
     for (side_a, side_b) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
-        let output = home.prony(&["compare", side_a, side_b]);
-        assert_eq!(output.status.code(), Some(2));
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        stderr.assert_contains("is named twice");
+        home.messages(&["compare", side_a, side_b], 2)
+            .assert_contains("is named twice");
     }
-    assert_eq!(
-        home.prony(&["compare", a, "none,such"]).status.code(),
-        Some(2)
-    );
-    assert_eq!(home.prony(&["compare", a, ","]).status.code(), Some(2));
-    assert_eq!(home.prony(&["compare"]).status.code(), Some(2));
+    home.run(&["compare", a, "none,such"], 2);
+    home.run(&["compare", a, ","], 2);
+    home.run(&["compare"], 2);
 }
 
 #[test]
@@ -197,10 +193,7 @@ fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
 fn a_slower_side_has_its_own_exit_code() {
     let home = Home::new();
     home.store_experiment();
-    let [base, big] = [
-        "20261121-1001,20261121-1004,20261121-1005",
-        "20261121-1002,20261121-1003,20261121-1006",
-    ];
+    let [base, big] = SIDES;
     let slower = ["compare", big, base, "--fail-if-slower", "3%"];
     home.run(&slower, 8)
         .assert_starts_with("FAIL: TPS 90.9 % of A's");
@@ -214,26 +207,16 @@ fn a_slower_side_has_its_own_exit_code() {
     // With one run per side, a limit is always undecided, which fails, however large the difference is.
     home.store_run("20261121-1108", 4_000.0, |_| ());
     for limit in ["3%", "99%"] {
-        let single = [
-            "compare",
-            "20261121-1002",
-            "20261121-1108",
-            "--fail-if-slower",
-            limit,
-        ];
-        let text = home
-            .run(&single, 9)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let sides = ["compare", "20261121-1002", "20261121-1108"];
+        let single = [&sides[..], &["--fail-if-slower", limit]].concat();
+        let text = home.run(&single, 9).unwrapped();
         text.assert_contains("a side has 1 run");
     }
     // If one limit is exceeded and another is undecided, the exit code is that of the exceeded limit.
     let two_limits = [&slower[..], &["--fail-if-p99-above", "8200us"]].concat();
     home.run(&two_limits, 8);
     for invalid in ["3", "-1%", "101%", "nan", ""] {
-        let output = home.prony(&["compare", base, big, "--fail-if-slower", invalid]);
-        assert_eq!(output.status.code(), Some(2), "{invalid}");
+        home.run(&["compare", base, big, "--fail-if-slower", invalid], 2);
     }
 }
 
@@ -242,11 +225,7 @@ fn the_primary_figure_can_be_chosen() {
     let home = Home::new();
     home.store_experiment();
     let tested_figures = |options: &[&str]| {
-        let text = home.run(
-            &[&["compare", "20261121-1001", "--json"], options].concat(),
-            0,
-        );
-        let comparison: Value = serde_json::from_str(&text).expect("JSON");
+        let comparison = home.json(&[&["compare", "20261121-1001", "--json"], options].concat());
         let figures = comparison["side_comparisons"][0]["figures"]
             .as_array()
             .expect("figures")
@@ -260,10 +239,8 @@ fn the_primary_figure_can_be_chosen() {
     };
     assert_eq!(tested_figures(&[]), ["TPS"]);
     assert_eq!(tested_figures(&["--figure", "p99"]), ["p99"]);
-    let unknown_figure = home.prony(&["compare", "20261121-1001", "--figure", "NOPM"]);
-    assert_eq!(unknown_figure.status.code(), Some(2));
-    let stderr = String::from_utf8_lossy(&unknown_figure.stderr).into_owned();
-    stderr.assert_contains("name one of TPS, mean response, p99");
+    home.messages(&["compare", "20261121-1001", "--figure", "NOPM"], 2)
+        .assert_contains("name one of TPS, mean response, p99");
 }
 
 /// Runs of 9,900 to 10,100 transactions per second have a 99th percentile of about 9 ms.
@@ -271,10 +248,7 @@ fn the_primary_figure_can_be_chosen() {
 fn limits_apply_to_the_99th_percentile() {
     let home = Home::new();
     home.store_experiment();
-    let [base, big] = [
-        "20261121-1001,20261121-1004,20261121-1005",
-        "20261121-1002,20261121-1003,20261121-1006",
-    ];
+    let [base, big] = SIDES;
     for (limit, code) in [
         (["--fail-if-p99-above", "8ms"], 8),
         (["--fail-if-p99-above", "9ms"], 9),
@@ -288,16 +262,9 @@ fn limits_apply_to_the_99th_percentile() {
         assert!(line.is_some_and(|line| line.contains(": p99 ")), "{text}");
     }
     // With one run per side, a limit is undecided.
-    let single = [
-        "compare",
-        "20261121-1002",
-        "20261121-1004",
-        "--fail-if-p99-above",
-        "1s",
-    ];
-    home.run(&single, 9);
-    let invalid_time = home.prony(&["compare", base, big, "--fail-if-p99-above", "20x"]);
-    assert_eq!(invalid_time.status.code(), Some(2));
+    let sides = ["compare", "20261121-1002", "20261121-1004"];
+    home.run(&[&sides[..], &["--fail-if-p99-above", "1s"]].concat(), 9);
+    home.run(&["compare", base, big, "--fail-if-p99-above", "20x"], 2);
 }
 
 #[test]
@@ -328,14 +295,12 @@ fn markdown_and_junit_are_written() {
     );
     // A file that is not XML is not replaced.
     let document = home.0.join("runs/20261121-1001.json").display().to_string();
-    let refused = home.prony(&["compare", "20261121-1001", "--junit", &document]);
-    assert_eq!(refused.status.code(), Some(2));
+    home.run(&["compare", "20261121-1001", "--junit", &document], 2);
     home.run(&["compare", "20261121-1001"], 0)
         .assert_contains("\nCOMPARABLE\n");
     let absent = home.0.join("absent/x.xml");
     let absent = absent.to_str().expect("UTF-8");
-    let unwritable = home.prony(&["compare", "20261121-1001", "--junit", absent]);
-    assert_eq!(unwritable.status.code(), Some(1));
+    home.run(&["compare", "20261121-1001", "--junit", absent], 1);
 }
 
 /// No case in which the figures cannot decide a limit passes, whatever the limit is.
@@ -421,37 +386,26 @@ fn no_undecided_limit_passes() {
 /// experiment that was interrupted.
 #[test]
 fn an_unfinished_experiment_leaves_the_limits_undecided() {
-    for (planned, message) in [
-        (
-            &["base", "big", "crashes"][..],
-            "no finished run of crashes",
-        ),
-        (&["base", "big"], "completed 6 of 9 runs"),
-    ] {
-        check_unfinished(planned, message);
-    }
+    let planned = ["base", "big", "crashes"];
+    check_unfinished(&planned, "no finished run of crashes");
+    check_unfinished(&planned[..2], "completed 6 of 9 runs");
 }
 
 fn check_unfinished(planned: &[&str], message: &str) {
     let home = Home::new();
     for position in 1..=6_u32 {
         let variant = ["base", "big"][usize::from(position % 4 > 1)];
-        home.store_run(
-            &format!("20261121-300{position}"),
+        let (id, tps) = (
+            format!("20261121-300{position}"),
             10_000.0 + f64::from(position),
-            |run| {
-                run["experiment"] = json!({
-                    "id": "20261121-3001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
-                    "runs": 9, "order": "interleaved", "variants": planned,
-                });
-            },
         );
+        home.store_run(&id, tps, |run| {
+            run["experiment"] = experiment("20261121-3001", variant, position, 9);
+            run["experiment"]["variants"] = json!(planned);
+        });
     }
     let limit = ["compare", "20261121-3001", "--fail-if-slower", "50%"];
-    home.run(&limit, 9);
-    let output = home.prony(&limit);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    stderr.assert_contains(message);
+    home.messages(&limit, 9).assert_contains(message);
     home.run(&[&limit[..], &["--unsure", "pass"]].concat(), 0);
     home.run(&["compare", "20261121-3001"], 0);
 }
@@ -470,9 +424,7 @@ fn a_sweep_of_more_points_than_letters_has_its_curve_only() {
             });
         });
     }
-    let shown = home.prony(&["compare", "20261121-1001"]);
-    assert_eq!(shown.status.code(), Some(0), "{shown:?}");
-    let [text, notice] = [&shown.stdout, &shown.stderr].map(|text| String::from_utf8_lossy(text));
+    let (text, notice) = home.texts(&["compare", "20261121-1001"], 0);
     text.assert_contains("Sweep of clients over 27 points");
     notice.assert_contains("are not compared with the first one");
     home.run(&["compare", "20261121-1001", "--markdown"], 2);

@@ -3,7 +3,7 @@
 use crate::document::{complete_run, set_figures};
 use crate::home::Home;
 use prony_assertions::TextAssertions;
-use serde_json::json;
+use serde_json::{Value, json};
 
 impl Home {
     /// Stores a run of 64 clients and ten minutes after those already stored; returns its id.
@@ -55,67 +55,58 @@ fn runs_are_compared_and_priced() {
     compared.assert_contains("+150.0 %");
 
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2026-11"));
-    let text = home.run(&["price", "--sheet", &prices, "--json"], 0);
-    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let json = home.json(&["price", "--sheet", &prices, "--json"]);
     assert_eq!(json["points"][0]["tps_per_money"], 100.0);
-    assert_eq!(json["ranking"]["order"], serde_json::json!([0, 1]));
-    assert_eq!(json["ranking"]["frontier"], serde_json::json!([0, 1]));
+    assert_eq!(json["ranking"]["order"], json!([0, 1]));
+    assert_eq!(json["ranking"]["frontier"], json!([0, 1]));
     // 100 EUR x 25,000 / 10,000.
     assert_eq!(json["points"][1]["break_even"], 250.0);
 
-    let load = [
-        "price", "--rate", "20000tps", "--p99", "20ms", "--sheet", &prices,
-    ];
-    home.run(&load, 0)
-        .assert_contains("  big: 300.00 EUR per month, by one run.");
-    let load = [
-        "price", "--rate", "5000", "--p99", "20ms", "--sheet", &prices,
-    ];
-    home.run(&load, 0)
-        .assert_contains("  small: 100.00 EUR per month, by one run.");
-    let load = [
-        "price", "--rate", "20000tps", "--p99", "5ms", "--sheet", &prices,
-    ];
-    home.run(&load, 7)
-        .assert_contains("None, according to these runs");
+    for (rate, p99, code, expected) in [
+        (
+            "20000tps",
+            "20ms",
+            0,
+            "  big: 300.00 EUR per month, by one run.",
+        ),
+        (
+            "5000",
+            "20ms",
+            0,
+            "  small: 100.00 EUR per month, by one run.",
+        ),
+        ("20000tps", "5ms", 7, "None, according to these runs"),
+    ] {
+        let load = ["--rate", rate, "--p99", p99];
+        let text = home.run(&[&["price", "--sheet", &prices], &load[..]].concat(), code);
+        text.assert_contains(expected);
+    }
 }
 
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let home = Home::new();
     let small = home.store_next_run(10_000.0, 15.0);
-    let last = home.prony(&["price", "last"]);
-    assert_eq!(last.status.code(), Some(2));
+    home.run(&["price", "last"], 2);
     home.write_file("prices.toml", &sheet([&small, &small], "2019"));
-    let guess = home.prony(&["price", "last"]);
-    assert_eq!(guess.status.code(), Some(2));
-    let stderr = String::from_utf8_lossy(&guess.stderr).into_owned();
-    stderr.assert_contains("small, big");
+    home.messages(&["price", "last"], 2)
+        .assert_contains("small, big");
     let text = home.run(&["price", "small=last"], 0);
     text.assert_contains("old-prices");
     text.assert_contains("durability-unknown");
     let future = home.write_file("future.toml", &sheet([&small, &small], "9999"));
     let text = home.run(&["price", "small=last", "--sheet", &future], 7);
-    let words: Vec<_> = text.split_whitespace().collect();
-    assert!(words.join(" ").contains("in the future"), "{text}");
+    text.unwrapped().assert_contains("in the future");
     // Sheets in two currencies are refused.
     let dollars = sheet([&small, &small], "2019")
         .replace("EUR", "USD")
         .replace("small\"", "tiny\"");
     let dollars = home.write_file("dollars.toml", &dollars);
     let euros = home.0.join("prices.toml").display().to_string();
-    let both = [
-        "price",
-        "small=last",
-        "tiny=last",
-        "--sheet",
-        &euros,
-        "--sheet",
-        &dollars,
-    ];
-    let refused = home.prony(&both);
-    assert_eq!(refused.status.code(), Some(2));
-    String::from_utf8_lossy(&refused.stderr).assert_contains("does not convert currencies");
+    let sheets = ["--sheet", &euros, "--sheet", &dollars];
+    let both = [&["price", "small=last", "tiny=last"], &sheets[..]].concat();
+    home.messages(&both, 2)
+        .assert_contains("does not convert currencies");
 }
 
 #[test]
@@ -125,11 +116,7 @@ fn a_sheet_may_list_runs_with_commas() {
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
     let points = |runs: &[&str]| {
-        let text = home.run(
-            &[&["price", "--json", "--sheet", &prices], runs].concat(),
-            0,
-        );
-        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let json = home.json(&[&["price", "--json", "--sheet", &prices], runs].concat());
         let points = json["points"].as_array().expect("points").clone();
         let rows = points.iter().map(|point| {
             let name = point["configuration"].as_str().expect("a name");
@@ -157,8 +144,7 @@ fn a_sheet_may_list_runs_with_commas() {
     home.write_file("copy.json", &text.replace(&ids[0], "elsewhere"));
     let list = format!("{},{copy}", ids[1]);
     let named = home.write_file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
-    let text = home.run(&["price", &copy, "--json", "--sheet", &named], 0);
-    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let json = home.json(&["price", &copy, "--json", "--sheet", &named]);
     assert_eq!(json["points"][0]["configuration"], "small");
 }
 
@@ -172,13 +158,8 @@ fn show_names_the_file_that_was_read() {
     text.assert_ends_with(&expected);
     // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(["show", "copy.json", "--full"])
-        .current_dir(&home.0)
-        .env("PRONY_HOME", &home.0)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("it starts");
+    let mut command = home.command(&["show", "copy.json", "--full"]);
+    let output = command.current_dir(&home.0).output().expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.assert_ends_with("Read from copy.json\n");
 }
@@ -194,7 +175,7 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
     let plausible = home.write_file("pgbench.out", report);
     let text = home.run(&["audit", &plausible], 0);
     text.assert_contains("no problems found");
-    let json: serde_json::Value =
+    let json: Value =
         serde_json::from_str(&home.run(&["audit", &plausible, "--json"], 0)).expect("JSON");
     assert_eq!(json["runs"][0]["reported"]["clients"], 64);
     let wrong = home.write_file("wrong.out", &report.replace("clients: 64", "clients: 32"));
@@ -214,17 +195,13 @@ fn an_invalid_run_has_no_price() {
     let id = home.store_next_run(10_000.0, 15.0);
     let path = home.0.join("runs").join(format!("{id}.json"));
     let text = std::fs::read_to_string(&path).expect("it is stored");
-    let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut run: Value = serde_json::from_str(&text).expect("JSON");
     run["checks"] =
         json!([{"id": "outage", "severity": "invalid", "finding": "No server.", "advice": ""}]);
     std::fs::write(&path, run.to_string()).expect("it is written");
     let prices = home.write_file("sheet.toml", &sheet(["last", "last"], "2026-11"));
     let text = home.run(&["price", "small=last", "--sheet", &prices], 7);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains("must not be used: outage"),
-        "{text}"
-    );
+    text.unwrapped().assert_contains("must not be used: outage");
 }
 
 #[test]
@@ -242,14 +219,12 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
     ];
     home.run(&arguments, 0);
     let html = std::fs::read_to_string(&page).expect("it is written");
-    for line in [
+    html.assert_contains_all([
         "1: small: 100.00 EUR per month, 10,000 transactions per second by one run, on the frontier",
         "2: big: 300.00 EUR per month, 25,000 transactions per second by one run, on the frontier",
         "2019, OLD",
         "a letter (",
-    ] {
-        html.assert_contains(line);
-    }
+    ]);
     home.run(&["verify", &page], 0)
         .assert_contains("are unchanged");
     let changed = html.replace("300.00 EUR per month", "200.00 EUR per month");
@@ -269,10 +244,8 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
         (vec!["report", &small, "--sheet", "none.toml"], "none.toml"),
         (vec!["report", &small, "--across-regions"], "--sheet"),
     ] {
-        let output = home.prony(&[&arguments[..], &["--output", &page]].concat());
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-        errors.assert_contains(expected);
+        home.messages(&[&arguments[..], &["--output", &page]].concat(), 2)
+            .assert_contains(expected);
     }
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
 }
@@ -282,9 +255,9 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
     for (index, id) in ids.iter().enumerate() {
         let path = home.0.join("runs").join(format!("{id}.json"));
         let text = std::fs::read_to_string(&path).expect("it is kept");
-        let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let mut run: Value = serde_json::from_str(&text).expect("JSON");
         let variant = ["old", "new"][index % 2];
-        run["experiment"] = serde_json::json!({
+        run["experiment"] = json!({
             "id": ids[0], "kind": "variants", "variant": variant, "repeat": index / 2 + 1,
             "position": index + 1, "runs": ids.len(), "order": "sequential", "variants": ["old", "new"],
         });
@@ -298,8 +271,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
-        let text = home.run(&all, 0);
-        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let json = home.json(&all);
         let points = json["points"].as_array().expect("points").clone();
         let rows = points.iter().map(|point| {
             let runs = point["runs"].as_array().map_or(0, Vec::len);
@@ -342,25 +314,21 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
         ],
         0,
     );
-    for line in [
+    load.assert_contains_all([
         "  big (new): 300.00 EUR per month, by the median of 3 runs.",
         "small (old)     3 ",
         "big (new)       3 ",
-    ] {
-        load.assert_contains(line);
-    }
+    ]);
     let page = home.0.join("report.html").display().to_string();
     let arguments = [
         "report", &small, &best, "--sheet", &prices, "--output", &page,
     ];
     home.run(&arguments, 0);
     let html = std::fs::read_to_string(&page).expect("it is written");
-    for line in [
+    html.assert_contains_all([
         ">1 small (old), 3 runs</text>",
         ">2 big (new), 3 runs</text>",
-    ] {
-        html.assert_contains(line);
-    }
+    ]);
     home.run(&["verify", &page], 0);
 }
 
@@ -368,10 +336,8 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 fn home_with_experiment() -> (Home, Vec<String>, String) {
     let home = Home::new();
     let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = all_tps
-        .iter()
-        .map(|tps| home.store_next_run(*tps, 8.0))
-        .collect();
+    let all_tps = all_tps.iter();
+    let ids: Vec<String> = all_tps.map(|tps| home.store_next_run(*tps, 8.0)).collect();
     add_to_experiment(&home, &ids);
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     (home, ids, prices)
@@ -384,10 +350,9 @@ type Remark = (String, String);
 
 /// Prices runs; returns the configurations and the remarks.
 fn price_runs(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
-    let text = home.run(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
-    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let json = home.json(&[&["price", "--json", "--sheet"], arguments].concat());
     let list = |key: &str| json[key].as_array().expect("a list").clone();
-    let field = |row: &serde_json::Value, key: &str| row[key].as_str().expect("text").to_owned();
+    let field = |row: &Value, key: &str| row[key].as_str().expect("text").to_owned();
     let points = list("points");
     let points = points.iter().map(|point| {
         let runs = point["runs"].as_array().map_or(0, Vec::len);
@@ -466,11 +431,10 @@ fn a_remark_says_that_a_run_selects_its_repeats() {
     let (home, ids, prices) = home_with_experiment();
     let (id, small) = (&ids[4], format!("small={}", ids[4]));
     let text = home.run(&["price", "--sheet", &prices, &small], 0);
-    let words: Vec<&str> = text.split_whitespace().collect();
     let expected = format!(
         "repeats-taken: {id}: selects all 3 repeats of its variant; to price that run alone, write '{id},'"
     );
-    assert!(words.join(" ").contains(&expected), "{text}");
+    text.unwrapped().assert_contains(&expected);
     let alone = home.run(&["price", "--sheet", &prices, &format!("{small},")], 0);
     alone.assert_lacks("repeats-taken");
     // `prony report` prints the remark when it writes the page.
@@ -486,17 +450,14 @@ fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
     let small = format!("small={}", ids[0]);
     let load = |tps: &str| {
         let text = home.run(&["price", "--sheet", &prices, "--rate", tps, &small], 0);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ")
+        text.unwrapped()
     };
     let text = load("10500tps");
-    for line in [
+    text.assert_contains_all([
         "by the median of 3 runs, but 1 of 3 runs did not sustain the load: 10,000 transactions per second.",
         "in 2 of 3 runs",
         "load-not-always-held",
-    ] {
-        text.assert_contains(line);
-    }
+    ]);
     let text = load("9000tps");
     text.assert_lacks("did not sustain");
     text.assert_contains(" yes ");

@@ -183,9 +183,8 @@ fn views_of_a_document_send_no_control_characters() {
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     text.assert_contains("\\x1b]0;owned\\x07\\x1b[2J");
     let colours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m"];
-    let without_colours = colours
-        .iter()
-        .fold(text, |text, code| text.replace(code, ""));
+    let colours = colours.iter();
+    let without_colours = colours.fold(text, |text, code| text.replace(code, ""));
     let shown = without_colours.replace("\r\n", "\n");
     assert!(!shown.contains(is_terminal_control), "{shown:?}");
 }

@@ -1,14 +1,8 @@
 //! `prony pgbench`: exit codes, stored runs and figures. `scripts/tests/pgbench.sh` compares its output with
 //! the real pgbench.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, own_postgres,
-    query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
+use crate::common::*;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Output};
 
 fn pgbench_command(bench: &TestBench, arguments: &str) -> Command {
     let mut command = bench.command(&format!("pgbench {arguments}"));
@@ -31,7 +25,7 @@ fn a_run_is_reported_and_stored() {
     let bench = TestBench::loaded("pgbench_kept", 1);
     let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert_code(&output, 0);
     let report = ok_stdout(&output);
     for line in [
         "number of transactions actually processed: 80/80\n",
@@ -53,8 +47,7 @@ fn a_run_is_reported_and_stored() {
 fn a_run_beside_other_clients_says_so() {
     // The other tests use the shared server at the same time.
     let server = own_postgres();
-    let bench = TestBench::on(&server, "beside");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "beside", 1);
     let has_finding = |id: &str| {
         let run = last_run(&bench);
         let after = run.observed.as_ref().expect("read").after.as_ref();
@@ -72,7 +65,7 @@ fn a_run_beside_other_clients_says_so() {
     });
     let busy = "select count(*) from pg_stat_activity where state = 'active' and query ~ '^select count.*generate'";
     let mut control = bench.control();
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     while query_number(&mut control, busy) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT);
     }
@@ -140,7 +133,7 @@ fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
             Some("run" | "load") => command.args(["--url", &bench.url]),
             _ => &mut command,
         };
-        let output = bench.assert_no_password(command.output().expect("it starts"));
+        let output = bench.execute(&mut command);
         let texts = [&output.stdout, &output.stderr]
             .map(|text| String::from_utf8_lossy(text))
             .concat();
@@ -156,14 +149,14 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
         let (child, _) = start_run(pgbench_command(&bench, "-n -S -c 2 -T 300 -P 1"));
         wait_until(&bench.home, any_committed);
         send_signal(&child, name);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         assert_eq!(
             output.status.signal(),
             Some(number),
             "{}",
             stderr_text(&output)
         );
-        let report = String::from_utf8_lossy(&output.stdout);
+        let report = stdout_text(&output);
         report.assert_contains("\ntps = ");
         stderr_text(&output).assert_contains("the above results are incomplete");
         let run = last_run(&bench);
@@ -186,7 +179,7 @@ fn an_ignored_signal_stays_ignored() {
     let (child, _) = start_run(command);
     send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert_code(&output, 0);
 }
 
 #[test]
@@ -238,6 +231,6 @@ fn a_run_works_without_a_store() {
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()
         .expect("it starts");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert_code(&output, 0);
     assert_eq!(stderr_text(&output), "");
 }

@@ -1,13 +1,8 @@
 //! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
 
-use crate::common::{
-    TestBench, assert_code, connect, ok_stdout, parse_run, stderr_text, total_figures,
-};
-use prony_assertions::{TestFolder, TextAssertions};
+use crate::common::*;
 use prony_plan::PlanInput;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{ROWS_OF_CALLS, Run};
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_store::ROWS_OF_CALLS;
 
 /// What an application does: it looks three times for each order, and its texts hold values that nobody else may see.
 const APPLICATION: &str = r"
@@ -79,10 +74,8 @@ fn assert_driven(run: &Run, plan: &str) {
     let transactions = transactions(plan);
     let all: i64 = transactions.iter().map(|(_, weight, _)| weight).sum();
     for (name, weight, _) in &transactions {
-        let mut rows = run
-            .shares
-            .iter()
-            .filter(|share| share.base == ROWS_OF_CALLS);
+        let shares = run.shares.iter();
+        let mut rows = shares.filter(|share| share.base == ROWS_OF_CALLS);
         let rows = rows.find(|share| share.name == *name).expect("its rows");
         // Those of Prony's own connections are too few to be drawn for certain.
         if *weight * 200 > all {
@@ -102,9 +95,8 @@ fn assert_driven(run: &Run, plan: &str) {
 
 #[test]
 fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions::default().set("shared_preload_libraries", "pg_stat_statements");
-    let server = EmbeddedPostgres::start(&installation, &options).expect("it starts");
+    let server = own_postgres_with(&options);
     let bench = TestBench::on(&server, "capture");
     let out = bench.home.join("mix.toml").display().to_string();
     let capture = format!("capture --for 0s --share 100 --out {out}");
@@ -121,16 +113,15 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
     let reset = "SELECT pg_stat_statements_reset()";
     control.execute(reset).expect("a reset");
     let application = write_application(&bench.home);
-    ok_stdout(&bench.prony(&format!("run {application} --no-observe")));
+    bench.ok(&format!("run {application} --no-observe"));
     let captured = bench.prony(&capture);
     assert!(captured.status.success(), "{}", stderr_text(&captured));
     let plan = std::fs::read_to_string(&out).expect("the plan");
     assert_captured(&plan);
     let run = bench.run(&format!("run {out} --transactions 1000 --clients 2"));
     assert_driven(&run, &plan);
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    words.join(" ").assert_contains("when captured");
+    let shown = bench.ok_without_server("show last");
+    shown.unwrapped().assert_contains("when captured");
     // Who may not see the statements of others is told so.
     let weak_url = bench.socket_url.replace("postgres@", "weak@");
     let weak = bench.command(&capture).args(["--url", &weak_url]).output();
@@ -142,11 +133,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
 
 #[test]
 fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
-    let server = MariaDb::start(MariaDbOptions {
-        arguments: vec!["--performance-schema=ON".to_owned()],
-        ..MariaDbOptions::default()
-    });
-    let server = server.expect("it starts");
+    let server = own_mariadb(&["--performance-schema=ON"]);
     let bench = TestBench::on_maria(&server, "capture");
     let mut control = connect(&bench.url);
     for sql in [
@@ -157,7 +144,7 @@ fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
         control.execute(sql).expect(sql);
     }
     let application = write_application(&bench.home);
-    ok_stdout(&bench.prony(&format!("run {application} --no-observe")));
+    bench.ok(&format!("run {application} --no-observe"));
     let out = bench.home.join("mix.toml").display().to_string();
     let captured = bench.prony(&format!("capture --for 0s --share 100 --out {out}"));
     assert!(captured.status.success(), "{}", stderr_text(&captured));

@@ -1,17 +1,8 @@
 //! Transactions that a run reports as committed are on the server, and no others except those reported as
 //! ambiguous, however the run ends.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, own_postgres, parse_run,
-    prony_command, send_signal, start_run, total_figures,
-};
+use crate::common::*;
 use crate::relay::Relay;
-use prony_assertions::TestFolder;
-use prony_store::{Figures, Run};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
-use std::path::PathBuf;
-use std::process::Child;
-use std::time::{Duration, Instant};
 
 /// A server with a workload whose transactions each insert one row.
 struct TestServer {
@@ -209,8 +200,7 @@ fn assert_commits_match(run: &Run, rows: u64) {
 #[test]
 fn reported_commits_match_rows_on_postgres() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "account");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&server, "account", 4);
     let mut server_under_test = TestServer {
         url: bench.url.clone(),
         password: bench.password.clone(),
@@ -243,7 +233,7 @@ fn reported_commits_match_rows_on_postgres() {
 
 #[test]
 fn reported_commits_match_rows_on_mariadb() {
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let server = own_mariadb(&[]);
     connect(&server.url()).run("create database account");
     let (password, port) = (server.password().reveal().to_owned(), server.port());
     let home = TestFolder::create();

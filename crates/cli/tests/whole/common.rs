@@ -1,14 +1,21 @@
-//! Fixtures of the tests: a separate database and store for each test, and the program started on
-//! them.
+//! What most tests need, which import all of it: a separate database and store for each test, the program started on them,
+//! and the types that these tests handle.
 
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_server::{Control, Environment, resolve};
-use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
-use prony_test_servers::{MariaDb, TestControl, restore_signals, shared_mariadb, shared_postgres};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+pub use prony_assertions::{TestFolder, TextAssertions};
+pub use prony_server::Control;
+pub use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+pub use prony_store::{Figures, Run, RunFilter, RunState, RunStore, Severity};
+pub use prony_test_servers::{
+    MariaDb, MariaDbOptions, TestControl, shared_mariadb, shared_postgres,
+};
+pub use std::path::{Path, PathBuf};
+pub use std::process::{Child, Command, Output, Stdio};
+pub use std::time::{Duration, Instant};
+
+use prony_server::{Environment, resolve};
+use prony_store::KindFigures;
+use prony_test_servers::restore_signals;
+use std::borrow::BorrowMut;
 
 /// The timeout of every wait in a test; long enough for a loaded machine.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,8 +40,12 @@ impl TestBench {
 
     /// Creates a database of this name on the shared PostgreSQL, with the tables of tpcb.
     pub fn loaded(name: &str, scale: u32) -> TestBench {
-        let bench = TestBench::new(name);
-        ok_stdout(&bench.prony(&format!("load tpcb --scale {scale}")));
+        TestBench::loaded_on(shared_postgres(), name, scale)
+    }
+
+    pub fn loaded_on(server: &EmbeddedPostgres, name: &str, scale: u32) -> TestBench {
+        let bench = TestBench::on(server, name);
+        bench.ok(&format!("load tpcb --scale {scale}"));
         bench
     }
 
@@ -84,9 +95,39 @@ impl TestBench {
         prony_command(arguments, &self.home)
     }
 
+    /// The same, on this database.
+    pub fn command_with_url(&self, arguments: &str) -> Command {
+        let mut command = self.command(arguments);
+        command.args(["--url", &self.url]);
+        command
+    }
+
+    /// Runs a command to its end; asserts that its output contains no password.
+    pub fn execute(&self, command: impl BorrowMut<Command>) -> Output {
+        let output = { command }.borrow_mut().output();
+        self.assert_no_password(output.expect("it starts"))
+    }
+
+    /// Waits for the end of a command; asserts that its output contains no password.
+    pub fn finish(&self, child: Child) -> Output {
+        self.assert_no_password(child.wait_with_output().expect("it ends"))
+    }
+
     /// Runs the program to its end, on this database.
     pub fn prony(&self, arguments: &str) -> Output {
         self.prony_with(arguments, &["--url", &self.url])
+    }
+
+    /// Runs a command that must succeed, on this database; returns its stdout.
+    #[track_caller]
+    pub fn ok(&self, arguments: &str) -> String {
+        ok_stdout(&self.prony(arguments))
+    }
+
+    /// Runs a command that must succeed, without a server; returns its stdout.
+    #[track_caller]
+    pub fn ok_without_server(&self, arguments: &str) -> String {
+        ok_stdout(&self.prony_without_server(arguments))
     }
 
     /// Runs the program to its end, without a server.
@@ -96,14 +137,18 @@ impl TestBench {
 
     /// Runs the program to its end, with additional arguments.
     pub fn prony_with(&self, arguments: &str, additional: &[&str]) -> Output {
-        let output = self.command(arguments).args(additional).output();
-        self.assert_no_password(output.expect("it starts"))
+        self.execute(self.command(arguments).args(additional))
     }
 
     /// Runs the program to its end, on this database; returns the Run document.
     pub fn run(&self, arguments: &str) -> Run {
         let output = self.prony(&format!("{arguments} --json"));
         parse_run(&output)
+    }
+
+    /// Starts a run on this database, as [`start_run`] does.
+    pub fn start(&self, arguments: &str) -> Child {
+        start_run(self.command_with_url(arguments)).0
     }
 
     /// Starts a long run and waits until one of its seconds has a commit.
@@ -117,9 +162,7 @@ impl TestBench {
     /// Starts a run that would take very long on this database, and waits until its document
     /// satisfies `condition`.
     pub fn start_long_run(&self, arguments: &str, condition: impl FnMut(&Run) -> bool) -> Child {
-        let mut command = self.command(arguments);
-        command.args(["--url", &self.url]);
-        let (child, _) = start_run(command);
+        let child = self.start(arguments);
         wait_until(&self.home, condition);
         child
     }
@@ -186,6 +229,16 @@ pub fn any_committed(run: &Run) -> bool {
     run.series.iter().any(|second| second.committed > 0)
 }
 
+/// Waits until `condition` holds; `what` is what does not happen otherwise.
+#[track_caller]
+pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "timed out: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Waits until the document of a run in progress satisfies `condition`.
 pub fn wait_until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
     let started = Instant::now();
@@ -230,8 +283,21 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// A server of its own for a test that the load of others would disturb.
 pub fn own_postgres() -> EmbeddedPostgres {
+    own_postgres_with(&EmbeddedOptions::default())
+}
+
+pub fn own_postgres_with(options: &EmbeddedOptions) -> EmbeddedPostgres {
     let installation = find().expect("PostgreSQL's programs");
-    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
+    EmbeddedPostgres::start(&installation, options).expect("it starts")
+}
+
+/// A MariaDB of its own, with these arguments.
+pub fn own_mariadb(arguments: &[&str]) -> MariaDb {
+    let options = MariaDbOptions {
+        arguments: arguments.iter().map(|&argument| argument.into()).collect(),
+        ..MariaDbOptions::default()
+    };
+    MariaDb::start(options).expect("it starts")
 }
 
 /// All stored runs, in the order of execution.
@@ -253,6 +319,7 @@ pub fn stored_runs(home: &Path) -> Vec<Run> {
 
 /// Returns the stdout of a command that must succeed. Exit code 7 (invalid figures) is accepted too: on a
 /// loaded machine, a check may reject the figures of a short run.
+#[track_caller]
 pub fn ok_stdout(output: &Output) -> String {
     let code = output.status.code();
     assert!(
@@ -274,6 +341,10 @@ pub fn assert_code(output: &Output, code: i32) -> String {
     let stderr = stderr_text(output);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
     stderr
+}
+
+pub fn stdout_text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 pub fn stderr_text(output: &Output) -> String {

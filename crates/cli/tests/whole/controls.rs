@@ -1,17 +1,12 @@
 //! Controls of the ledger: what loses commits, so that it must find them, and what does not, so that it must find none.
 //! Others are in `lost_commits`, `liar`, `power_cut` and `drills`.
 
-use crate::common::{
-    TestBench, any_committed, connect, ok_stdout, own_postgres, parse_run, prony_command,
-    query_number, start_run, wait_until,
-};
-use crate::lost_commits::{children, disturbed, disturbed_run, lost_of_ledger};
+use crate::common::*;
+use crate::lost_commits::{disturbed, disturbed_run, lost_of_ledger};
 use crate::relay::Relay;
-use prony_server::embedded::{EmbeddedPostgres, process, server_user};
-use prony_store::{LedgerAccount, Run};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb, shared_postgres};
-use std::path::Path;
-use std::time::Duration;
+use prony_server::embedded::{process, server_user};
+use prony_store::LedgerAccount;
+use prony_test_servers::children;
 
 /// How often each control is repeated: 20 times before a release, by `PRONY_CONTROL_ROUNDS`.
 pub fn rounds() -> u32 {
@@ -37,17 +32,16 @@ pub fn account(run: &Run) -> &LedgerAccount {
 
 #[test]
 fn a_crash_of_mariadb_loses_commits_only_if_they_are_not_durable() {
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "crash");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let crash = |flush: u32| {
         connect(&server.url()).run(format!(
             "set global innodb_flush_log_at_trx_commit = {flush}"
         ));
         let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 8s \
                          --expect-outage --ledger --json";
-        let mut command = bench.command(arguments);
-        command.args(["--url", &bench.url]);
+        let command = bench.command_with_url(arguments);
         disturbed(command, &bench.home, server.password().reveal(), || {
             server.kill();
             server.restart().expect("it starts again");
@@ -85,8 +79,7 @@ fn limit_file_sizes(server: &EmbeddedPostgres, pid: u32, size: &str) {
 #[test]
 fn a_full_disk_of_the_server_loses_nothing() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "full_server");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "full_server", 1);
     // The size of a file of the log.
     let limit = 16 * MIB;
     let set_limit = |size: &str| {
@@ -128,11 +121,8 @@ fn a_full_disk_of_the_server_loses_nothing() {
         );
         assert_eq!(lost_of_ledger(&run), 0);
         assert_ne!(account(&run).acknowledged, 0);
-        let errors = run
-            .measured
-            .errors
-            .iter()
-            .map(|error| error.example.as_str());
+        let errors = run.measured.errors.iter();
+        let errors = errors.map(|error| error.example.as_str());
         let errors: Vec<&str> = errors.collect();
         assert!(
             errors
@@ -149,8 +139,8 @@ fn half_open_connections_leave_an_account_that_adds_up() {
         TestBench::new("half_open_ledger"),
         TestBench::maria("half_open_ledger"),
     );
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    postgres.ok("load tpcb --scale 4");
+    maria.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let maria_password = shared_mariadb().password();
     let engines = [
         (
@@ -214,8 +204,8 @@ fn cut_network(home: &Path, port: u16, url: &str, workload: &str, options: &str)
 #[test]
 fn a_network_that_is_cut_keeps_no_client_waiting_beyond_its_time_out() {
     let (postgres, maria) = (TestBench::new("cut_off"), TestBench::maria("cut_off"));
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&maria.prony("load oltp_write_only --scale 1 -o table_size=50000"));
+    postgres.ok("load tpcb --scale 4");
+    maria.ok("load oltp_write_only --scale 1 -o table_size=50000");
     // The server keeps the transactions that are cut off, and their locks: these meet none.
     let workload = "oltp_write_only -o table_size=50000 -o rand_type=uniform";
     let (pg_port, maria_port) = (shared_postgres().port(), shared_mariadb().port());

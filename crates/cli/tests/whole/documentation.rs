@@ -3,10 +3,9 @@
 #[path = "../documentation/blocks.rs"]
 mod blocks;
 
-use crate::common::{TestBench, ok_stdout, total_figures};
+use crate::common::*;
 use blocks::code_blocks;
 use prony_plan::scenario::find_suite;
-use std::path::{Path, PathBuf};
 
 /// Exit code of `prony doctor` if something is bad, as may be on the machine of the test.
 const UNFIT_MACHINE: i32 = 7;
@@ -206,9 +205,8 @@ fn run_count(line: &str) -> usize {
     match (arguments[0].as_str(), suite) {
         ("reproduce", Some(_)) if has("--estimate") => 0,
         ("reproduce", Some(suite)) => {
-            let mut only = arguments
-                .iter()
-                .skip_while(|argument| *argument != "--only");
+            let arguments = arguments.iter();
+            let mut only = arguments.skip_while(|argument| *argument != "--only");
             let text = only.nth(1).map_or("", String::as_str);
             suite.rows.iter().filter(|id| id.contains(text)).count()
         }
@@ -243,7 +241,7 @@ fn run_page(page: &Path) {
         assert!(is_told, "{}: {line}", page.display());
     }
     let runs: usize = commands.iter().map(|line| run_count(line)).sum();
-    let listed = ok_stdout(&bench.prony_without_server("runs"));
+    let listed = bench.ok_without_server("runs");
     // Each line of a run begins with its id, which begins with the year.
     let stored = listed.lines().filter(|line| line.starts_with("20"));
     assert_eq!(
@@ -306,7 +304,7 @@ fn the_plans_and_their_commands_work() {
             assert!(!printed.trim().is_empty(), "{line}");
         }
         // The stored run has the settings of the plan, except for overrides.
-        let run = crate::common::last_run(&bench);
+        let run = last_run(&bench);
         let workload = format!("name = \"{}\"", run.workload.name);
         assert!(text.contains(&workload), "{name}: {workload}");
         assert!(

@@ -1,22 +1,16 @@
 //! What a run does to a server on purpose, and what it says of it.
 
-use crate::common::{
-    TestBench, any_committed, connect, last_run, ok_stdout, own_postgres, parse_run, prony_command,
-    send_signal, start_run, stderr_text, stored_runs, wait_until,
-};
+use crate::common::*;
 use crate::controls::rounds;
 use crate::lost_commits::start_standby;
-use prony_assertions::{TestFolder, TextAssertions};
 use prony_server::observe::is_replica;
-use prony_store::{EventKind, Run, Severity};
-use prony_test_servers::TestControl;
+use prony_store::EventKind;
 use std::collections::BTreeMap;
 
 #[test]
 fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "drill");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&server, "drill", 4);
     let postmaster = server.pid().expect("it runs");
     let hang = format!(
         "all=\"{postmaster} $(cat /proc/{postmaster}/task/{postmaster}/children)\"; \
@@ -42,31 +36,27 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         .output()
         .expect("it starts");
     let output = bench.assert_no_password(output);
-    assert_eq!(output.status.code(), Some(8), "{}", stderr_text(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_code(&output, 8);
+    let shown = stdout_text(&output);
     assert!(shown.lines().count() <= 15, "{shown}");
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    let text = words.join(" ");
+    let text = shown.unwrapped();
     text.assert_starts_with("FAIL: outage ");
-    for part in [
+    text.assert_contains_all([
         "exit status 0: drill goes on",
         " on; one client for ",
         "account lost 0 of ",
         "RPO 0 commits, 0 s",
         "permits crash: nothing; ",
-    ] {
-        text.assert_contains(part);
-    }
+    ]);
+    let words: Vec<&str> = text.split(' ').collect();
     let mut fours = words.windows(4);
     assert!(
         fours.any(|four| (four[0], four[3]) == ("outage", "from")),
         "{shown}"
     );
     let run = last_run(&bench);
-    let mark = run
-        .events
-        .iter()
-        .find(|event| event.kind == EventKind::Mark);
+    let mut events = run.events.iter();
+    let mark = events.find(|event| event.kind == EventKind::Mark);
     let mark = mark.expect("a mark");
     let result = mark.command.as_ref().expect("a command");
     assert_eq!(
@@ -92,7 +82,7 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         "{answer:?}"
     );
     assert_eq!(run.ledger.as_ref().map(|account| account.lost), Some(0));
-    let screen = ok_stdout(&bench.prony_without_server("show last"));
+    let screen = bench.ok_without_server("show last");
     assert!(screen.contains("Nobody committed for"), "{screen}");
 
     let mut failing =
@@ -171,9 +161,7 @@ fn the_account_of_commits_survives_the_client() {
 }
 
 fn kill_a_client(bench: &TestBench) {
-    let mut command = bench.command("run tpcb --clients 4 --duration 60s --ledger");
-    command.args(["--url", &bench.url]);
-    let (mut child, _) = start_run(command);
+    let mut child = bench.start("run tpcb --clients 4 --duration 60s --ledger");
     let knows_commits = |run: &Run| run.ledger.as_ref().is_some_and(|it| it.acknowledged > 10);
     wait_until(&bench.home, knows_commits);
     child.kill().expect("it runs");
@@ -184,7 +172,7 @@ fn kill_a_client(bench: &TestBench) {
         let output = bench.prony("check ledger --run last");
         (
             output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
+            stdout_text(&output),
             stderr_text(&output),
         )
     };
@@ -215,7 +203,7 @@ fn a_run_that_accounted_for_all_of_its_commits_is_not_a_failure_when_asked_again
     let run = bench.prony("run tpcb --clients 1 --duration 1s --warmup 0s --ledger");
     assert_ne!(run.status.code(), Some(4), "{run:?}");
     let checked = bench.prony("check ledger --run last");
-    let text = String::from_utf8_lossy(&checked.stdout);
+    let text = stdout_text(&checked);
     assert_eq!(checked.status.code(), Some(0), "{checked:?}");
     assert!(
         text.contains(": lost 0 of ") && text.contains("as found after its load"),
@@ -232,18 +220,14 @@ fn a_run_that_accounted_for_all_of_its_commits_is_not_a_failure_when_asked_again
 #[test]
 fn sigusr1_is_a_mark_and_ends_nothing() {
     let bench = TestBench::loaded("drill_signal", 1);
-    let mut command = bench.command("run tpcb --clients 1 --duration 3s --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run tpcb --clients 1 --duration 3s --warmup 0s");
     wait_until(&bench.home, any_committed);
     send_signal(&child, "-USR1");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.code().is_some(), "{output:?}");
     let run = last_run(&bench);
-    let marks = run
-        .events
-        .iter()
-        .filter(|event| event.kind == EventKind::Mark);
+    let events = run.events.iter();
+    let marks = events.filter(|event| event.kind == EventKind::Mark);
     let marks: Vec<_> = marks
         .map(|mark| (mark.detail.as_str(), &mark.command))
         .collect();
@@ -254,8 +238,7 @@ fn sigusr1_is_a_mark_and_ends_nothing() {
 #[test]
 fn a_replica_that_stops_replaying_is_stale() {
     let primary = own_postgres();
-    let bench = TestBench::on(&primary, "stale");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&primary, "stale", 4);
     let standby = start_standby(&primary);
     let reads = format!(
         "postgres://postgres:{}@127.0.0.1:{}/stale",
@@ -276,7 +259,7 @@ fn a_replica_that_stops_replaying_is_stale() {
         let (child, _) = start_run(command);
         wait_until(&bench.home, any_committed);
         on_standby.run("select pg_wal_replay_pause()");
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(2));
         on_standby.run("select pg_wal_replay_resume()");
         let run = parse_run(&child.wait_with_output().expect("it ends"));
         let account = run.ledger.as_ref().expect("kept");

@@ -1,31 +1,23 @@
 //! A load that is spread over several servers, one of which is killed.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, own_postgres, parse_run,
-    prony_command, query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
-};
+use crate::common::*;
 use crate::lost_commits::start_standby;
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{EndpointFigures, Run, Spread};
-use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::time::{Duration, Instant};
+use prony_store::{EndpointFigures, Spread};
 
 /// Three loaded servers, and a conninfo string with the unix sockets of all.
 fn three_servers(name: &str) -> (Vec<EmbeddedPostgres>, Vec<TestBench>, String) {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         shared_buffers_mib: 32,
         ..EmbeddedOptions::default()
     };
-    let start = |_| EmbeddedPostgres::start(&installation, &options).expect("a server");
+    let start = |_| own_postgres_with(&options);
     let servers: Vec<EmbeddedPostgres> = (0..3).map(start).collect();
     let benches: Vec<TestBench> = servers
         .iter()
         .map(|server| TestBench::on(server, name))
         .collect();
     for bench in &benches {
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
     }
     let list = |text: fn(&EmbeddedPostgres) -> String| {
         servers.iter().map(text).collect::<Vec<_>>().join(",")
@@ -46,11 +38,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let bench = &benches[0];
     let run = |arguments: &str| -> Run {
         let arguments = format!("run tpcb --duration 2s --json {arguments}");
-        let output = bench
-            .command(&arguments)
-            .args(["--url", &conninfo])
-            .output();
-        parse_run(&bench.assert_no_password(output.expect("it starts")))
+        parse_run(&bench.prony_with(&arguments, &["--url", &conninfo]))
     };
     let first = run("--clients 7");
     assert_eq!(first.drive.spread, Some(Spread::First));
@@ -85,13 +73,10 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         assert!(!endpoint.version.is_empty());
     }
     // Each counts only its own commits.
-    let ids: Vec<&str> = spread
-        .checks
-        .iter()
-        .map(|check| check.id.as_str())
-        .collect();
+    let checks = spread.checks.iter();
+    let ids: Vec<&str> = checks.map(|check| check.id.as_str()).collect();
     assert!(!ids.contains(&"server-commits"), "{:?}", spread.checks);
-    let shown = ok_stdout(&bench.prony_without_server("show last --full"));
+    let shown = bench.ok_without_server("show last --full");
     shown.assert_contains("by the rule round-robin");
 
     let random = run("--spread random --clients 6");
@@ -157,16 +142,12 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     assert_eq!(most, [3, 2, 4].map(Some));
     let others = [&endpoints[1], &endpoints[2]];
     for endpoint in others {
-        let read = endpoint
-            .series
-            .iter()
-            .filter(|row| row.is_replica == Some(false));
+        let series = endpoint.series.iter();
+        let read = series.filter(|row| row.is_replica == Some(false));
         let commits: u64 = read.filter_map(|row| row.commits).sum();
         assert!(commits > 0, "{endpoint:?}");
-        let machine = endpoint
-            .series
-            .iter()
-            .filter_map(|row| row.machine.as_ref());
+        let series = endpoint.series.iter();
+        let machine = series.filter_map(|row| row.machine.as_ref());
         let cpu_s: f64 = machine.filter_map(|machine| machine.server_cpu_s).sum();
         assert!(cpu_s > 0.0, "{endpoint:?}");
     }
@@ -222,8 +203,8 @@ fn connections_return_to_a_server_that_answers_again() {
 fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let primary = own_postgres();
     let bench = TestBench::on(&primary, "reads");
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcc --scale 1");
+    bench.ok("load tpcb --scale 1");
     let standby = start_standby(&primary);
     // The URL of the standby has the password too, which no output may contain.
     let at_primary = format!(":{}/", primary.port());
@@ -231,9 +212,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         .url
         .replace(&at_primary, &format!(":{}/", standby.port()));
     let run = |arguments: &str| {
-        let mut command = bench.command(&format!("run {arguments} --clients 3"));
-        let output = command.args(["--url", &bench.url, "--read-from", &read_from]);
-        bench.assert_no_password(output.output().expect("it starts"))
+        let urls = ["--url", &bench.url, "--read-from", &read_from];
+        bench.prony_with(&format!("run {arguments} --clients 3"), &urls)
     };
     for mode in ["procedures", "statements"] {
         let mixed = parse_run(&run(&format!(
@@ -276,8 +256,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
             "{ids:?}"
         );
     }
-    let shown = ok_stdout(&bench.prony_without_server("show last --full"));
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = bench.ok_without_server("show last --full");
+    let shown = shown.unwrapped();
     shown.assert_contains(", reads");
     shown.assert_contains("100 % of the read-only");
 
@@ -285,30 +265,25 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let share = "select-only --transactions 200 --read-share 25 --json";
     for options in ["", "--connect-per-transaction", "--protocol simple"] {
         let shared = parse_run(&run(&format!("{share} {options}")));
-        let samples = shared
-            .endpoints
-            .iter()
-            .map(|endpoint| endpoint.response.samples);
+        let endpoints = shared.endpoints.iter();
+        let samples = endpoints.map(|endpoint| endpoint.response.samples);
         assert_eq!(samples.collect::<Vec<_>>(), [450, 150], "{options}");
     }
     // Two agents send the same transactions there as one machine.
     let mut command = bench.command(&format!("run {share} --clients 3 --threads 2"));
     command.args(["--url", &bench.url, "--read-from", &read_from]);
     command.args(["--agent", "env A=1", "--agent", "env A=2"]);
-    let by_agents = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
-    let samples = by_agents
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let by_agents = parse_run(&bench.execute(&mut command));
+    let endpoints = by_agents.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.collect::<Vec<_>>(), [450, 150]);
 
     let refused = run("tpcb --duration 1s");
     assert_eq!(refused.status.code(), Some(2));
     let text = stderr_text(&refused);
     text.assert_contains("no transaction of tpcb is known to only read");
-    let words: Vec<&str> = text.split_whitespace().collect();
     let hint = "use a workload that reads, such as tpcc, select-only";
-    words.join(" ").assert_contains(hint);
+    text.unwrapped().assert_contains(hint);
 
     // The user says which of their own transactions read.
     let own = "[workload]\nname = \"sql\"\n\
@@ -320,17 +295,12 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         plan.display()
     )));
     let kind = |name: &str| {
-        let kind = own
-            .measured
-            .kinds
-            .iter()
-            .find(|kind| kind.kind.as_deref() == Some(name));
+        let mut kinds = own.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_deref() == Some(name));
         kind.expect("it ran").committed
     };
-    let samples = own
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let endpoints = own.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.collect::<Vec<_>>(), [kind("pay"), kind("look")]);
 }
 

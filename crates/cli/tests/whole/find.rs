@@ -1,8 +1,7 @@
 //! The highest rate at which a real server meets what is required.
 
-use crate::common::{TestBench, ok_stdout, stderr_text};
-use prony_assertions::TextAssertions;
-use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
+use crate::common::*;
+use prony_store::{ExperimentKind, Setting};
 use serde_json::Value;
 
 const SHORT: &str = "--step 1s --warmup 200ms --clients 4 --no-observe";
@@ -10,7 +9,7 @@ const SHORT: &str = "--step 1s --warmup 200ms --clients 4 --no-observe";
 #[test]
 fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let bench = TestBench::new("found");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let output = bench.prony(&format!(
         "find select-only --require p50<1s --precision 20% --max-steps 8 --label most {SHORT} --json"
     ));
@@ -42,7 +41,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
         );
         assert_eq!(experiment.point, [Setting::new("rate", rate.to_string())]);
     }
-    let listed = ok_stdout(&bench.prony_without_server("runs --label most"));
+    let listed = bench.ok_without_server("runs --label most");
     assert_eq!(
         listed.lines().filter(|line| line.starts_with("20")).count(),
         steps.len()
@@ -77,11 +76,11 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let stored = store.list(&RunFilter::default()).expect("a listing").runs;
     assert_eq!(stored.len(), count + 1);
     let output = bench.prony_without_server("compare last");
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = stdout_text(&output);
     assert_eq!(output.status.code(), Some(8), "{output:?}");
     text.assert_starts_with("less than ");
     let page = bench.home.join("curve.html").display().to_string();
-    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    bench.ok_without_server(&format!("report last --output {page}"));
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("id=\"capacity-times-t\""), "the drawing");
     assert!(page.contains(" at max below 1.00 µs"), "the answer");
@@ -100,16 +99,14 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
 #[test]
 fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
     let bench = TestBench::new("not_found");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let output = bench.prony(&format!(
         "find select-only --require max<1us --from 400 --max-steps 2 {SHORT}"
     ));
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = stdout_text(&output);
     assert_eq!(output.status.code(), Some(8), "{output:?}");
     text.assert_starts_with("less than 200 /s at max below 1.00 µs");
-    for part in ["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "] {
-        text.assert_contains(part);
-    }
+    text.assert_contains_all(["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "]);
     let output = bench.prony("find select-only --require throughput>5");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(
@@ -164,7 +161,7 @@ fn the_clients_of_a_closed_loop_are_searched() {
         steps
     });
     let output = bench.prony(&format!("{again} --format junit"));
-    String::from_utf8_lossy(&output.stdout).assert_contains("FAIL: no number of clients at max");
+    stdout_text(&output).assert_contains("FAIL: no number of clients at max");
     // With the first requirement there is more to measure.
     let more = again.replace("max<1us", "p99<60s");
     let output = bench.prony(&format!("{more} --max-steps 4 --json"));
@@ -174,15 +171,17 @@ fn the_clients_of_a_closed_loop_are_searched() {
         count > clients.len() || resumed["is_unfinished"] == false,
         "{resumed}"
     );
-    let output = bench.prony(&format!("{more} --protocol simple --max-steps 6"));
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    stderr_text(&output).assert_contains("its protocol was ");
+    assert_code(
+        &bench.prony(&format!("{more} --protocol simple --max-steps 6")),
+        2,
+    )
+    .assert_contains("its protocol was ");
     // What is stored answers as the search did.
     let compared = bench.prony_without_server("compare last");
-    let text = String::from_utf8_lossy(&compared.stdout);
+    let text = stdout_text(&compared);
     text.assert_contains(" at p99 below 60.0 s");
     let page = bench.home.join("clients.html").display().to_string();
-    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    bench.ok_without_server(&format!("report last --output {page}"));
     let page = std::fs::read_to_string(page).expect("a page");
     page.assert_contains("<h1>select-only: the best number of clients at p99 below 60.0 s</h1>");
     page.assert_contains("<strong>");

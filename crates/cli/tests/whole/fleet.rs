@@ -1,19 +1,14 @@
 //! Runs that several agents drive together, each a process of this machine.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, query_number,
-    send_signal, spawn_piped, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{MachinePart, Run, RunState, Severity};
-use prony_test_servers::TestControl;
-use std::process::{Child, Command, Output};
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::MachinePart;
 
 /// The bench's program with agents whose environment has this name, and a number each.
 pub fn command(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Command {
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    with_agents(bench.command_with_url(arguments), name, agents)
+}
+
+pub fn with_agents(mut command: Command, name: &str, agents: usize) -> Command {
     for number in 1..=agents {
         command.args(["--agent", &agent(name, number)]);
     }
@@ -24,13 +19,9 @@ pub fn agent(name: &str, number: usize) -> String {
     format!("env FLEET_OF_TEST={name}{number}")
 }
 
-pub fn execute(bench: &TestBench, mut command: Command) -> Output {
-    bench.assert_no_password(command.output().expect("it starts"))
-}
-
 fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
     let arguments = format!("{arguments} --json");
-    let output = execute(bench, command(bench, name, agents, &arguments));
+    let output = bench.execute(command(bench, name, agents, &arguments));
     parse_run(&output)
 }
 
@@ -49,14 +40,9 @@ pub fn processes(name: &str, number: usize) -> Vec<u32> {
 
 pub fn assert_all_end(name: &str, agents: usize, limit: Duration) {
     let since = Instant::now();
-    loop {
-        let left: Vec<u32> = (1..=agents)
-            .flat_map(|number| processes(name, number))
-            .collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(since.elapsed() < limit, "{left:?} did not end");
+    let left = || (1..=agents).any(|number| !processes(name, number).is_empty());
+    while left() {
+        assert!(since.elapsed() < limit, "agents of {name} did not end");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -75,8 +61,9 @@ pub fn rows(bench: &TestBench) -> Vec<String> {
         "select md5(string_agg(t, ',' order by t)) from \
          (select tid || ' ' || bid || ' ' || aid || ' ' || delta as t from pgbench_history) h",
     ];
-    let values = texts.map(|sql| control.query_value(sql).expect(sql).expect("not null"));
-    values.into()
+    texts
+        .map(|sql| control.query_value(sql).expect(sql).expect("not null"))
+        .into()
 }
 
 #[test]
@@ -84,7 +71,7 @@ fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
     let bench = TestBench::new("fleet_rows");
     let mut expected = None;
     for agents in [0, 1, 2, 3] {
-        ok_stdout(&bench.prony("load tpcb --scale 2"));
+        bench.ok("load tpcb --scale 2");
         let arguments = "run tpcb --clients 7 --threads 3 --transactions 30 --seed 11";
         let run = run_with(&bench, "rows", agents, arguments);
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
@@ -137,11 +124,8 @@ fn what_several_machines_measured_adds_up() {
         assert_eq!(of_second.sum::<u64>(), second.committed);
     }
     assert_eq!(all.committed, committed);
-    let seconds = run
-        .series
-        .iter()
-        .map(|second| second.committed)
-        .sum::<u64>();
+    let series = run.series.iter();
+    let seconds = series.map(|second| second.committed).sum::<u64>();
     let warmup = run.warmup.as_ref().map(total_figures).expect("a warm-up");
     assert_eq!(seconds, committed + warmup.committed);
     assert!(all.parts.is_some(), "{}", run.timing.parts_source);
@@ -167,7 +151,7 @@ fn long_run_with(bench: &TestBench, name: &str, times: &str) -> Child {
     let arguments = format!("run tpcb --clients 4 --threads 2 {times}");
     let command = command(bench, name, 2, &arguments);
     let child = spawn_piped(command);
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     child
 }
 
@@ -202,10 +186,10 @@ fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
         }
         let since = Instant::now();
         kill(&processes(&name, 2), signal);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         assert!(since.elapsed() < Duration::from_secs(30), "{signal}");
-        assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert_code(&output, 5);
+        let stdout = stdout_text(&output);
         stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
@@ -224,8 +208,8 @@ fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
     let bench = TestBench::loaded("fleet_ctrl_c", 1);
     let child = long_run(&bench, "interrupted");
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    let output = bench.finish(child);
+    assert_code(&output, 130);
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(total_figures(&run.measured).committed > 0);
@@ -254,11 +238,9 @@ fn what_is_no_agent_of_this_build_is_refused() {
         ),
         ("true;exit 9;", 3, "its command ended with exit code 9"),
     ] {
-        let mut command = bench.command("run select-only --clients 2 --duration 1s");
-        command.args(["--url", &bench.url, "--agent", agent]);
-        let output = execute(&bench, command);
-        let stderr = assert_code(&output, code);
-        stderr.assert_contains(expected);
+        let mut command = bench.command_with_url("run select-only --clients 2 --duration 1s");
+        command.args(["--agent", agent]);
+        assert_code(&bench.execute(command), code).assert_contains(expected);
     }
     for (arguments, expected) in [
         ("run select-only --embedded", "throw-away server"),
@@ -275,42 +257,31 @@ fn what_is_no_agent_of_this_build_is_refused() {
             "1 threads are fewer than the 2 machines",
         ),
     ] {
-        let mut command = bench.command(arguments);
-        for number in [1, 2] {
-            command.args(["--agent", &agent("refused", number)]);
-        }
-        let output = execute(&bench, command);
-        let stderr = assert_code(&output, 2);
-        stderr.assert_contains(expected);
+        let command = with_agents(bench.command(arguments), "refused", 2);
+        assert_code(&bench.execute(command), 2).assert_contains(expected);
     }
-    let mut twice = bench.command("run select-only --clients 2 --threads 2");
-    twice.args([
-        "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
-    ]);
-    assert_code(&execute(&bench, twice), 2).assert_contains("an agent is named twice");
     for (agent, expected) in [
+        ("env A=1", "an agent is named twice"),
         ("weight=0 env A=1", "has no weight above 0, or no command"),
         ("weight=3", "has no weight above 0, or no command"),
         // Whatever it counts as.
         ("weight=2 env A=1", "an agent is named twice"),
     ] {
-        let mut wrong = bench.command("run select-only --clients 2 --threads 2");
-        wrong.args(["--url", &bench.url, "--agent", " env A=1", "--agent", agent]);
-        assert_code(&execute(&bench, wrong), 2).assert_contains(expected);
+        let mut wrong = bench.command_with_url("run select-only --clients 2 --threads 2");
+        wrong.args(["--agent", " env A=1", "--agent", agent]);
+        assert_code(&bench.execute(wrong), 2).assert_contains(expected);
     }
     assert!(last_run_is_missing(&bench), "nothing was stored");
 }
 
 /// A command that reaches an agent by the name of the program, as on another machine.
 pub fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) -> Command {
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(arguments);
     for agent in agents {
         command.args(["--agent", agent]);
     }
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_prony"))
-        .parent()
-        .expect("a folder");
+    let folder = Path::new(env!("CARGO_BIN_EXE_prony")).parent();
+    let folder = folder.expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", folder.display()));
     command
@@ -333,22 +304,10 @@ fn an_agent_that_is_killed_while_its_clients_connect_ends_the_run_before_it() {
     // Each connection takes a second, after the log-in.
     let slow = format!("{}?options=-c%20post_auth_delay%3D1", bench.url);
     command.args(["--url", &slow]);
-    for number in [1, 2] {
-        command.args(["--agent", &agent("connecting", number)]);
-    }
-    let child = command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn();
-    let since = Instant::now();
-    while backends("fleet_connecting") < 16 {
-        assert!(since.elapsed() < Duration::from_secs(120));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let child = spawn_piped(with_agents(command, "connecting", 2));
+    wait_for("all connect", || backends("fleet_connecting") >= 16);
     kill(&processes("connecting", 2), "-KILL");
-    let output = child.expect("it starts").wait_with_output();
-    let stderr = assert_code(&bench.assert_no_password(output.expect("it ends")), 3);
-    stderr
+    assert_code(&bench.finish(child), 3)
         .assert_contains("agent 2 (")
         .assert_contains("was lost before the load: its command was ended by signal 9");
     assert!(last_run_is_missing(&bench));
@@ -364,9 +323,9 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
         let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
         let since = Instant::now();
         let command = command_with_path(&bench, &[&agent("early", 1), &lost], arguments);
-        let output = execute(&bench, command);
+        let output = bench.execute(command);
         assert!(since.elapsed() < Duration::from_secs(30), "{time}");
-        let text = stderr_text(&output) + &String::from_utf8_lossy(&output.stdout);
+        let text = stderr_text(&output) + &stdout_text(&output);
         assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
         text.assert_contains("agent 2 (");
         assert_all_end("early", 1, Duration::from_secs(10));
@@ -384,21 +343,14 @@ fn statements_and_hosts_of_several_machines_add_up() {
     let (port, database) = end.split_once('/').expect("a database");
     let url = format!("{start}@127.0.0.1:{port},localhost:{port}/{database}");
     command.args(["--url", &url]);
-    for number in [1, 2] {
-        command.args(["--agent", &agent("hosts", number)]);
-    }
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(with_agents(command, "hosts", 2)));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.endpoints.len(), 2);
-    let connections = run
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.connections_at_start);
+    let endpoints = run.endpoints.iter();
+    let connections = endpoints.map(|endpoint| endpoint.connections_at_start);
     assert_eq!(connections.collect::<Vec<_>>(), [2, 2]);
-    let samples = run
-        .endpoints
-        .iter()
-        .map(|endpoint| endpoint.response.samples);
+    let endpoints = run.endpoints.iter();
+    let samples = endpoints.map(|endpoint| endpoint.response.samples);
     assert_eq!(samples.sum::<u64>(), 80);
     let statements = run.statements.expect("their latencies");
     assert!(!statements.is_empty());
@@ -414,7 +366,7 @@ fn last_run_is_missing(bench: &TestBench) -> bool {
 fn half_of_the_machines_prove_what_the_client_can_do() {
     let bench = TestBench::loaded("fleet_proof", 1);
     let proof = "run select-only --clients 4 --threads 2 --duration 1s --prove-client --warmup 0s";
-    let output = execute(&bench, command(&bench, "proof", 2, proof));
+    let output = bench.execute(command(&bench, "proof", 2, proof));
     let stderr = stderr_text(&output);
     // What others do on this machine may make either run invalid, which ends the proof.
     if output.status.code() == Some(0) {
@@ -424,12 +376,9 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
     } else {
         assert_eq!(output.status.code(), Some(7), "{stderr}");
     }
-    let single = execute(&bench, command(&bench, "proof", 1, proof));
+    let single = bench.execute(command(&bench, "proof", 1, proof));
     assert_code(&single, 2).assert_contains("--prove-client needs several machines");
-    let paced = execute(
-        &bench,
-        command(&bench, "proof", 2, &format!("{proof} --rate 50")),
-    );
+    let paced = bench.execute(command(&bench, "proof", 2, &format!("{proof} --rate 50")));
     assert_code(&paced, 2).assert_contains("--prove-client needs a load without a rate");
 }
 
@@ -449,11 +398,11 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
 
     let arguments = "run tpcb --ledger --clients 4 --threads 2 --warmup 0s --duration 5m";
     let mut command = command(&bench, "ledger_lost", 2, arguments);
-    command.stdout(std::process::Stdio::null());
+    command.stdout(Stdio::null());
     let child = command.spawn().expect("it starts");
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     kill(&processes("ledger_lost", 2), "-KILL");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     let ledger = run.ledger.expect("an account");
@@ -465,7 +414,7 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
         "{state:?}"
     );
     let checked = bench.prony("check ledger --run last");
-    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    let text = stdout_text(&checked);
     text.assert_contains("lost 0 of");
     assert!(ledger.acknowledged > 0);
 }
@@ -493,7 +442,7 @@ fn agents_run_own_scripts_without_their_files() {
                 let agent = format!("env -C elsewhere FLEET_OF_TEST=scripts{number}");
                 command.args(["--agent", &agent]);
             }
-            let run: Run = parse_run(&execute(&bench, command));
+            let run: Run = parse_run(&bench.execute(command));
             assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
             assert_eq!(total_figures(&run.measured).committed, 120);
             let sums = "select count(*) * 10000 + sum(client) from marks";
@@ -511,14 +460,14 @@ fn a_time_without_commits_is_measured_over_all_machines() {
     let bench = TestBench::loaded("fleet_gap", 1);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
     let child = command(&bench, "gap", 2, arguments)
-        .stdout(std::process::Stdio::null())
+        .stdout(Stdio::null())
         .spawn()
         .expect("it starts");
-    crate::common::wait_until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     bench.control().run(
         "begin; lock table pgbench_branches in access exclusive mode; select pg_sleep(2); commit",
     );
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let gap = last_run(&bench).commit_gap.expect("it is measured");
     let until_s = gap.until_s.expect("it is over");
     assert!(until_s - gap.from_s >= 2.0, "{gap:?}");

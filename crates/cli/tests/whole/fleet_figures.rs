@@ -1,20 +1,15 @@
 //! Figures of agents beside what is seen of them from outside: arrivals at the server, packets, CPU time.
 
-use crate::common::{
-    TestBench, any_committed, ok_stdout, own_postgres, parse_run, total_figures, wait_until,
-};
-use crate::fleet::{agent, command, execute, processes};
+use crate::common::*;
+use crate::fleet::{command, processes, with_agents};
 use crate::relay::Relay;
-use prony_store::{Run, RunState};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
-use std::time::{Duration, Instant};
 
 /// The statement of `select-only`, in the simple protocol.
 const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts";
@@ -24,10 +19,7 @@ const WORKER: &str = "worker";
 fn complete_run(bench: &TestBench, agents: usize, url: &str, arguments: &str) -> Run {
     let mut command = bench.command(&format!("{arguments} --json"));
     command.args(["--url", url]);
-    for number in 1..=agents {
-        command.args(["--agent", &agent("figures", number)]);
-    }
-    let run = parse_run(&execute(bench, command));
+    let run = parse_run(&bench.execute(with_agents(command, "figures", agents)));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
 }
@@ -69,9 +61,8 @@ fn a_rate_of_several_machines_arrives_as_that_of_one() {
             let (one, two) = (arrivals(&bench, 0, arrival), arrivals(&bench, 2, arrival));
             let differences: Vec<f64> = one.iter().zip(&two).map(|(a, b)| b - a).collect();
             let middle = quantile(differences.clone(), 0.5);
-            let apart = differences
-                .iter()
-                .map(|difference| (difference - middle).abs());
+            let differences = differences.iter();
+            let apart = differences.map(|difference| (difference - middle).abs());
             let apart_ms = quantile(apart.collect(), 0.5);
             let gaps = || two.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let [least, most] = [0.25, 0.75].map(|share| quantile(gaps(), share));
@@ -115,12 +106,7 @@ fn an_agent_spends_little_of_its_time_on_its_rows() {
     let (before, since) = (sum(), Instant::now());
     sleep(Duration::from_secs(5));
     let (after, elapsed) = (sum(), since.elapsed());
-    bench.assert_no_password(
-        child
-            .expect("it starts")
-            .wait_with_output()
-            .expect("it ends"),
-    );
+    bench.finish(child.expect("it starts"));
     let [driving, others] = [0, 1].map(|index| (after[index] - before[index]) as f64);
     let share = others / elapsed.as_nanos() as f64;
     eprintln!("merging and streaming: {:.2} % of a CPU", share * 100.0);
@@ -295,8 +281,7 @@ fn add_packet(exchanges: &mut HashMap<u16, Exchange>, frame: &[u8], port: u16, a
 #[test]
 fn the_server_time_of_several_machines_is_that_of_the_packets() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "fleet_packets");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "fleet_packets", 1);
     let (_, address) = bench.url.rsplit_once(':').expect("a port");
     let port = address
         .split('/')
@@ -305,8 +290,7 @@ fn the_server_time_of_several_machines_is_that_of_the_packets() {
         .expect("a port");
     for agents in [0, 2] {
         let Some(capture) = Capture::start(port) else {
-            eprintln!("skipped: packets may not be captured here");
-            return;
+            return eprintln!("skipped: packets may not be captured here");
         };
         let arguments = "run select-only --clients 8 --threads 2 --duration 4s --warmup 0s \
                          --protocol simple --rate 300 --seed 3";

@@ -1,9 +1,7 @@
 //! Loads whose rows several machines send, and what agents of a killed coordinator kept.
 
-use crate::common::{TestBench, assert_code, ok_stdout, query_number, send_signal};
-use crate::fleet::{agent, assert_all_end, command, command_with_path, execute, long_run};
-use prony_assertions::TextAssertions;
-use std::time::Duration;
+use crate::common::*;
+use crate::fleet::{agent, assert_all_end, command, command_with_path, long_run};
 
 #[test]
 fn several_machines_load_the_same_rows_as_one() {
@@ -28,14 +26,14 @@ fn several_machines_load_the_same_rows_as_one() {
         ),
         ("ycsb --scale 3", &["usertable"]),
     ] {
-        ok_stdout(&bench.prony(&format!("load {workload} --jobs 2 --seed 5")));
+        bench.ok(&format!("load {workload} --jobs 2 --seed 5"));
         let expected = contents(tables);
         let arguments = format!("load {workload} --jobs 2 --seed 5");
-        let stdout = ok_stdout(&execute(&bench, command(&bench, "load", 2, &arguments)));
+        let stdout = ok_stdout(&bench.execute(command(&bench, "load", 2, &arguments)));
         stdout.assert_contains("2 connections of 2 other machines");
         assert_eq!(contents(tables), expected, "{workload}");
         let name = workload.split(' ').next().expect("a name");
-        ok_stdout(&bench.prony(&format!("check {name}")));
+        bench.ok(&format!("check {name}"));
         assert_all_end("load", 2, Duration::from_secs(5));
     }
 }
@@ -46,11 +44,11 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
     let lost = "timeout -s KILL 1";
     let arguments = "load tpcc --scale 40 --jobs 2 --yes";
     let command = command_with_path(&bench, &[&agent("load_lost", 1), lost], arguments);
-    let stderr = assert_code(&execute(&bench, command), 6);
+    let stderr = assert_code(&bench.execute(command), 6);
     stderr.assert_contains("agent 2 (timeout -s KILL 1) was lost");
     stderr.assert_contains("incomplete tables");
     assert_all_end("load_lost", 1, Duration::from_secs(20));
-    ok_stdout(&bench.prony("clean tpcc"));
+    bench.ok("clean tpcc");
 }
 
 /// The coordinator of a load is killed, and the next load begins at once: what the agents of the first still send is in
@@ -59,7 +57,7 @@ fn a_lost_agent_ends_a_load_that_another_one_continues() {
 fn a_load_after_a_killed_one_has_each_row_once() {
     let bench = TestBench::new("fleet_two_loads");
     let arguments = "load tpcb --scale 12 --jobs 2 --seed 5 --yes";
-    ok_stdout(&bench.prony(arguments));
+    bench.ok(arguments);
     let mut control = bench.control();
     let checksum =
         "select count(*) || ' ' || sum(hashtext(t::text)::bigint) from pgbench_accounts t";
@@ -71,24 +69,24 @@ fn a_load_after_a_killed_one_has_each_row_once() {
     };
     let expected = contents();
     for (attempt, after_ms) in [300, 600, 1_000].into_iter().enumerate() {
-        ok_stdout(&bench.prony("clean tpcb"));
+        bench.ok("clean tpcb");
         let name = format!("two_loads{attempt}");
         let mut killed = command(&bench, &name, 2, arguments)
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_millis(after_ms));
         killed.kill().expect("it runs");
         killed.wait().expect("it ends");
-        let output = execute(&bench, command(&bench, "second_load", 2, arguments));
+        let output = bench.execute(command(&bench, "second_load", 2, arguments));
         // It may say that the server is still busy with the first load, but never that all is well when it is not.
         if !output.status.success() {
             assert_all_end(&name, 2, Duration::from_secs(20));
-            ok_stdout(&bench.prony(arguments));
+            bench.ok(arguments);
         }
         assert_eq!(contents(), expected, "killed after {after_ms} ms");
-        ok_stdout(&bench.prony("check tpcb"));
+        bench.ok("check tpcb");
         assert_all_end(&name, 2, Duration::from_secs(20));
     }
 }
@@ -109,7 +107,7 @@ fn what_agents_of_a_killed_coordinator_measured_is_collected() {
         // Both agents are on this machine, and have one disk.
         let mut command = bench.command("fleet collect --output");
         command.arg(&folder).args(["--agent", &agent("collect", 1)]);
-        ok_stdout(&execute(&bench, command))
+        ok_stdout(&bench.execute(command))
     };
     collect().assert_contains("tpcb");
     let kept = std::fs::read_dir(&folder).expect("a folder").flatten();
@@ -141,7 +139,7 @@ fn a_long_file_of_an_agent_is_collected() {
     command
         .arg(&bench.home)
         .args(["--agent", &agent("long", 1)]);
-    let stdout = ok_stdout(&execute(&bench, command));
+    let stdout = ok_stdout(&bench.execute(command));
     stdout.assert_contains("vm1").assert_contains("70");
     let collected = std::fs::read_to_string(bench.home.join("prony-7-vm1-0.jsonl"));
     assert!(collected.expect("a file") == text);

@@ -1,14 +1,8 @@
 //! The machines of a fleet: how they are reached and examined, and how the program gets there.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, parse_run, stderr_text,
-};
-use crate::fleet::{command, command_with_path, execute, kill, parts};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
+use crate::common::*;
+use crate::fleet::{command, command_with_path, kill, parts};
 use prony_test_servers::KillOnDrop;
-use std::process::Command;
-use std::time::Duration;
 
 /// The processes of `ssh` whose arguments have all of these texts.
 fn processes_with(arguments: &[&str]) -> Vec<u32> {
@@ -32,12 +26,11 @@ fn the_offset_of_another_clock_is_measured() {
         .args(["-c", &format!("{unshare} true")])
         .status();
     if !works.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: time namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: time namespaces are not allowed here");
     }
     let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
     let command = command_with_path(&bench, &[unshare, "env"], arguments);
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     let parts = parts(&run);
     for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
@@ -55,12 +48,12 @@ fn the_offset_of_another_clock_is_measured() {
 /// An ssh server of this user on loopback, and a configuration of its clients.
 struct SshServer {
     process: KillOnDrop,
-    config: std::path::PathBuf,
+    config: PathBuf,
 }
 
 impl SshServer {
     /// `None` if there is no sshd on this machine, or it does not start: as root it needs a user `sshd`.
-    fn start(folder: &std::path::Path) -> Option<SshServer> {
+    fn start(folder: &Path) -> Option<SshServer> {
         let program = std::env::var("PRONY_TEST_SSHD").unwrap_or("/usr/sbin/sshd".to_owned());
         let key = |name: &str| {
             let file = folder.join(name);
@@ -76,7 +69,7 @@ impl SshServer {
             .local_addr()
             .ok()?
             .port();
-        let prony = std::path::Path::new(env!("CARGO_BIN_EXE_prony")).parent()?;
+        let prony = Path::new(env!("CARGO_BIN_EXE_prony")).parent()?;
         let write = |name: &str, text: String| {
             let file = folder.join(name);
             std::fs::write(&file, text).expect("a file");
@@ -126,14 +119,13 @@ impl SshServer {
 fn agents_are_reached_by_ssh() {
     let bench = TestBench::new("fleet_ssh");
     let Some(server) = SshServer::start(&bench.home) else {
-        eprintln!("skipped: no ssh server starts here");
-        return;
+        return eprintln!("skipped: no ssh server starts here");
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
     let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
     let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
-    let run = parse_run(&execute(&bench, command));
+    let run = parse_run(&bench.execute(command));
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(
         parts(&run).iter().map(|part| part.committed).sum::<u64>(),
@@ -142,16 +134,11 @@ fn agents_are_reached_by_ssh() {
     // The carrier of one of them ends, and is there again for the next run.
     let long = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
     let mut long = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], long);
-    let child = long.stdout(std::process::Stdio::piped()).spawn();
-    crate::common::wait_until(&bench.home, any_committed);
+    let child = long.stdout(Stdio::piped()).spawn();
+    wait_until(&bench.home, any_committed);
     let config = server.config.display().to_string();
     kill(&processes_with(&[&config, "vm-lost"]), "-KILL");
-    let output = bench.assert_no_password(
-        child
-            .expect("it starts")
-            .wait_with_output()
-            .expect("it ends"),
-    );
+    let output = bench.finish(child.expect("it starts"));
     assert_eq!(output.status.code(), Some(5));
     let lost = last_run(&bench);
     assert_eq!(lost.state, RunState::Partial);
@@ -160,22 +147,22 @@ fn agents_are_reached_by_ssh() {
         .assert_contains("agent 2 (")
         .assert_contains("its command was ended by signal 9");
     let again = command_with_path(&bench, &[&agent("vm1"), &agent("vm-lost")], arguments);
-    ok_stdout(&execute(&bench, again));
+    ok_stdout(&bench.execute(again));
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
-    assert_code(&execute(&bench, unknown), 3).assert_contains("elsewhere.invalid");
+    assert_code(&bench.execute(unknown), 3).assert_contains("elsewhere.invalid");
 }
 
 #[test]
 fn the_machines_of_a_fleet_are_examined() {
     let bench = TestBench::new("fleet_check");
-    let output = execute(&bench, command(&bench, "examined", 2, "fleet check"));
+    let output = bench.execute(command(&bench, "examined", 2, "fleet check"));
     // 7 if this machine is not fit for a load.
     assert!(
         matches!(output.status.code(), Some(0 | 7)),
         "{}",
         stderr_text(&output)
     );
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = stdout_text(&output);
     let rows = stdout.lines().skip(1).take_while(|line| !line.is_empty());
     let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), 2, "{stdout}");
@@ -199,13 +186,13 @@ fn the_program_is_installed_where_it_is_missing() {
     std::fs::create_dir(&folder).expect("a folder");
     let agent = format!("env -C {} FLEET_OF_TEST=install1", folder.display());
     let run = |variable: Option<&str>| {
-        let mut command = bench.command("run tpcb --clients 2 --transactions 5 --json --install");
-        command.args(["--url", &bench.url]);
+        let mut command =
+            bench.command_with_url("run tpcb --clients 2 --transactions 5 --json --install");
         match variable {
             Some(agents) => command.env("PRONY_AGENTS", agents),
             None => command.args(["--agent", &agent]),
         };
-        execute(&bench, command)
+        bench.execute(command)
     };
     for (variable, expected) in [
         (None, "installed on agent 1 (env -C"),
@@ -224,6 +211,6 @@ fn the_program_is_installed_where_it_is_missing() {
     // A machine that says it is another one.
     let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
     command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
-    let output = execute(&bench, command);
+    let output = bench.execute(command);
     assert_code(&output, 3).assert_contains("it is a machine of architecture s390x");
 }

@@ -1,19 +1,10 @@
 //! Runs whose agents wait at a NATS server on loopback.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_code, last_run, ok_stdout, parse_run,
-    stderr_text, total_figures, wait_until,
-};
-use crate::fleet::execute;
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use prony_test_servers::KillOnDrop;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 /// A NATS server of this user.
 pub struct NatsServer {
@@ -40,6 +31,14 @@ impl NatsServer {
             config: file,
             port,
         })
+    }
+
+    /// A server, and a database with the tables of tpcb.
+    pub fn beside_tables(name: &str) -> Option<(TestBench, NatsServer)> {
+        let bench = TestBench::new(name);
+        let server = NatsServer::start(&bench.home, "")?;
+        bench.ok("load tpcb --scale 1");
+        Some((bench, server))
     }
 
     fn kill(&mut self) {
@@ -138,16 +137,14 @@ pub const SHORT_RUN: &str = "run tpcb --clients 4 --threads 2 --transactions 20 
 
 #[test]
 fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
-    let bench = TestBench::new("fleet_nats");
-    let Some(server) = NatsServer::start(&bench.home, "") else {
+    let Some((bench, server)) = NatsServer::beside_tables("fleet_nats") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let heard = overhear(&server);
     let names = [server.agent("vm1"), server.agent("vm2")];
     let _agents = start_agents(&bench, &[&names[0], &names[1]], &[]);
     for _ in 0..2 {
-        let output = execute(&bench, command(&bench, &names, SHORT_RUN));
+        let output = bench.execute(command(&bench, &names, SHORT_RUN));
         assert_eq!(committed(&complete_run(&output)), [40, 40]);
         // Two agents and one server: one warning.
         let stderr = stderr_text(&output);
@@ -162,7 +159,7 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
 
     let mut with_password = bench.command(SHORT_RUN);
     with_password.args(["--url", &bench.url, "--agent", &names[0]]);
-    let output = execute(&bench, with_password);
+    let output = bench.execute(with_password);
     assert_code(&output, 2).assert_contains("the server's password is not sent over NATS");
 
     // Whoever may publish there could otherwise let the machine run code.
@@ -177,29 +174,27 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let mut scripted = bench.command(&arguments);
     scripted.env("PGPASSWORD", &bench.password);
     scripted.env("PRONY_AGENTS", names.join(";"));
-    let output = execute(&bench, scripted);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
-    String::from_utf8_lossy(&output.stdout)
+    let output = bench.execute(scripted);
+    assert_code(&output, 1);
+    stdout_text(&output)
         .assert_contains("an agent that is called over NATS runs no Lua scripts of others");
 
     let unnamed = names[0].trim_end_matches("/vm1").to_owned();
-    let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
+    let output = bench.execute(command(&bench, &[unnamed], SHORT_RUN));
     assert_code(&output, 2).assert_contains("its address must end with the agent's name");
 }
 
 #[test]
 fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
-    let bench = TestBench::new("fleet_nats_lost");
-    let Some(mut server) = NatsServer::start(&bench.home, "") else {
+    let Some((bench, mut server)) = NatsServer::beside_tables("fleet_nats_lost") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let names = [server.agent("vm1"), server.agent("vm2")];
     let mut agents = start_agents(&bench, &[&names[0], &names[1]], &[]);
     let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m";
     let lost = |child: Child| {
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+        let output = bench.finish(child);
+        assert_code(&output, 5);
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         let because = run.ended_because.unwrap_or_default();
@@ -212,7 +207,7 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
     lost(child.expect("it starts")).assert_contains("it has not answered for 3 s");
     // The agents come back with the server.
     server.restart();
-    let output = execute(&bench, command(&bench, &names, SHORT_RUN));
+    let output = bench.execute(command(&bench, &names, SHORT_RUN));
     assert_eq!(committed(&complete_run(&output)), [40, 40]);
 
     let known = prony_runs(&bench);
@@ -221,30 +216,28 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
         !known.contains(&run.id) && any_committed(run)
     });
     // A second coordinator must wait for its turn.
-    let output = execute(&bench, command(&bench, &names[..1], SHORT_RUN));
+    let output = bench.execute(command(&bench, &names[..1], SHORT_RUN));
     assert_code(&output, 3).assert_contains("is busy: it serves another coordinator");
     agents[1].0.kill().expect("it runs");
     lost(child.expect("it starts")).assert_contains("agent 2 (");
 }
 
 fn prony_runs(bench: &TestBench) -> Vec<String> {
-    let runs = crate::common::stored_runs(&bench.home);
+    let runs = stored_runs(&bench.home);
     runs.into_iter().map(|run| run.id).collect()
 }
 
 #[test]
 fn two_agents_of_one_name_are_refused() {
-    let bench = TestBench::new("fleet_nats_twice");
-    let Some(server) = NatsServer::start(&bench.home, "") else {
+    let Some((bench, server)) = NatsServer::beside_tables("fleet_nats_twice") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let name = server.agent("vm1");
     let _agents = start_agents(&bench, &[&name, &name], &[]);
     let started = Instant::now();
     loop {
         let agents = std::slice::from_ref(&name);
-        let output = execute(&bench, command(&bench, agents, SHORT_RUN));
+        let output = bench.execute(command(&bench, agents, SHORT_RUN));
         if !output.status.success() {
             stderr_text(&output).assert_contains("two agents have its name");
             return;
@@ -276,14 +269,14 @@ fn users_keys_and_tls_of_nats() {
     let Some(server) = NatsServer::start(&bench.home, &config) else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let name = server.agent("vm1").replace("nats://", "tls://");
     let by_key = [("NATS_CA", &*certificate), ("NATS_NKEY", &*seed)];
     let _agents = start_agents(&bench, &[&name], &by_key);
     let with = |variables: &[(&str, &str)]| {
         let mut command = command(&bench, std::slice::from_ref(&name), SHORT_RUN);
         command.env("NATS_CA", &certificate);
-        execute(&bench, {
+        bench.execute({
             command.envs(variables.iter().copied());
             command
         })

@@ -1,16 +1,9 @@
 //! Agents behind a network: a slow way, another clock, a partition.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, stderr_text, wait_until,
-};
-use crate::fleet::execute;
+use crate::common::*;
 use crate::fleet_nats::{NatsServer, SHORT_RUN, command, complete_run};
 use crate::relay::Relay;
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
 use prony_test_servers::KillOnDrop;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// How far the agent's clock is ahead.
 const AHEAD_S: i64 = 100;
@@ -50,13 +43,12 @@ fn agents_behind_a_slow_way_with_another_clock_start_together() {
     let bench = TestBench::new("fleet_slow");
     let unshare = format!("unshare --time --monotonic {AHEAD_S}");
     if !succeeds(&format!("{unshare} true")) {
-        eprintln!("skipped: time namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: time namespaces are not allowed here");
     }
     let Some(server) = NatsServer::start(&bench.home, "") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let relay = Relay::to_port(server.port);
     relay.delay(Duration::from_millis(2), Duration::ZERO);
     let at = |port: u16, name: &str| format!("nats://127.0.0.1:{port}/{name}");
@@ -66,7 +58,7 @@ fn agents_behind_a_slow_way_with_another_clock_start_together() {
     let mut skews_ms = Vec::new();
     // The machine may be too busy for a start on time.
     for _ in 0..10 {
-        let run = complete_run(&execute(&bench, command(&bench, &names, SHORT_RUN)));
+        let run = complete_run(&bench.execute(command(&bench, &names, SHORT_RUN)));
         let parts = run.machines.iter().map(|machine| machine.part.as_ref());
         let parts: Vec<_> = parts.map(|part| part.expect("a part")).collect();
         assert!(parts[0].round_trip_ns >= 2_000_000, "{:?}", parts[0]);
@@ -134,13 +126,12 @@ impl Drop for Machine {
 fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_over() {
     let bench = TestBench::new("fleet_partition");
     let Some(machine) = Machine::start() else {
-        eprintln!("skipped: network namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: network namespaces are not allowed here");
     };
     let Some(nats) = NatsServer::start_on("0.0.0.0", &bench.home, "") else {
         return;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let (start, database) = bench.url.rsplit_once('/').expect("a database");
     let port = start.rsplit_once(':').expect("a port").1;
     let postgres = Relay::on("0.0.0.0", port.parse().expect("a port"));
@@ -166,9 +157,9 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     wait_until(&bench.home, any_committed);
     machine.set_cable("down");
     let since = Instant::now();
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     assert!(since.elapsed() < Duration::from_secs(60));
-    assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+    assert_code(&output, 5);
     let stored = last_run(&bench);
     assert_eq!(stored.state, RunState::Partial);
     stored
@@ -183,12 +174,12 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let collect = || {
         let mut command = bench.command("fleet collect --output");
         command.arg(&folder).args(["--agent", &names[1]]);
-        execute(&bench, command)
+        bench.execute(command)
     };
     let since = Instant::now();
     let text = loop {
         let output = collect();
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = stdout_text(&output);
         if output.status.success() && stdout.contains("tpcb") {
             break stdout;
         }
@@ -199,7 +190,7 @@ fn a_partition_ends_the_run_and_what_the_agent_measured_is_fetched_when_it_is_ov
     let files = std::fs::read_dir(&folder).expect("a folder").flatten();
     let kept = files.map(|file| std::fs::read_to_string(file.path()).expect("a file"));
     assert!(kept.into_iter().any(|text| text.contains("\"kinds\"")));
-    let output = execute(&bench, run(SHORT_RUN));
+    let output = bench.execute(run(SHORT_RUN));
     complete_run(&output);
 }
 
@@ -221,12 +212,11 @@ fn a_machine_that_two_commands_reach_is_refused() {
         .args(["--mount", "sh", "-c", &mount])
         .status();
     if !works.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mount namespaces are not allowed here");
-        return;
+        return eprintln!("skipped: mount namespaces are not allowed here");
     }
     let arguments = "run select-only --clients 2 --threads 2 --transactions 1";
     let command = crate::fleet::command_with_path(&bench, &[&machine(1), &machine(2)], arguments);
-    assert_code(&execute(&bench, command), 2)
+    assert_code(&bench.execute(command), 2)
         .assert_contains("agent 2 (")
         .assert_contains("is on the same machine as agent 1 (");
     crate::fleet::assert_all_end("same", 2, Duration::from_secs(5));

@@ -1,18 +1,9 @@
 //! The replaced tools with agents: their output, and what they leave, is that of one machine.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, last_run, ok_stdout, query_number, stderr_text,
-    stored_runs, wait_until,
-};
+use crate::common::*;
 use crate::fleet::{agent, assert_all_end, kill, processes, rows};
 use crate::hammerdb::{HammerdbCli, assert_time_profile, parse_result};
-use crate::sysbench::{DRIVERS, SysbenchTestBench, figure, query_counts};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
-use prony_test_servers::{TestControl, shared_postgres};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use crate::sysbench::{DRIVERS, Sysbench, figure, query_counts};
 
 /// So many agents of this name, for `PRONY_AGENTS`.
 fn agents(name: &str, count: usize) -> String {
@@ -37,10 +28,6 @@ fn name_of(bench: &TestBench) -> String {
     format!("{}-", name.to_string_lossy())
 }
 
-fn output(bench: &TestBench, mut command: Command) -> Output {
-    bench.assert_no_password(command.output().expect("it starts"))
-}
-
 /// A text with `N` for each number.
 fn without_numbers(text: &str) -> String {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
@@ -54,7 +41,7 @@ fn without_numbers(text: &str) -> String {
     }
     // Columns are aligned by blanks.
     let lines = masked.lines();
-    let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines = lines.map(|line| line.unwrapped());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -83,10 +70,8 @@ fn log_lines(bench: &TestBench, prefix: &str) -> Vec<Vec<String>> {
 }
 
 fn committed(run: &Run) -> Vec<u64> {
-    let parts = run
-        .machines
-        .iter()
-        .filter_map(|machine| machine.part.as_ref());
+    let machines = run.machines.iter();
+    let parts = machines.filter_map(|machine| machine.part.as_ref());
     parts.map(|part| part.committed).collect()
 }
 
@@ -95,9 +80,9 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
     let bench = TestBench::new("tools_pgbench");
     let (mut expected_rows, mut expected_text) = (None, None);
     for count in [0, 1, 2] {
-        ok_stdout(&output(&bench, pgbench(&bench, count, "-i -q -s 2")));
+        ok_stdout(&bench.execute(pgbench(&bench, count, "-i -q -s 2")));
         let arguments = "-n -c 4 -j 2 -t 30 --random-seed=7 -r -M prepared";
-        let text = ok_stdout(&output(&bench, pgbench(&bench, count, arguments)));
+        let text = ok_stdout(&bench.execute(pgbench(&bench, count, arguments)));
         text.assert_contains("number of transactions actually processed: 120/120");
         let rows = rows(&bench);
         assert_eq!(expected_rows.get_or_insert(rows.clone()), &rows, "{count}");
@@ -118,7 +103,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
             "-n -c 2 -j 2 -t 60 --random-seed=7 -l --sampling-rate=0.5 --log-prefix=log";
         let mut command = pgbench(&bench, count, arguments);
         command.current_dir(&bench.home);
-        ok_stdout(&output(&bench, command));
+        ok_stdout(&bench.execute(command));
         let lines = log_lines(&bench, "log.");
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines.iter().all(|lines| (10..50).contains(&lines.len())));
@@ -132,7 +117,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
         "-n -c 4 -j 2 -T 3 -R 200 -P 1 -f {}@3 -b select-only@1",
         script.display()
     );
-    let timed = output(&bench, pgbench(&bench, 2, &arguments));
+    let timed = bench.execute(pgbench(&bench, 2, &arguments));
     let text = ok_stdout(&timed);
     text.assert_contains("own.sql")
         .assert_contains("(targets 75.0% of total)");
@@ -151,7 +136,7 @@ fn pgbench_with_agents_prints_and_leaves_what_one_machine_would() {
 #[test]
 fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let bench = TestBench::new("tools_refused");
-    ok_stdout(&output(&bench, pgbench(&bench, 0, "-i -q")));
+    ok_stdout(&bench.execute(pgbench(&bench, 0, "-i -q")));
     let script = |name: &str, text: &str| {
         let file = bench.home.write(name, text);
         file.display().to_string()
@@ -167,14 +152,14 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
             "agents execute no \\shell or \\setshell",
         ),
     ] {
-        let refused = output(&bench, pgbench(&bench, 2, &arguments));
+        let refused = bench.execute(pgbench(&bench, 2, &arguments));
         assert_eq!(refused.status.code(), Some(1), "{arguments}");
         stderr_text(&refused).assert_contains(problem);
-        assert_eq!(String::from_utf8_lossy(&refused.stdout), "");
+        assert_eq!(stdout_text(&refused), "");
     }
     let mut missing = pgbench(&bench, 1, "-n -t 1");
     missing.env("PRONY_AGENTS", "no_such_command_of_prony");
-    let missing = output(&bench, missing);
+    let missing = bench.execute(missing);
     assert_code(&missing, 1).assert_contains("its command ended with exit code 127");
     assert!(stored_runs(&bench.home).is_empty());
 
@@ -182,7 +167,7 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
     let broken = script("broken.sql", "select 1 / 0;\n");
     let texts = [0, 2].map(|count| {
         let arguments = format!("-n -c 2 -j 2 -t 5 -f {broken}");
-        let stderr = assert_code(&output(&bench, pgbench(&bench, count, &arguments)), 2);
+        let stderr = assert_code(&bench.execute(pgbench(&bench, count, &arguments)), 2);
         let mut lines: Vec<String> = stderr.lines().map(str::to_owned).collect();
         lines.sort();
         lines
@@ -195,9 +180,9 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
         .expect("it starts");
     wait_until(&bench.home, any_committed);
     kill(&processes(&name_of(&bench), 2), "-KILL");
-    let lost = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let lost = bench.finish(child);
     assert_code(&lost, 1).assert_contains("was lost: ");
-    assert!(!String::from_utf8_lossy(&lost.stdout).contains("tps ="));
+    assert!(!stdout_text(&lost).contains("tps ="));
     assert_eq!(last_run(&bench).state, RunState::Partial);
     assert_all_end(&name_of(&bench), 2, Duration::from_secs(10));
 }
@@ -205,12 +190,12 @@ fn pgbench_says_what_agents_cannot_do_and_that_one_was_lost() {
 #[test]
 fn sysbench_with_agents_prints_and_leaves_what_one_machine_would() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_agents");
+        let bench = Sysbench::new(driver, "sb_agents");
         let name = format!("sb{driver:?}");
         let run = |count: usize, arguments: &str| {
             let mut command = bench.command(arguments);
             command.env("PRONY_AGENTS", agents(&name, count));
-            bench.assert_no_password(command.output().expect("it starts"))
+            bench.execute(&mut command)
         };
         let tables = "--tables=2 --table-size=2000";
         // Which rows were updated, in whatever order.
@@ -262,13 +247,13 @@ fn hammerdbcli_with_agents_has_a_result_of_all_machines() {
         let mut command = hammer.command();
         command.env("PRONY_AGENTS", agents("hammer", 2));
         let child = hammer.start(command, script);
-        hammer.assert_no_password(child.wait_with_output().expect("it ends"))
+        hammer.finish(child)
     };
     let refused = execute(&script.replace("pg_driver timed", "pg_driver test"));
-    let text = stderr_text(&refused) + &String::from_utf8_lossy(&refused.stdout);
+    let text = stderr_text(&refused) + &stdout_text(&refused);
     text.assert_contains("agents have no test driver");
     let orders = "SELECT sum(d_next_o_id) FROM district";
-    let mut control = crate::common::connect(&shared_postgres().url_for("hammer_agents"));
+    let mut control = connect(&shared_postgres().url_for("hammer_agents"));
     let before = query_number(&mut control, orders);
     let stdout = ok_stdout(&execute(&script));
     // The virtual users of both machines, and all together.
@@ -337,7 +322,7 @@ const OWN_MODULE: &str = r#"
 "#;
 
 /// Writes the scripts of the test into the folder in which it calls sysbench.
-fn write_scripts(bench: &SysbenchTestBench) {
+fn write_scripts(bench: &Sysbench) {
     for (file, text) in [
         ("own.lua", OWN_SCRIPT),
         ("own_module.lua", OWN_MODULE),
@@ -357,7 +342,7 @@ fn write_scripts(bench: &SysbenchTestBench) {
 #[test]
 fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_lua_agents");
+        let bench = Sysbench::new(driver, "sb_lua_agents");
         let name = format!("lua{driver:?}");
         write_scripts(&bench);
         std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
@@ -421,7 +406,7 @@ fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
         let child = child.expect("it starts");
         wait_until(&bench.home, any_committed);
         kill(&processes(&name, 2), "-STOP");
-        bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        bench.finish(child);
         last_sysbench_run(&bench)
             .ended_because
             .unwrap_or_default()
@@ -430,6 +415,6 @@ fn lua_scripts_run_on_agents_with_their_modules_and_nothing_else() {
     }
 }
 
-fn last_sysbench_run(bench: &SysbenchTestBench) -> Run {
+fn last_sysbench_run(bench: &Sysbench) -> Run {
     stored_runs(&bench.home).pop().expect("a run")
 }

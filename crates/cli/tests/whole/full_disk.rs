@@ -1,14 +1,8 @@
 //! A store whose disk fills up during a run. The full disk is simulated by a file size limit, which the parent
 //! can set on a running process.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, files_below, last_run, ok_stdout, send_signal,
-    start_run, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
+use crate::common::*;
 use std::io::Read;
-use std::process::Child;
 
 /// Limits the size of all files that a process writes to `bytes`.
 fn limit_file_sizes(child: &Child, bytes: u64) {
@@ -32,9 +26,7 @@ fn limit_file_sizes(child: &Child, bytes: u64) {
 #[test]
 fn a_full_disk_is_reported_during_the_run() {
     let bench = TestBench::loaded("full_disk", 1);
-    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (mut child, _) = start_run(command);
+    let mut child = bench.start("run tpcb --clients 2 --duration 5m --warmup 0s");
     wait_until(&bench.home, any_committed);
     let runs = files_below(&bench.home.join("runs"));
     let journal = std::fs::read(&runs[0]).expect("the journal");
@@ -55,15 +47,15 @@ fn a_full_disk_is_reported_during_the_run() {
     messages.assert_contains("the run continues");
     assert!(child.try_wait().expect("its state").is_none());
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     // The exit code is that of the interrupt; a message reports that the run is not stored completely.
     let messages = assert_code(&output, 130);
     messages.assert_contains("its journal has ");
     messages.assert_lacks("all there is");
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stdout = stdout_text(&output);
     stdout.assert_contains("transactions/s committed");
 
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    bench.ok_without_server("runs").assert_contains("partial");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

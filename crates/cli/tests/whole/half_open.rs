@@ -1,20 +1,11 @@
 //! Connections that stop answering without being closed, servers that do not come back, and signals during
 //! the wait: every command ends, and reports what it leaves on the server.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, connect, last_run, ok_stdout, parse_run, prony_command,
-    query_number, send_signal, spawn_piped, stderr_text, wait_until,
-};
+use crate::common::*;
 use crate::relay::Relay;
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::RunState;
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// A transaction that takes longer than any grace period.
 const SLEEP_SCRIPT: &str = "SELECT pg_sleep(600);\n";
@@ -75,11 +66,7 @@ impl RunningCommand {
 
     /// Waits for the end of the command, which must happen within [`WAIT_TIMEOUT`].
     fn wait(mut self) -> Output {
-        let started = Instant::now();
-        while self.is_running() {
-            assert!(started.elapsed() < WAIT_TIMEOUT, "it hangs");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for("it hangs", || !(self.is_running()));
         let child = self.0.take().expect("it was there");
         child.wait_with_output().expect("it ended")
     }
@@ -247,12 +234,10 @@ fn the_first_signal_ends_a_wait_for_a_login() {
         };
         for arguments in commands(load) {
             let mut child = start_command(&bench, &arguments, &url);
-            let started = Instant::now();
             // The signal handlers are installed before the command connects.
-            while !connects_to(child.child().id(), relay.port) {
-                assert!(started.elapsed() < WAIT_TIMEOUT, "it does not connect");
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            wait_for("it does not connect", || {
+                connects_to(child.child().id(), relay.port)
+            });
             child.signal("-INT");
             let stderr = assert_code(&wait_without_password(&bench, child), 130);
             stderr.assert_contains("interrupted");
@@ -276,7 +261,7 @@ fn connects_to(pid: u32, port: u16) -> bool {
 fn commands_wait_for_a_busy_server_until_a_signal() {
     let bench = TestBench::new("busy");
     let [(relay, url, _), _] = start_relays(&bench, "busy");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
     lock_holder.run(lock);
@@ -332,7 +317,7 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
     // Long enough for the freeze to happen during the run, even on a slow machine.
     let arguments = "run tpcb --clients 2 --duration 20s --warmup 0s --grace 2s";
     let child = start_command(&bench, arguments, &url);
-    wait_until(&bench.home, crate::common::any_committed);
+    wait_until(&bench.home, any_committed);
     relay.freeze();
     let output = wait_without_password(&bench, child);
     let stderr = stderr_text(&output);
@@ -364,7 +349,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         let mut command = bench.command(arguments);
         bench.home.write("sleep.sql", SLEEP_SCRIPT);
         command.current_dir(&bench.home).args(["--url", &bench.url]);
-        let (child, _) = crate::common::start_run(command);
+        let (child, _) = start_run(command);
         let mut child = RunningCommand(Some(child));
         for signal in signals {
             child.signal(signal);
@@ -380,8 +365,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
     }
 
     // nohup starts a command with SIGHUP ignored.
-    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url("run tpcb --clients 2 --duration 5m --warmup 0s");
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
         command.pre_exec(|| {
@@ -389,7 +373,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
             Ok(())
         });
     }
-    let (child, _) = crate::common::start_run(command);
+    let (child, _) = start_run(command);
     let mut child = RunningCommand(Some(child));
     child.signal("-HUP");
     let mut seconds = 0;
@@ -413,14 +397,14 @@ fn a_run_ends_if_its_throw_away_server_dies() {
         &home,
     );
     let mut child = start_piped(command);
-    wait_until(&home, crate::common::any_committed);
+    wait_until(&home, any_committed);
     let server = find_postmaster(child.child().id());
     let sent = Command::new("kill")
         .args(["-KILL", &server.to_string()])
         .status();
     assert!(sent.expect("kill").success());
     let output = child.wait();
-    assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+    assert_code(&output, 5);
     let output = prony_command("show last --json", &home)
         .output()
         .expect("it starts");
@@ -449,19 +433,17 @@ fn an_interrupted_tpcc_load_gives_one_instruction() {
     let mut observer = connect(&shared_postgres().url());
     let loading_sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'one_instruction' \
                    AND query ILIKE 'copy stock %'";
-    let started = Instant::now();
-    while query_number(&mut observer, loading_sql) == 0 {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("it does not load", || {
+        query_number(&mut observer, loading_sql) != 0
+    });
     child.signal("-INT");
     let output = wait_without_password(&bench, child);
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    assert_code(&output, 130);
     let checked = bench.prony("check tpcc");
     assert_eq!(checked.status.code(), Some(4));
-    let text = String::from_utf8_lossy(&checked.stdout).into_owned() + &stderr_text(&checked);
+    let text = stdout_text(&checked) + &stderr_text(&checked);
     // Lines are wrapped at the width of the terminal.
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.unwrapped();
     text.assert_contains("continues it");
     text.assert_contains("see load-unfinished above");
     assert_eq!(text.matches("prony load").count(), 1, "{text}");

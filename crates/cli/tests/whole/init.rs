@@ -1,9 +1,6 @@
 //! `prony init` on real servers: each goal's plan, and the commands that it names.
 
-use crate::common::{TestBench, assert_code, stderr_text};
-use prony_assertions::TextAssertions;
-use std::path::Path;
-use std::process::Output;
+use crate::common::*;
 
 const GOALS: [&str; 6] = ["compare", "capacity", "gate", "price", "failover", "own"];
 
@@ -39,9 +36,8 @@ fn try_goals(home: &Path, product: &str, prony: impl Fn(&str, bool) -> Output) {
         plan.assert_contains("cache (");
         let check = prony(&format!("plan check {shown}"), false);
         assert!(check.status.success(), "{goal}: {}", stderr_text(&check));
-        let commands = plan
-            .lines()
-            .filter_map(|line| line.strip_prefix("#   prony "));
+        let lines = plan.lines();
+        let commands = lines.filter_map(|line| line.strip_prefix("#   prony "));
         let commands: Vec<&str> = commands.collect();
         assert!(!commands.is_empty(), "{plan}");
         for command in commands {
@@ -74,7 +70,7 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
     // Nothing to begin with: a load is proposed, and there are no own tables.
     let path = bench.home.join("empty.toml");
     let own = bench.prony(&format!("init --goal own --out {}", path.display()));
-    assert_eq!(own.status.code(), Some(4), "{}", stderr_text(&own));
+    assert_code(&own, 4);
     assert!(!path.exists());
     let gate = bench.prony(&format!("init --goal gate --out {}", path.display()));
     assert!(gate.status.success(), "{}", stderr_text(&gate));
@@ -91,6 +87,36 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
             bench.prony_without_server(arguments)
         }
     });
+}
+
+#[test]
+fn tables_that_cannot_be_read_are_no_missing_tables() {
+    let bench = TestBench::new("init_rights");
+    let path = bench.home.join("gate.toml");
+    let init = format!("init --goal gate --out {}", path.display());
+    let mut owner = bench.control();
+    owner.run("create role init_rights_reader login password 'reader'");
+    let account = format!("postgres:{}@", bench.password);
+    let reader = bench.url.replace(&account, "init_rights_reader:reader@");
+    assert_ne!(reader, bench.url);
+    let by_reader = || bench.prony_with(&init, &["--url", &reader]);
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let refused = assert_code(&by_reader(), 4);
+    refused.assert_contains("permission denied for table pgbench_branches");
+    assert!(!path.exists());
+    ok_stdout(&bench.prony("clean tpcb"));
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    assert_code(&by_reader(), 4).assert_contains("permission denied for table");
+    owner.run("grant select on all tables in schema public to init_rights_reader");
+    let output = by_reader();
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    let plan = std::fs::read_to_string(&path).expect("the plan");
+    plan.assert_contains("those of tpcc are loaded, at scale 1");
+    std::fs::remove_file(&path).expect("the plan");
+    assert!(bench.prony(&init).status.success());
+    // A run would have installed them.
+    let installed = "select count(*) from pg_proc where proname like 'prony_tpcc%'";
+    assert_eq!(query_number(&mut owner, installed), 0);
 }
 
 #[test]

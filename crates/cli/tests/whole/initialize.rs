@@ -1,14 +1,8 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, query_number, send_signal, spawn_piped,
-    stderr_text,
-};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
-use std::time::Instant;
 
 /// `prony pgbench -i` with these options, loading over `jobs` connections.
 fn initialize_command(bench: &TestBench, options: &str, jobs: &str) -> Command {
@@ -66,13 +60,13 @@ fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
             EXPECTED_MESSAGES,
             "{jobs}"
         );
-        ok_stdout(&bench.prony("check tpcb"));
+        bench.ok("check tpcb");
         // Replace the tables by partitioned ones with foreign keys, and generate the data twice.
         let options = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
         let output = initialize(&bench, options, jobs);
         ok_stdout(&output);
         stderr_text(&output).assert_contains("creating 3 partitions...\n");
-        ok_stdout(&bench.prony("check tpcb"));
+        bench.ok("check tpcb");
         let rows = query_number(
             &mut bench.control(),
             "SELECT count(DISTINCT aid) + count(*) FROM pgbench_accounts",
@@ -90,7 +84,7 @@ fn compatibility_with_18_detects_partitioned_tables() {
         let output = bench.assert_no_password(output.expect("it starts"));
         ok_stdout(&output);
         stderr_text(&output).assert_contains("tuples (100%) of pgbench_accounts done");
-        ok_stdout(&bench.prony("check tpcb"));
+        bench.ok("check tpcb");
     }
 }
 
@@ -139,10 +133,9 @@ fn a_signal_cancels_the_load_and_leaves_no_connection() {
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), Some(code), "{jobs} {name}: {messages}");
         messages.assert_contains("Cancel request sent\n");
-        let started = Instant::now();
-        while query_number(&mut bench.control(), sessions_sql) > 0 {
-            assert!(started.elapsed() < WAIT_TIMEOUT, "a session remains");
-        }
+        wait_for("a session remains", || {
+            query_number(&mut bench.control(), sessions_sql) == 0
+        });
         if jobs == "1" {
             let rows = query_number(
                 &mut bench.control(),
@@ -174,7 +167,7 @@ fn a_required_password_is_prompted_for() {
         let mut stdin = child.stdin.take().expect("piped");
         writeln!(stdin, "{typed_password}").expect("it reads");
         drop(stdin);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         let messages = assert_code(&output, code);
         messages.assert_starts_with("Password: ");
         let is_missing = messages.contains("fe_sendauth: no password supplied");

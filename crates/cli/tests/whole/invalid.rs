@@ -1,15 +1,8 @@
 //! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
-use crate::common::{
-    TestBench, any_committed, assert_severity, ok_stdout, own_postgres, parse_run, start_run,
-    stderr_text, wait_until,
-};
+use crate::common::*;
 use crate::relay::Relay;
-use prony_assertions::TextAssertions;
-use prony_store::{Run, Severity};
-use prony_test_servers::TestControl;
-use std::process::Child;
-use std::time::Duration;
+use prony_test_servers::FrozenServer;
 
 /// The number of consecutive seconds without a transaction that make a stall.
 const STALL_SECONDS: usize = 3;
@@ -29,8 +22,8 @@ fn is_stalled(run: &Run) -> bool {
 
 /// Waits for the end of a run; asserts its exit code and returns the run.
 fn wait_for_run(bench: &TestBench, child: Child, code: i32) -> Run {
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(code), "{}", stderr_text(&output));
+    let output = bench.finish(child);
+    assert_code(&output, code);
     parse_run(&output)
 }
 
@@ -41,9 +34,7 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
         let arguments = format!(
             "run tpcb --clients 4 --duration 20s --warmup 0s --json --no-observe {options}"
         );
-        let mut command = bench.command(&arguments);
-        command.args(["--url", &bench.url]);
-        start_run(command).0
+        bench.start(&arguments)
     };
     let (plain_run, outage_run) = (start(""), start("--expect-outage"));
     for is_outage_expected in [false, true] {
@@ -70,15 +61,12 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
 #[test]
 fn a_temporarily_frozen_server_makes_a_run_invalid() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "frozen");
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
-    let mut command = bench.command("run tpcb --clients 4 --duration 20s --warmup 0s --json");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let bench = TestBench::loaded_on(&server, "frozen", 2);
+    let child = bench.start("run tpcb --clients 4 --duration 20s --warmup 0s --json");
     wait_until(&bench.home, any_committed);
-    server.freeze().expect("it runs");
+    let frozen = FrozenServer::new(server.pid().expect("it runs"));
     wait_until(&bench.home, is_stalled);
-    server.thaw();
+    drop(frozen);
     let run = wait_for_run(&bench, child, 7);
     assert_severity(&run, "stall", Some(Severity::Invalid));
 }
@@ -86,8 +74,8 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
     let bench = TestBench::loaded("cut", 2);
-    let relay = Relay::to_port(prony_test_servers::shared_postgres().port());
-    let port = format!(":{}/", prony_test_servers::shared_postgres().port());
+    let relay = Relay::to_port(shared_postgres().port());
+    let port = format!(":{}/", shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
     // Starts a run and interrupts its network for three seconds.
     let start_and_cut = |options: &str| {
@@ -127,18 +115,17 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
             &["run: sbtest1 (replaced, emptied or rewritten)"],
         ),
     ] {
-        ok_stdout(&bench.prony(load));
+        bench.ok(load);
         let valid_run = bench.run(&format!("run {workload} --clients 2 --duration 1s"));
         assert_severity(&valid_run, "tables-replaced", None);
         let arguments =
             format!("run {workload} --clients 2 --rate 20 --duration 20s --warmup 0s --json");
         let child = bench.start_long_run(&arguments, any_committed);
-        ok_stdout(&bench.prony(load));
+        bench.ok(load);
         let run = wait_for_run(&bench, child, 7);
         assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
-        let text = ok_stdout(&bench.prony_without_server("show last --full"));
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let line = words.join(" ");
+        let text = bench.ok_without_server("show last --full");
+        let line = text.unwrapped();
         for part in parts {
             line.assert_contains(part);
         }

@@ -1,14 +1,11 @@
 //! The kits of `plans/kits`: what an option of a server costs, as experiments that users run as they are.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
+use crate::common::*;
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
 use crate::poolers::bench_with_pooler;
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{EventKind, Run, Service};
-use prony_test_servers::{Galera, MariaDb, MariaDbOptions, shared_mariadb, shared_postgres};
-use std::process::Output;
+use prony_store::{EventKind, Service};
+use prony_test_servers::Galera;
 
 /// What makes a kit short. Other tests on the server may make its runs invalid.
 const SHORT: &str = "--clients 2 --duration 1s --warmup 0s --repeats 2 --keep-going";
@@ -36,7 +33,7 @@ fn compared(bench: &TestBench) -> Option<String> {
     let text = ok_stdout(&output);
     let may_be_used = text.contains("\nCOMPARABLE");
     assert!(may_be_used || text.contains("invalid by"), "{text}");
-    may_be_used.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    may_be_used.then(|| text.unwrapped())
 }
 
 #[test]
@@ -76,8 +73,7 @@ fn durability_is_varied_on_purpose_and_answered() {
 #[test]
 fn a_ledger_is_varied_on_purpose_and_answered() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "kit_ledger");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&server, "kit_ledger", 4);
     ok_stdout(&run_kit(&bench, "ledger", server.port(), ""));
     let runs = stored_runs(&bench.home);
     let kept = runs.iter().filter(|run| run.ledger.is_some());
@@ -104,7 +100,7 @@ fn tls_is_varied_by_the_url_alone() {
     let server = EmbeddedPostgres::start(&installation, &options.set("ssl", "on"));
     let server = server.expect("it starts");
     let bench = TestBench::on(&server, "kit_tls");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     ok_stdout(&run_kit(&bench, "tls", server.port(), ""));
     for run in stored_runs(&bench.home) {
         let variant = &run.experiment.as_ref().expect("an experiment").variant;
@@ -171,8 +167,7 @@ fn a_pooler_is_measured_beside_the_server_itself() {
 #[test]
 fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "kit_backup");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "kit_backup", 1);
     // Its pause and its timeout fit the kit's window, and not a test's.
     let kit = repository_root().join("plans/kits/backup.toml");
     let text = std::fs::read_to_string(kit).expect("a file");
@@ -201,7 +196,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
         .unwrap();
     let poor = format!("postgres://poor@127.0.0.1:{}/kit_backup", server.port());
     let refused = run(&poor, "poor", SHORT);
-    assert_eq!(refused.status.code(), Some(1), "{}", stderr_text(&refused));
+    assert_code(&refused, 1);
     let is_during = |run: &Run| run.experiment.as_ref().unwrap().variant == "during";
     assert!(!stored_runs(&bench.home).iter().any(is_during));
     let earlier = stored_runs(&bench.home).len();
@@ -225,9 +220,9 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
 
 #[test]
 fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "kit_schema");
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     let kit = repository_root().join("plans/kits/performance-schema.toml");
     let text = std::fs::read_to_string(kit).expect("a file");
     let (request, done) = (bench.home.join("request"), bench.home.join("done"));
@@ -245,8 +240,7 @@ fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
         .find(|line| line.starts_with("restart = "));
     let plan_text = plan_text.replace(restart.expect("a command"), &between);
     let plan = bench.home.write("schema.toml", plan_text);
-    let mut command = bench.command(&format!("run {} {SHORT}", plan.display()));
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(&format!("run {} {SHORT}", plan.display()));
     let mut child = command.spawn().expect("it starts");
     // What the command would do over ssh.
     while child.try_wait().expect("its state").is_none() {
@@ -256,7 +250,7 @@ fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
             server.restart_with(&[&option]).expect("it starts again");
             std::fs::write(&done, "").expect("a file");
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 4);
@@ -270,15 +264,14 @@ fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
 #[test]
 fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
     let Some(cluster) = Galera::start(3).expect("it starts") else {
-        eprintln!("skipped: Galera's library is not installed");
-        return;
+        return eprintln!("skipped: Galera's library is not installed");
     };
     let (alone, node) = (
         TestBench::on_maria(shared_mariadb(), "kit_galera"),
         TestBench::on_maria(&cluster.nodes[0], "kit_galera_node"),
     );
     for bench in [&alone, &node] {
-        ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=1000"));
+        bench.ok("load oltp_read_write --scale 1 -o table_size=1000");
     }
     let kit = repository_root().join("plans/kits/galera.toml");
     let kit = format!("run {} {SHORT}", kit.display());
@@ -311,7 +304,7 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
                      --setting innodb_flush_log_at_trx_commit=2 --json";
     let output = node.prony_with(arguments, &["--url", &all]);
     let messages = stderr_text(&output);
-    let spread = crate::common::parse_run(&output);
+    let spread = parse_run(&output);
     assert!(
         spread
             .endpoints

@@ -1,10 +1,9 @@
 //! A ledger finds the losses of something between client and server that lies: it acknowledges what it drops, repeats it,
 //! or executes it in another order.
 
-use crate::common::{TestBench, parse_run};
+use crate::common::*;
 use crate::controls::rounds;
 use prony_store::LedgerAccount;
-use prony_test_servers::shared_postgres;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -1,22 +1,17 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
-    start_run, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 #[test]
 fn the_main_commands_work_in_sequence() {
     let bench = TestBench::new("whole");
     let without_tables = bench.prony("run tpcb --duration 1s");
     assert_eq!(without_tables.status.code(), Some(4), "no tables yet");
-    ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2")).assert_contains("pgbench_accounts");
+    bench
+        .ok("load tpcb --scale 2 --jobs 2")
+        .assert_contains("pgbench_accounts");
     let different_scale = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(different_scale.status.code(), Some(4), "a different scale");
     assert_eq!(
@@ -26,7 +21,7 @@ fn the_main_commands_work_in_sequence() {
     );
 
     // stdout holds only the document.
-    let json = ok_stdout(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
+    let json = bench.ok("run tpcb --clients 3 --transactions 50 --seed 7 --json");
     let run: Run = serde_json::from_str(&json).expect("a document");
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(total_figures(&run.measured).committed, 150);
@@ -43,28 +38,25 @@ fn the_main_commands_work_in_sequence() {
         "the stored and the printed document are equal"
     );
 
-    let open_loop_report =
-        ok_stdout(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
+    let open_loop_report = bench.ok("run select-only --rate 200 --duration 2s --warmup 1s --full");
     open_loop_report.assert_contains("from the scheduled start");
     open_loop_report.assert_contains("Stored in");
-    ok_stdout(&bench.prony("check tpcb")).assert_contains("balances-accounts-history");
+    bench
+        .ok("check tpcb")
+        .assert_contains("balances-accounts-history");
     assert_eq!(
-        ok_stdout(&bench.prony_without_server("runs"))
-            .lines()
-            .count(),
+        bench.ok_without_server("runs").lines().count(),
         3,
         "a header and two runs"
     );
     assert_eq!(
-        ok_stdout(&bench.prony_without_server("show last --csv"))
-            .lines()
-            .count(),
+        bench.ok_without_server("show last --csv").lines().count(),
         4,
         "three seconds"
     );
-    let stdout = ok_stdout(&bench.prony_without_server(&format!("show {} --full", run.id)));
+    let stdout = bench.ok_without_server(&format!("show {} --full", run.id));
     stdout.assert_contains("transactions/s committed");
-    ok_stdout(&bench.prony("clean tpcb")).assert_contains("pgbench_accounts");
+    bench.ok("clean tpcb").assert_contains("pgbench_accounts");
 }
 
 #[test]
@@ -76,15 +68,17 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         let beside = bench.prony("clean tpcb");
         assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
         send_signal(&child, name);
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         assert_eq!(output.status.code(), Some(code));
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stdout = stdout_text(&output);
         stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(total_figures(&run.measured).committed > 0);
     }
-    ok_stdout(&bench.prony("clean tpcb")).assert_contains("Dropped pgbench_branches");
+    bench
+        .ok("clean tpcb")
+        .assert_contains("Dropped pgbench_branches");
 }
 
 /// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.
@@ -104,7 +98,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         command
             .args(["--url", &bench.url])
             .env("PGOPTIONS", options);
-        let output = bench.assert_no_password(command.output().expect("it starts"));
+        let output = bench.execute(&mut command);
         (output.status.code(), stderr_text(&output))
     };
     let read_only = "-c default_transaction_read_only=on";
@@ -125,16 +119,16 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         assert_eq!(code, Some(4), "{arguments}: {stderr}");
         assert!(stderr.contains(expected), "{arguments}: {stderr}");
     }
-    let runs = ok_stdout(&bench.prony_without_server("runs"));
+    let runs = bench.ok_without_server("runs");
     assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
 
     // Read-only sessions may become writable again if an outage is expected.
-    let mut command = bench.command("run tpcb --clients 2 --transactions 10 --expect-outage");
-    command.args(["--url", &bench.url]);
+    let mut command =
+        bench.command_with_url("run tpcb --clients 2 --transactions 10 --expect-outage");
     command.env("PGOPTIONS", read_only);
-    let output = bench.assert_no_password(command.output().expect("it starts"));
-    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let output = bench.execute(&mut command);
+    assert_code(&output, 7);
+    let stdout = stdout_text(&output);
     stdout.assert_contains("this figure must not be");
     stdout.assert_contains("failed: cannot execute UPDATE");
     let run = last_run(&bench);
@@ -152,7 +146,7 @@ fn a_killed_run_keeps_its_measurements() {
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
-    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
+    bench.ok_without_server("runs").assert_contains("partial");
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -162,7 +156,7 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("PARTIAL RESULT");
     stdout.assert_lacks("Valid: nothing");
 }
@@ -170,7 +164,7 @@ fn a_killed_run_keeps_its_measurements() {
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     let bench = TestBench::loaded("pipes", 1);
-    ok_stdout(&bench.prony("run select-only --transactions 10"));
+    bench.ok("run select-only --transactions 10");
     for arguments in ["show last --full", "show last --json", "--help"] {
         let mut child = spawn_piped(bench.command(arguments));
         drop(child.stdout.take());
@@ -191,7 +185,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let (child, first_lines) = start_run(bench.command(arguments));
     first_lines.assert_starts_with("Started ");
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     let stderr = assert_code(&output, 130);
     let message = "left behind: nothing (the throw-away server is removed)";
     stderr.assert_contains(message).assert_lacks("tables with");
@@ -222,13 +216,9 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     let mut command = bench.command("run tpcb --embedded --duration 1s");
     command.env("PRONY_PG_BINDIR", &programs);
     let child = spawn_piped(command);
-    let started = Instant::now();
-    while !start_marker.exists() {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_for("initdb is not run", || start_marker.exists());
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     let stderr = assert_code(&output, 130);
     stderr.assert_contains("interrupted while preparing");
 }
@@ -266,8 +256,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const LOCKED_BYTES: u64 = 256 * 1024;
     let bench = TestBench::loaded("locked_memory", 1);
     let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
+    let mut command = bench.command_with_url(arguments);
     let limit = libc::rlimit {
         rlim_cur: LOCKED_BYTES,
         rlim_max: LOCKED_BYTES,
@@ -282,7 +271,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
             }
         });
     }
-    let run = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
+    let run = parse_run(&bench.execute(&mut command));
     assert_eq!(total_figures(&run.measured).committed, 640);
     // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {

@@ -1,15 +1,9 @@
 //! Logins of clients under load: TLS with verified certificates, SCRAM with channel binding, md5 and
 //! plain passwords.
 
-use crate::common::{
-    TestBench, connect, io_engines, ok_stdout, parse_run, query_number, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{self, EmbeddedOptions};
-use prony_test_servers::TestControl;
+use crate::common::*;
+use prony_server::embedded;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use std::path::{Path, PathBuf};
-use std::process::Output;
 
 /// Roles are named after their login method. They can log in only over TLS, so a successful run has used TLS.
 const HBA_LINES: [&str; 5] = [
@@ -60,7 +54,7 @@ impl TlsServer {
         let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
         let bench = TestBench::on(&server, "logins");
         connect(&server.url()).run(ROLES_SQL);
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().run(grant);
         let file = |name: &str, text: String| bench.home.write(name, text);
@@ -84,7 +78,7 @@ impl TlsServer {
         let mut command = self.bench.command(arguments);
         command.args(["--url", &url]).env("PGPASSWORD", PASSWORD);
         let output = command.output().expect("it starts");
-        crate::common::assert_hidden(PASSWORD, &output, &self.bench.home);
+        assert_hidden(PASSWORD, &output, &self.bench.home);
         output
     }
 }

@@ -1,18 +1,9 @@
 //! Runs find out whether acknowledged commits are missing on the server, and when they cannot.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, assert_hidden, connect, ok_stdout, own_postgres,
-    parse_run, query_number, start_run, wait_until,
-};
+use crate::common::*;
 use crate::controls::rounds;
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
-use prony_test_servers::TestControl;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use prony_store::{Check, FindingState, GrowthReading};
+use prony_test_servers::{FrozenServer, children, signal};
 
 fn finding(run: &Run) -> Option<&Check> {
     run.check("lost-commits")
@@ -160,10 +151,8 @@ pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl Fn
     let output = child.wait_with_output().expect("it ends");
     assert_hidden(password, &output, home);
     let run = parse_run(&output);
-    let is_invalid = run
-        .checks
-        .iter()
-        .any(|check| check.severity == Severity::Invalid);
+    let mut checks = run.checks.iter();
+    let is_invalid = checks.any(|check| check.severity == Severity::Invalid);
     assert_eq!(output.status.code(), Some(if is_invalid { 7 } else { 0 }));
     run
 }
@@ -198,23 +187,12 @@ fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() 
     assert_lost(&run);
 }
 
-/// The processes that a process has started.
-pub fn children(parent: u32) -> Vec<u32> {
-    let is_child = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        after_name.split(' ').nth(1) == Some(parent.to_string().as_str())
-    };
-    let processes = fs::read_dir("/proc").expect("processes").flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_child).collect()
-}
-
 /// Ends the processes of a server with SIGKILL: the postmaster, then its children.
 pub fn kill_at_once(server: &EmbeddedPostgres) {
     // First all are stopped, so that none commits while the others end.
-    server.freeze().expect("it runs");
-    kill_children(server.pid().expect("it runs"));
+    let postmaster = server.pid().expect("it runs");
+    let _frozen = FrozenServer::new(postmaster);
+    kill_children(postmaster);
     server.kill();
 }
 
@@ -225,11 +203,6 @@ pub fn kill_children(postmaster: u32) {
     for child in children {
         signal(child, libc::SIGKILL);
     }
-}
-
-pub fn signal(pid: u32, signal: i32) {
-    // SAFETY: kill(2) takes two integers and touches no memory.
-    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "{pid}");
 }
 
 /// Starts a standby of a server, with the server's databases and password.
@@ -305,14 +278,14 @@ SELECT 1 / :zero::int;
 #[test]
 fn a_ledger_accounts_for_each_commit() {
     let (postgres, maria) = (TestBench::new("ledger"), TestBench::maria("ledger"));
-    ok_stdout(&postgres.prony("load tpcb --scale 4"));
-    ok_stdout(&postgres.prony("load tpcc --scale 1"));
+    postgres.ok("load tpcb --scale 4");
+    postgres.ok("load tpcc --scale 1");
     for load in [
         "load oltp_read_write --scale 2 -o table_size=1000",
         "load ycsb --scale 1",
     ] {
-        ok_stdout(&postgres.prony(load));
-        ok_stdout(&maria.prony(load));
+        postgres.ok(load);
+        maria.ok(load);
     }
     let own = postgres.home.write("own.toml", OWN_SQL);
     for control in [&mut postgres.control(), &mut connect(&maria.url)] {
@@ -382,8 +355,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
 
 fn fail_over_to_a_standby_that_lags() {
     let primary = own_postgres();
-    let bench = TestBench::on(&primary, "failover");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&primary, "failover", 4);
     let standby = start_standby(&primary);
     let mut on_standby = connect(&standby.url_for("failover"));
     let receiver =
@@ -435,14 +407,12 @@ fn fail_over_to_a_standby_that_lags() {
 
 #[test]
 fn a_crash_loses_commits_only_if_they_are_not_durable() {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions::default()
         .set("wal_writer_delay", "10s")
         .set("wal_writer_flush_after", "1GB")
         .set("wal_buffers", "64MB");
-    let server = EmbeddedPostgres::start(&installation, &options).expect("it starts");
-    let bench = TestBench::on(&server, "crash");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let server = own_postgres_with(&options);
+    let bench = TestBench::loaded_on(&server, "crash", 4);
     let crash = |durability: &str| {
         let mut control = connect(&server.url());
         let set = format!("alter database crash set synchronous_commit = {durability}");

@@ -1,21 +1,16 @@
 //! sysbench's Lua API: results and output of scripts equal those of sysbench 1.0.20.
 
-use crate::common::connect;
-use crate::lua::LuaBench;
-use prony_assertions::TextAssertions;
-use prony_test_servers::shared_mariadb;
+use crate::common::*;
+use crate::sysbench::Sysbench;
 
 const VERSION_LINES: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 
 /// Asserts the exit code of a command, and its output after the version line.
 #[track_caller]
-fn assert_prints(bench: &LuaBench, arguments: &str, status: i32, text: &str) {
-    let (code, out, err) = bench.sysbench(arguments);
-    assert_eq!(
-        (code, out.strip_prefix(VERSION_LINES).unwrap_or(&out)),
-        (status, text),
-        "{arguments}\n{err}"
-    );
+fn assert_prints(bench: &Sysbench, arguments: &str, status: i32, text: &str) {
+    let out = bench.sysbench(arguments).failed_stdout(status);
+    let printed = out.strip_prefix(VERSION_LINES).unwrap_or(&out);
+    assert_eq!(printed, text, "{arguments}");
 }
 
 const OPTIONS_SCRIPT: &str = r#"
@@ -36,7 +31,7 @@ end
 
 #[test]
 fn options_of_a_script_have_values_of_their_type() {
-    let bench = LuaBench::maria("api_options");
+    let bench = Sysbench::maria("api_options");
     bench.write("options.lua", OPTIONS_SCRIPT);
     let defaults = "5|nil|true|0|0|0||nil|||0\n";
     assert_prints(&bench, "options.lua prepare", 0, defaults);
@@ -56,7 +51,7 @@ fn options_of_a_script_have_values_of_their_type() {
         "7|nil|true|0|0|0||nil|||0\n",
     );
     // The help shows the script name as given on the command line, with or without its extension.
-    let (_, out, _) = bench.sysbench("options help");
+    let out = bench.sysbench("options help").stdout;
     out.assert_contains("options options:\n  --file=FILENAME");
 }
 
@@ -76,7 +71,7 @@ sysbench.cmdline.commands = {
 
 #[test]
 fn commands_run_in_the_lua_state_that_read_the_script() {
-    let bench = LuaBench::maria("api_commands");
+    let bench = Sysbench::maria("api_commands");
     bench.write("mine.lua", COMMANDS_SCRIPT);
     for command in ["prepare", "one"] {
         let expected = "read\t0\ncarried out\t0\n";
@@ -93,13 +88,11 @@ fn commands_run_in_the_lua_state_that_read_the_script() {
         "read\t0\nFATAL: `sysbench.cmdline.call_command' function failed: mine.lua:11: no\n";
     assert_prints(&bench, "mine.lua gives_up", 1, failed);
     assert_prints(&bench, "mine.lua all", 0, "read\t0\ncarried out\t0\n");
-    let (status, out, _) = bench.sysbench("mine.lua --threads=3 all");
-    assert_eq!(status, 0, "{out}");
+    let out = bench.ok("mine.lua --threads=3 all");
     let count = |text: &str| out.matches(text).count();
     assert_eq!((count("read\t"), count("carried out\t")), (4, 3), "{out}");
     // An error in done() does not fail the run, because its figures were reported.
-    let (status, out, _) = bench.sysbench("mine.lua --events=1 run");
-    assert_eq!(status, 0, "{out}");
+    let out = bench.ok("mine.lua --events=1 run");
     out.assert_ends_with("FATAL: `done' function failed: mine.lua:8: late\n");
     assert_eq!(out.matches("read\t0\n").count(), 2, "{out}");
     // A module's name is reported as it was typed.
@@ -110,7 +103,7 @@ fn commands_run_in_the_lua_state_that_read_the_script() {
 
 #[test]
 fn each_failing_hook_is_reported() {
-    let bench = LuaBench::maria("api_hooks");
+    let bench = Sysbench::maria("api_hooks");
     bench.write(
         "hooks.lua",
         "sysbench.hooks.report_intermediate = function() error('one') end\n\
@@ -118,8 +111,7 @@ fn each_failing_hook_is_reported() {
          function init() from_init = 'two' end\nfunction event() end",
     );
     let arguments = "hooks.lua --time=3 --events=0 --report-interval=1 run";
-    let (status, out, _) = bench.sysbench(arguments);
-    assert_eq!(status, 0, "{out}");
+    let out = bench.ok(arguments);
     let (_, report) = out.split_once("Threads started!\n\n").expect(&out);
     let first_error =
         "FATAL: `report_intermediate' function failed: hooks.lua:1: one\n(last message repeated ";
@@ -134,7 +126,7 @@ fn each_failing_hook_is_reported() {
          function event() end",
     );
     let arguments = "check.lua --time=2 --events=0 --report-checkpoints=1 run";
-    let (_, out, _) = bench.sysbench(arguments);
+    let out = bench.sysbench(arguments).stdout;
     let expected = "Threads started!\n\n[ 1s ] Checkpoint report:\nmine\t1\nmine\t0\n";
     out.assert_ends_with(expected);
 }
@@ -167,12 +159,12 @@ end
 fn using_a_closed_connection_prints_an_alert() {
     for (bench, failed) in [
         (
-            LuaBench::maria("api_closed"),
+            Sysbench::maria("api_closed"),
             "FATAL: mysql_drv_query() returned error 1146 (Table 'api_closed.nosuch' doesn't exist) for query \
              'INSERT INTO nosuch VALUES(1)'\n",
         ),
         (
-            LuaBench::postgres("api_closed_pg"),
+            Sysbench::postgres("api_closed_pg"),
             "FATAL: PQexec() failed: 7 relation \"nosuch\" does not exist\n\
              FATAL: failed query was: INSERT INTO nosuch VALUES(1)\n",
         ),
@@ -189,8 +181,7 @@ fn using_a_closed_connection_prints_an_alert() {
                     ALERT: attempt to call bulk_insert_next() before bulk_insert_init()\n\
                     db_bulk_insert_next() failed\ntrue\ttrue\tdb_bulk_insert_next() failed\n";
         let expected = format!("{expected}{failed}db_bulk_insert_done() failed\n");
-        let (status, out, _) = bench.sysbench("closed.lua prepare");
-        assert_eq!(status, 0, "{out}");
+        let out = bench.ok("closed.lua prepare");
         let out = out.strip_prefix(VERSION_LINES).expect("the version");
         assert_eq!(out, expected);
     }
@@ -198,7 +189,7 @@ fn using_a_closed_connection_prints_an_alert() {
 
 #[test]
 fn legacy_calls_match_sysbench() {
-    let bench = LuaBench::maria("api_legacy");
+    let bench = Sysbench::maria("api_legacy");
     let script = r#"
         function prepare()
             print("query", db_query("CREATE TABLE t(a INT)"))
@@ -246,26 +237,25 @@ fn errors_of_text_protocol_statements_show_the_statement() {
          st:bind_param(a, b) a:set(3) b:set('x') end\nfunction event() st:execute() end";
     for (bench, expected) in [
         (
-            LuaBench::maria("api_text"),
+            Sysbench::maria("api_text"),
             "FATAL: mysql_drv_query() returned error 1146 (Table 'api_text.nosuch' doesn't exist) for query \
              'SELECT * FROM nosuch WHERE a=3 AND b='x''\n",
         ),
         (
-            LuaBench::postgres("api_text_pg"),
+            Sysbench::postgres("api_text_pg"),
             "FATAL: PQexec() failed: 7 relation \"nosuch\" does not exist\n\
              FATAL: failed query was: SELECT * FROM nosuch WHERE a=3 AND b='x'\n",
         ),
     ] {
         bench.write("text.lua", script);
-        let (status, out, _) = bench.sysbench("text.lua --db-ps-mode=disable run");
-        assert_eq!(status, 1);
+        let out = bench.failed("text.lua --db-ps-mode=disable run");
         out.assert_contains(&format!("{expected}FATAL: `thread_run'"));
     }
 }
 
 #[test]
 fn output_of_bundled_tests_ignores_verbosity() {
-    let bench = LuaBench::maria("api_quiet");
+    let bench = Sysbench::maria("api_quiet");
     let size = "--verbosity=1 --table-size=10 oltp_read_write";
     assert_prints(
         &bench,
@@ -284,43 +274,36 @@ fn output_of_bundled_tests_ignores_verbosity() {
 
 #[test]
 fn a_table_keeps_its_comment_option() {
-    let bench = LuaBench::maria("api_comment");
+    let bench = Sysbench::maria("api_comment");
     let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
     let arguments = "--table-size=10 --tables=2 oltp_read_only";
-    let (status, out, err) = bench.sysbench_with(
-        &format!("--create-table-options=COMMENT='foo' {arguments} prepare"),
-        &version_1_1,
-    );
-    assert_eq!(status, 0, "{out}{err}");
+    let prepare = format!("--create-table-options=COMMENT='foo' {arguments} prepare");
+    bench.sysbench_with(&prepare, &version_1_1).ok_stdout();
     let sql = "select group_concat(distinct table_comment) from information_schema.tables \
                where table_schema = 'api_comment'";
     let rows = connect(&shared_mariadb().url()).query(sql).expect("rows");
     assert_eq!(rows, [[Some("foo".to_owned())]]);
     // The number of loaded rows is recognised, so no warning is printed.
-    let (status, out, err) =
-        bench.sysbench_with(&format!("--events=5 {arguments} run"), &version_1_1);
-    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let run = format!("--events=5 {arguments} run");
+    let (_, err) = bench.sysbench_with(&run, &version_1_1).texts(0);
+    assert_eq!(err, "");
 }
 
 #[test]
 fn version_1_1_has_additional_output_and_functions() {
-    let bench = LuaBench::maria("api_newer");
-    let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let bench = Sysbench::maria("api_newer");
+    let run = |arguments: &str| bench.sysbench_with(arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
     bench.write("empty.lua", "function event() end");
-    let (status, out, _) =
-        bench.sysbench_with("empty.lua --time=1 --warmup-time=1 run", &version_1_1);
-    assert_eq!(status, 0, "{out}");
+    let out = run("empty.lua --time=1 --warmup-time=1 run").ok_stdout();
     out.assert_contains("Threads started!\n\nWarming up for 1 seconds...\n\n\nThroughput:\n");
-    let (_, out, _) = bench.sysbench_with("empty.lua --warmup-time=-1 run", &version_1_1);
+    let out = run("empty.lua --warmup-time=-1 run").stdout;
     out.assert_ends_with("FATAL: Invalid value for --warmup-time: -1.\n\n");
     bench.write("jit.lua", "print('jit', (jit.status()))");
     for (command, is_on) in [("off", false), ("on", true)] {
-        let (_, out, _) =
-            bench.sysbench_with(&format!("--luajit-cmd={command} jit.lua"), &version_1_1);
+        let out = run(&format!("--luajit-cmd={command} jit.lua")).stdout;
         out.assert_ends_with(&format!("jit\t{is_on}\n"));
     }
-    let (status, out, _) = bench.sysbench_with("--luajit-cmd=bogus jit.lua", &version_1_1);
-    assert_eq!(status, 1, "{out}");
+    let out = run("--luajit-cmd=bogus jit.lua").failed_stdout(1);
     let expected = "unknown luaJIT command or jit.* modules not installed\n";
     out.assert_ends_with(expected).assert_lacks("jit.bogus");
     bench.write(
@@ -332,7 +315,6 @@ fn version_1_1_has_additional_output_and_functions() {
          print(con:more_results(), con:next_result(), con:more_results(), con:next_result())\n\
          print(con:query_row('SELECT 7')) end",
     );
-    let (status, out, _) = bench.sysbench_with("call.lua prepare", &version_1_1);
-    assert_eq!(status, 0, "{out}");
+    let out = run("call.lua prepare").ok_stdout();
     out.assert_ends_with("\n\n1\n2\ntrue\tnil\tfalse\tnil\n7\n");
 }

@@ -1,8 +1,8 @@
 //! Commands and other blocking calls of sysbench scripts, in threads that share a worker and in those that do not.
 
-use crate::lua::LuaBench;
+use crate::common::*;
 use crate::lua_connections::without_server;
-use prony_assertions::TextAssertions;
+use crate::sysbench::Sysbench;
 
 #[test]
 fn a_script_that_blocks_its_thread_gets_one_warning() {
@@ -14,14 +14,11 @@ fn a_script_that_blocks_its_thread_gets_one_warning() {
     );
     let expected = "prony: the script ran for at least 0.1 s without a database query (io.popen";
     // More users than workers on any machine.
-    let (status, out, err) = bench.sysbench("./waits.lua --threads=64 --events=3 --time=0 run");
-    assert_eq!(
-        (status, err.matches(expected).count()),
-        (0, 1),
-        "{out}\n{err}"
-    );
-    let (status, _, err) = bench.sysbench("./waits.lua --threads=1 --events=2 --time=0 run");
-    assert_eq!((status, err.as_str()), (0, ""));
+    let blocks = bench.sysbench("./waits.lua --threads=64 --events=3 --time=0 run");
+    let (_, err) = blocks.texts(0);
+    assert_eq!(err.matches(expected).count(), 1, "{err}");
+    let alone = bench.sysbench("./waits.lua --threads=1 --events=2 --time=0 run");
+    assert_eq!(alone.texts(0).1, "");
 }
 
 /// `init` calls LuaJIT's own `os.execute`; in threads the commands run beside the worker.
@@ -40,8 +37,7 @@ fn commands_return_what_luajit_returns() {
          function thread_done() try('end') end",
     );
     let lines = |options: &str, name: &str| {
-        let (status, out, err) = bench.sysbench(&format!("./commands.lua {options} run"));
-        assert_eq!(status, 0, "{out}{err}");
+        let out = bench.ok(&format!("./commands.lua {options} run"));
         out.matches(&format!("{name}\t768\t9\t32512\ttrue\tfalse\n"))
             .count()
     };
@@ -70,10 +66,11 @@ end
 
 #[test]
 fn commands_of_threads_that_share_a_worker_run_in_parallel() {
-    let bench = LuaBench::maria("api_together");
+    let bench = Sysbench::maria("api_together");
     bench.write("together.lua", WAIT_FOR_THREADS_SCRIPT);
     let arguments = "together.lua --threads=40 --events=0 --time=0 run";
-    let (status, out, err) = bench.sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")]);
-    assert_eq!(status, 0, "{out}{err}");
+    let (_, err) = bench
+        .sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")])
+        .texts(0);
     err.assert_lacks("had to wait");
 }

@@ -1,20 +1,17 @@
 //! Connections of sysbench scripts: no connection, several connections, TLS, refused connections.
 
-use crate::common::connect;
+use crate::common::*;
 use crate::logins::create_certificates;
-use crate::lua::LuaBench;
-use prony_assertions::TextAssertions;
-use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
-use std::path::Path;
+use crate::sysbench::Sysbench;
 
 /// Options of an address without a server.
 const NO_SERVER: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
 
 /// A bench whose server does not exist.
-pub fn without_server() -> LuaBench {
+pub fn without_server() -> Sysbench {
     let arguments = NO_SERVER.map(str::to_owned).to_vec();
     // No server requests this password; the bench asserts that no output contains it.
-    LuaBench::new(arguments, "sesame-0815".to_owned())
+    Sysbench::with_login(arguments, "sesame-0815".to_owned())
 }
 
 #[test]
@@ -37,17 +34,17 @@ fn a_script_that_does_not_connect_needs_no_server() {
         "--db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port=1",
     ] {
         let run = format!("{arguments} ./none.lua --threads=2 --events=100 --time=0 run");
-        let (status, out, err) = bench.sysbench(&run);
+        let (out, err) = bench.sysbench(&run).texts(0);
         // On a busy machine, a thread without CPU time is reported as one that blocks.
         let is_block_warning = |line: &&str| line.starts_with("prony: the script ran for ");
         let messages: Vec<&str> = err.lines().filter(|line| !is_block_warning(line)).collect();
-        assert_eq!((status, messages), (0, vec![]), "{arguments} {out}");
+        assert!(messages.is_empty(), "{arguments} {messages:?}");
         out.assert_contains("Threads started!\n\n\nGeneral statistics:\n");
         out.assert_contains("total number of events:              100\n");
-        let (status, out, _) = bench.sysbench(&format!("{arguments} ./none.lua hi"));
-        assert_eq!((status, out.ends_with("\n\nhi\n")), (0, true), "{out}");
-        let (status, out, _) = bench.sysbench(&format!("{arguments} --threads=3 ./none.lua all"));
-        assert_eq!((status, out.matches("all\n").count()), (0, 3), "{out}");
+        let out = bench.ok(&format!("{arguments} ./none.lua hi"));
+        out.assert_ends_with("\n\nhi\n");
+        let out = bench.ok(&format!("{arguments} --threads=3 ./none.lua all"));
+        assert_eq!(out.matches("all\n").count(), 3, "{out}");
     }
     let failed = "FATAL: `thread_init' function failed: ./none.lua:5:";
     for (arguments, expected) in [
@@ -74,8 +71,7 @@ fn a_script_that_does_not_connect_needs_no_server() {
              connection creation failed\n",
         ),
     ] {
-        let (status, out, _) = bench.sysbench(&format!("{arguments} ./none.lua --connect run"));
-        assert_eq!(status, 1, "{out}");
+        let out = bench.failed(&format!("{arguments} ./none.lua --connect run"));
         let expected = expected.replace('@', failed) + "FATAL: Thread initialization failed!\n";
         assert!(out.ends_with(&expected), "{arguments}: {out}\n{expected}");
     }
@@ -92,17 +88,16 @@ fn thread_init_timeout_limits_the_wait_of_a_script() {
     let port = listener.local_addr().expect("bound").port();
     let arguments =
         format!("--mysql-port={port} --threads=2 --thread-init-timeout=1 ./one.lua run");
-    let (status, out, _) = bench.sysbench_with(&arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
+    let ended = bench.sysbench_with(&arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
     let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
-    assert!(out.ends_with(line) && status == 2, "{status} {out}");
+    ended.failed_stdout(2).assert_ends_with(line);
 }
 
 #[test]
 fn a_legacy_script_connects_at_its_first_query() {
     let bench = without_server();
     bench.write("late.lua", "function event()\n  db_query('select 1')\nend");
-    let (status, out, _) = bench.sysbench("./late.lua run");
-    assert_eq!(status, 1);
+    let out = bench.failed("./late.lua run");
     let expected =
         "FATAL: `thread_run' function failed: ./late.lua:2: Failed to connect to the database\n";
     out.assert_contains("Threads started!\n\nFATAL: unable to connect");
@@ -112,8 +107,8 @@ fn a_legacy_script_connects_at_its_first_query() {
 #[test]
 fn connections_are_opened_and_closed_within_events() {
     for bench in [
-        LuaBench::maria("lua_within_my"),
-        LuaBench::postgres("lua_within_pg"),
+        Sysbench::maria("lua_within_my"),
+        Sysbench::postgres("lua_within_pg"),
     ] {
         bench.write(
             "within.lua",
@@ -122,8 +117,7 @@ fn connections_are_opened_and_closed_within_events() {
              two:disconnect()\nend",
         );
         let arguments = "./within.lua --threads=3 --events=30 --time=0 run";
-        let (status, out, _) = bench.sysbench(arguments);
-        assert_eq!(status, 0, "{out}");
+        let out = bench.ok(arguments);
         out.assert_contains("read:                            60\n");
         out.assert_contains("reconnects:                          0 ");
     }
@@ -131,7 +125,7 @@ fn connections_are_opened_and_closed_within_events() {
 
 #[test]
 fn init_and_done_have_their_own_connections() {
-    let bench = LuaBench::maria("lua_front");
+    let bench = Sysbench::maria("lua_front");
     bench.write(
         "front.lua",
         "local function both()\n  local drv = sysbench.sql.driver()\n  local one, two = drv:connect(), drv:connect()\n  \
@@ -139,18 +133,14 @@ fn init_and_done_have_their_own_connections() {
          print(pcall(one.query, one, 'select \"\\233\"'))\n  one:disconnect()\n  print(pcall(one.query, one, me))\nend\n\
          function init() both() end\nfunction done() both() end\nfunction event() return true end",
     );
-    let (status, out, _) = bench.sysbench("./front.lua run");
-    assert_eq!(status, 0, "{out}");
+    let out = bench.ok("./front.lua run");
     // Bytes that are not UTF-8 are sent unchanged.
     let expected = "true\t7\ntrue\t<sql_result>\nALERT: attempt to use an already closed connection\n\
                 false\t./front.lua:8: SQL API error\n";
     assert_eq!(out.matches(expected).count(), 2, "{out}");
     for option in ["--mysql-dry-run", "--mysql-compression=on"] {
-        let (status, out, _) = bench.sysbench(&format!("{option} ./front.lua run"));
-        assert!(
-            status == 1 && out.contains(option.trim_end_matches("=on")),
-            "{out}"
-        );
+        let out = bench.failed(&format!("{option} ./front.lua run"));
+        out.assert_contains(option.trim_end_matches("=on"));
     }
 }
 
@@ -163,8 +153,7 @@ fn the_last_repeated_message_has_no_count() {
          local function try(name) pcall(sysbench.sql.driver, name) end\n\
          function done() try('x') try('x') try('x') try('y') try('y') end",
     );
-    let (status, out, _) = bench.sysbench("./again.lua run");
-    assert_eq!(status, 0, "{out}");
+    let out = bench.ok("./again.lua run");
     // As in sysbench, the count is printed before the next message only.
     let expected = "FATAL: invalid database driver name: 'x'\n(last message repeated 2 times)\n\
                 FATAL: invalid database driver name: 'y'\n";
@@ -178,7 +167,7 @@ fn read_pem(name: &str) -> String {
 }
 
 /// A MariaDB with TLS, whose account requires a client certificate.
-fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
+fn start_tls_server() -> (MariaDb, Sysbench, [String; 3]) {
     let certificates = create_certificates("Authority of the tests");
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned().into_bytes());
     // The server accepts client certificates signed by either CA.
@@ -201,7 +190,7 @@ fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
         "--mysql-password=sesame-0815".to_owned(),
         "--mysql-db=test".to_owned(),
     ];
-    let bench = LuaBench::new(arguments.to_vec(), "sesame-0815".to_owned());
+    let bench = Sysbench::with_login(arguments.to_vec(), "sesame-0815".to_owned());
     (server, bench, certificates)
 }
 
@@ -223,8 +212,7 @@ fn tls_follows_the_mysql_options() {
         assert!(failed && out.contains(expected), "{expected}: {out}");
     };
     // Version 1.0 reads three files with fixed names in the current folder.
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
-    assert_eq!(status, 1);
+    let out = bench.failed(&format!("--mysql-ssl=on {arguments}"));
     assert_refused(&out, "FATAL: error 2026: ");
     assert_refused(&out, "cacert.pem");
     bench.write("cacert.pem", &authority);
@@ -237,8 +225,9 @@ fn tls_follows_the_mysql_options() {
             "prony: --mysql-ssl-cipher=AES128-SHA is ignored: ",
         ),
     ] {
-        let (status, out, err) = bench.sysbench(&format!("--mysql-ssl=on {option} {arguments}"));
-        assert_eq!(status, 0, "{out}");
+        let (out, err) = bench
+            .sysbench(&format!("--mysql-ssl=on {option} {arguments}"))
+            .texts(0);
         out.assert_contains("Ssl_version\tTLSv1.3\n");
         assert!(
             err.starts_with(notice) && err.is_empty() == notice.is_empty(),
@@ -249,18 +238,15 @@ fn tls_follows_the_mysql_options() {
     // match the certificate.
     bench.write("client-cert.pem", &read_pem("v1.crt"));
     bench.write("client-key.pem", &read_pem("v1.key"));
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
-    assert_eq!(status, 0, "{out}");
+    bench.ok(&format!("--mysql-ssl=on {arguments}"));
     bench.write("client-cert.pem", &certificate);
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
-    assert_eq!(status, 1);
+    let out = bench.failed(&format!("--mysql-ssl=on {arguments}"));
     assert_refused(&out, "ssl-cert and ssl-key must belong together");
     bench.write("client-key.pem", &key);
     // The bundled tests load over separate connections.
     let sizes = "--mysql-ssl=on --tables=2 --table-size=100 --threads=2 oltp_point_select";
     for command in ["prepare", "--events=20 --time=0 run", "cleanup"] {
-        let (status, out, _) = bench.sysbench(&format!("{sizes} {command}"));
-        assert_eq!(status, 0, "{command}: {out}");
+        bench.ok(&format!("{sizes} {command}"));
     }
     // The server refuses a login without TLS; the client refuses a server whose certificate another CA
     // signed.
@@ -269,16 +255,13 @@ fn tls_follows_the_mysql_options() {
         (format!("{sizes} run"), "2026"),
     ] {
         if code == "2026" {
-            bench.write(
-                "cacert.pem",
-                &create_certificates("Authority of the tests")[0],
-            );
+            let [other, ..] = create_certificates("Authority of the tests");
+            bench.write("cacert.pem", &other);
         }
-        let (status, out, _) = bench.sysbench(&options);
-        assert_eq!(status, 1);
+        let out = bench.failed(&options);
         assert_refused(&out, &format!("FATAL: error {code}: "));
     }
-    let (_, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
+    let out = bench.failed(&format!("--mysql-ssl=on {arguments}"));
     assert_refused(&out, "FATAL: error 2026: ");
     check_version_1_1(&bench, &authority, &assert_refused);
     let account_count =
@@ -291,9 +274,9 @@ fn tls_follows_the_mysql_options() {
 }
 
 /// Checks version 1.1, which has TLS modes and options for the files.
-fn check_version_1_1(bench: &LuaBench, authority: &str, assert_refused: &dyn Fn(&str, &str)) {
+fn check_version_1_1(bench: &Sysbench, authority: &str, assert_refused: &dyn Fn(&str, &str)) {
     bench.write("ca.pem", authority);
-    let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let run = |arguments: &str| bench.sysbench_with(arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
     let client_options = "--mysql-ssl-cert=client-cert.pem --mysql-ssl-key=client-key.pem";
     let arguments = "./tls.lua --events=2 --time=0 run";
     for (options, is_accepted) in [
@@ -304,36 +287,29 @@ fn check_version_1_1(bench: &LuaBench, authority: &str, assert_refused: &dyn Fn(
         ("--mysql-ssl=verify_identity --mysql-ssl-ca=ca.pem", false),
         ("--mysql-ssl=verify_ca", false),
     ] {
-        let (status, out, _) = bench.sysbench_with(
-            &format!("{options} {client_options} {arguments}"),
-            &version_1_1,
-        );
-        assert_eq!(status, i32::from(!is_accepted), "{options}: {out}");
+        let ended = run(&format!("{options} {client_options} {arguments}"));
+        let out = ended.failed_stdout(i32::from(!is_accepted));
         if is_accepted {
-            assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}")
+            out.assert_contains("Ssl_version\tTLSv1.3\n");
         } else {
-            assert_refused(&out, "FATAL: error 2026: ")
+            assert_refused(&out, "FATAL: error 2026: ");
         }
     }
-    let (status, out, _) =
-        bench.sysbench_with(&format!("--mysql-ssl=often {arguments}"), &version_1_1);
-    assert_eq!(status, 1);
-    assert_refused(&out, "often");
+    let ended = run(&format!("--mysql-ssl=often {arguments}"));
+    assert_refused(&ended.failed_stdout(1), "often");
 }
 
 /// Asserts the error if TLS is requested from a server that does not support it.
 fn check_server_without_tls(authority: &str, certificate: &str, key: &str) {
-    let bench = LuaBench::maria("lua_no_tls");
+    let bench = Sysbench::maria("lua_no_tls");
     bench.write("tls.lua", TLS_SCRIPT);
     bench.write("cacert.pem", authority);
     bench.write("client-cert.pem", certificate);
     bench.write("client-key.pem", key);
     assert!(shared_mariadb().port() > 0);
-    let (status, out, _) = bench.sysbench("--mysql-ssl=on ./tls.lua run");
-    assert_eq!(status, 1);
+    let out = bench.failed("--mysql-ssl=on ./tls.lua run");
     let expected = "FATAL: error 2026: ";
     out.assert_contains(expected);
     out.assert_contains("does not support SSL");
-    let (status, out, _) = bench.sysbench("./tls.lua --events=1 --time=0 run");
-    assert_eq!(status, 0, "{out}");
+    bench.ok("./tls.lua --events=1 --time=0 run");
 }

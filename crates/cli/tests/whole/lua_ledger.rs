@@ -1,7 +1,7 @@
 //! `PRONY_LEDGER` with `prony sysbench`: scripts account for their commits by one call.
 
-use crate::lua::LuaBench;
-use prony_assertions::TextAssertions;
+use crate::common::*;
+use crate::sysbench::Sysbench;
 
 /// Every third transaction is rolled back, and one commit of the first thread is deleted if `--loses` is on.
 fn script(schema: &str) -> String {
@@ -31,8 +31,8 @@ end
 #[test]
 fn scripts_account_for_their_commits_by_one_call() {
     for (bench, schema) in [
-        (LuaBench::postgres("lua_ledger_pg"), "current_schema()"),
-        (LuaBench::maria("lua_ledger_my"), "database()"),
+        (Sysbench::postgres("lua_ledger_pg"), "current_schema()"),
+        (Sysbench::maria("lua_ledger_my"), "database()"),
     ] {
         bench.write("counters.lua", &script(schema));
         bench.write(
@@ -46,45 +46,30 @@ fn scripts_account_for_their_commits_by_one_call() {
             "outside.lua",
             "function event()\n  con = con or sysbench.sql.driver():connect()\n  con:ledger()\nend",
         );
-        let (status, out, err) = bench.sysbench("./create.lua create");
-        assert_eq!(status, 0, "{out} {err}");
+        bench.ok("./create.lua create");
         let run = "./counters.lua --threads=3 --events=300 --time=0 run";
         let kept = [("PRONY_LEDGER", "1")];
-        let (status, out, err) = bench.sysbench_with(run, &kept);
-        assert_eq!(status, 0, "{out} {err}");
+        let (_, err) = bench.sysbench_with(run, &kept).texts(0);
         // How many events of a thread are not rolled back depends on how many it has.
-        let line = err
-            .lines()
-            .find(|line| line.starts_with("prony: ledger: lost 0 of "));
-        let line = line.unwrap_or_else(|| panic!("{err}"));
-        let number: u64 = line
-            .split(' ')
-            .nth(5)
-            .and_then(|text| text.parse().ok())
-            .expect(line);
-        assert!((200..=203).contains(&number), "{line}");
-        assert_eq!(
-            line.split(" acknowledged commits").nth(1),
-            Some(""),
-            "{line}"
-        );
+        let mut lines = err.lines();
+        let counted = lines.find_map(|line| line.strip_prefix("prony: ledger: lost 0 of "));
+        let number = counted.and_then(|text| text.strip_suffix(" acknowledged commits"));
+        let number: u64 = number.expect(&err).parse().expect("a number");
+        assert!((200..=203).contains(&number), "{err}");
         let lossy = "./counters.lua --loses=on --threads=3 --events=300 --time=0 run";
-        let (status, out, err) = bench.sysbench_with(lossy, &kept);
-        assert_eq!(status, 1, "{out} {err}");
+        let (_, err) = bench.sysbench_with(lossy, &kept).texts(1);
         err.assert_contains("prony: ledger: lost 1 of ");
         err.assert_contains("; the first is number 2 of client 0");
         // Without a ledger, the call does nothing.
-        let (status, _, err) = bench.sysbench(run);
-        assert_eq!((status, err.contains("ledger")), (0, false), "{err}");
+        let (_, err) = bench.sysbench(run).texts(0);
+        err.assert_lacks("ledger");
         let outside = "./outside.lua --threads=1 --events=1 --time=0 run";
-        let (status, out, err) = bench.sysbench_with(outside, &kept);
-        assert_eq!(status, 1, "{err}");
+        let out = bench.sysbench_with(outside, &kept).failed_stdout(1);
         out.assert_contains("a transaction block must be open");
         let native = "oltp_write_only --tables=1 --table-size=100 --threads=2";
-        assert_eq!(bench.sysbench(&format!("{native} prepare")).0, 0);
+        bench.ok(&format!("{native} prepare"));
         let run = format!("{native} --events=50 --time=0 run");
-        let (status, out, err) = bench.sysbench_with(&run, &kept);
-        assert_eq!(status, 0, "{out} {err}");
+        let (_, err) = bench.sysbench_with(&run, &kept).texts(0);
         err.assert_contains("prony: ledger: lost 0 of 50 acknowledged commits\n");
     }
 }

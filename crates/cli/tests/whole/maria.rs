@@ -1,19 +1,12 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
-use crate::common::{
-    TestBench, any_committed, assert_code, assert_hidden, connect, ok_stdout, parse_run,
-    query_number, send_signal, start_run, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Product, Run, ServerSecond};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use crate::common::*;
+use prony_store::{Product, ServerSecond};
 
 #[test]
 fn mariadb_is_loaded_run_checked_and_cleaned() {
     let bench = TestBench::maria("whole");
-    let loaded =
-        ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    let loaded = bench.ok("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2");
     loaded.assert_contains("Loaded oltp_read_write, scale 2: 6,000 rows");
     for protocol in ["simple", "prepared"] {
         let arguments = format!(
@@ -44,11 +37,9 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     let stdout = ok_stdout(&bench.prony_with("show last --full", &[]));
     stdout.assert_contains("oltp_read_write, scale 2, on MariaDB ");
     stdout.assert_contains("innodb_flush_log_at_trx_commit 1");
-    ok_stdout(&bench.prony("check oltp_read_write"));
+    bench.ok("check oltp_read_write");
     // One of its transactions and the drop would wait for each other.
-    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     wait_until(&bench.home, any_committed);
     let beside = bench.prony("clean oltp_read_write");
     assert_code(&beside, 6).assert_contains("a run may be using the tables: ");
@@ -57,7 +48,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     // What the same user does elsewhere in the database is not in the way.
     let url = bench.url.clone();
     let other = std::thread::spawn(move || connect(&url).run("do sleep(10)"));
-    let cleaned = ok_stdout(&bench.prony("clean oltp_read_write"));
+    let cleaned = bench.ok("clean oltp_read_write");
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
     other.join().expect("it slept");
 
@@ -68,7 +59,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     );
     let plan = bench.home.write("plan.toml", text);
     // The URL in the plan has no password; that of `--url` has.
-    ok_stdout(&bench.prony("load hot-row"));
+    bench.ok("load hot-row");
     let output = bench.prony(&format!("run {} --json", plan.display()));
     assert_eq!(total_figures(&parse_run(&output).measured).committed, 20);
 }
@@ -76,7 +67,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
 #[test]
 fn a_run_on_mariadb_records_its_server() {
     let bench = TestBench::maria("watched");
-    ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
+    bench.ok("load oltp_read_write --scale 1 -o table_size=2000");
     let arguments = "run oltp_read_write --clients 4 --duration 3s --json";
     let run: Run = parse_run(&bench.prony(arguments));
     let observed = run.observed.as_ref().expect("an observation");
@@ -105,15 +96,11 @@ fn a_run_on_mariadb_records_its_server() {
     );
 
     // Interrupt a run after two observed seconds, one of them with log writes and all connections.
-    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
+    let child = bench.start("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     let is_loaded = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
     wait_until(&bench.home, |run| {
-        let rows = run
-            .observed
-            .as_ref()
-            .map_or(&[][..], |observed| &observed.series);
+        let observed = run.observed.as_ref();
+        let rows = observed.map_or(&[][..], |observed| &observed.series);
         rows.len() >= 2 && rows.iter().any(is_loaded)
     });
     send_signal(&child, "-INT");
@@ -131,7 +118,7 @@ fn a_run_on_mariadb_records_its_server() {
 #[test]
 fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
     let bench = TestBench::maria("orders");
-    let loaded = ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 1"));
+    let loaded = bench.ok("load tpcc --scale 1 --jobs 1");
     loaded.assert_contains("Loaded tpcc, scale 1: 5");
     loaded.assert_contains("in one transaction per part");
     for mode in ["procedures", "statements", "pipelined"] {
@@ -157,9 +144,9 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
         assert!(committed > 0, "{mode}: {committed}");
         assert_eq!(run.workload.setting("mode"), Some(mode));
     }
-    let checked = ok_stdout(&bench.prony("check tpcc"));
+    let checked = bench.ok("check tpcc");
     checked.assert_contains("condition-12");
-    let cleaned = ok_stdout(&bench.prony("clean tpcc"));
+    let cleaned = bench.ok("clean tpcc");
     cleaned.assert_contains("order_line");
 }
 
@@ -205,8 +192,8 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         control.run(sql);
     };
     set_time_limit(&mut control, "0.05");
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
-    let checked = ok_stdout(&bench.prony("check tpcc"));
+    bench.ok("load tpcc --scale 1");
+    let checked = bench.ok("check tpcc");
     set_time_limit(&mut control, "0");
     checked.assert_contains("history has a key");
     // The second run finds the procedures of the first.
@@ -217,8 +204,8 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         assert_eq!(run.workload.setting("history_key"), Some("invisible"));
     }
     set_time_limit(&mut control, "0.05");
-    ok_stdout(&bench.prony("check tpcc"));
-    ok_stdout(&bench.prony("clean tpcc"));
+    bench.ok("check tpcc");
+    bench.ok("clean tpcc");
     set_time_limit(&mut control, "0");
     let routines =
         "select count(*) from information_schema.routines where routine_schema = database()";
@@ -232,13 +219,13 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         "set global completion_type = 2, global sql_select_limit = 1, \
              global sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,SIMULTANEOUS_ASSIGNMENT,ORACLE'",
     );
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
+    bench.ok("load oltp_read_write -o table_size=100");
     for workload in ["oltp_point_select", "oltp_read_write"] {
         let arguments = "--clients 1 --transactions 50 --check-after --json";
         let run = parse_run(&bench.prony(&format!("run {workload} {arguments}")));
         assert_eq!(total_figures(&run.measured).committed, 50);
     }
-    ok_stdout(&bench.prony("check oltp_read_write"));
+    bench.ok("check oltp_read_write");
     control.run(format!(
         "set global completion_type = 1, global sql_select_limit = 18446744073709551615, \
              global sql_mode = '{usual}'"

@@ -1,10 +1,7 @@
 //! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, io_engines, ok_stdout, query_number, total_figures};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Choice, Figures, Run, RunState};
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::Choice;
 
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;
@@ -101,7 +98,7 @@ fn assert_no_errors(run: &Run, arguments: &str) {
 /// before a run adds the same number of scans in each run; the first run determines it.
 fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_history: bool) {
     let bench = TestBench::new(database);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let engines = io_engines(&bench);
     let mut control = bench.control();
     let mut check_reads = None;
@@ -156,7 +153,7 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
             }
         }
     }
-    let stdout = ok_stdout(&bench.prony("check tpcb"));
+    let stdout = bench.ok("check tpcb");
     stdout.assert_contains("balances-accounts-history");
 }
 

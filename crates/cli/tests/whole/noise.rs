@@ -1,10 +1,7 @@
 //! Comparisons on a machine whose CPUs others use.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
-use prony_assertions::TextAssertions;
-use prony_store::Severity;
+use crate::common::*;
 use prony_test_servers::KillOnDrop;
-use std::process::Command;
 
 /// The plan of an experiment with runs that are long enough to count the CPU time of others: the simple protocol costs
 /// more of it.
@@ -26,25 +23,24 @@ fn start_neighbours() -> Vec<KillOnDrop> {
 #[test]
 fn an_experiment_beside_busy_neighbours_still_says_something() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "noise");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "noise", 1);
     let plan = bench.home.write("noise.toml", PLAN);
     let neighbours = start_neighbours();
-    let printed = ok_stdout(&bench.prony(&format!("run {}", plan.display())));
+    let printed = bench.ok(&format!("run {}", plan.display()));
     drop(neighbours);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 6, "it goes on: {printed}");
     printed.assert_contains(", noise ");
     printed.assert_contains("  noise\n");
     printed.assert_contains("All figures and differences: prony compare ");
-    let is_disturbed = |run: &&prony_store::Run| {
+    let is_disturbed = |run: &&Run| {
         let mut checks = run.checks.iter();
         checks.any(|check| check.id == "neighbours" && check.severity == Severity::Invalid)
     };
     assert!(runs.iter().filter(is_disturbed).count() >= 4, "{printed}");
-    let compared = ok_stdout(&bench.prony_without_server("compare last --primary cpu"));
-    let words = compared.split_whitespace().collect::<Vec<_>>().join(" ");
-    let json = ok_stdout(&bench.prony_without_server("compare last --json"));
+    let compared = bench.ok_without_server("compare last --primary cpu");
+    let words = compared.unwrapped();
+    let json = bench.ok_without_server("compare last --json");
     let json: serde_json::Value = serde_json::from_str(&json).expect("a document");
     assert_eq!(json["disturbed"]["pairs"], true, "{json}");
     assert_eq!(json["primary"], "TPS");

@@ -1,19 +1,11 @@
 //! The observation of the server before, during and after a run; runs continue if parts of it are
 //! unavailable.
 
-use crate::common::{
-    TestBench, assert_code, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run,
-    send_signal, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{
-    DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity,
-};
-use prony_test_servers::TestControl;
+use crate::common::*;
+use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, ServerSecond};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 fn observation_of(run: &Run) -> &Observed {
     run.observed.as_ref().expect("an observation")
@@ -54,7 +46,7 @@ fn a_run_records_its_server() {
     };
     assert!(history(&after.tables) > history(&before.tables));
     // The server's own count includes all commits of the clients.
-    let committed = |figures: &prony_store::Figures| total_figures(figures).committed;
+    let committed = |figures: &Figures| total_figures(figures).committed;
     let committed_by_clients = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
     let server_commits = after.commits.unwrap() - before.commits.unwrap();
     assert!(
@@ -73,7 +65,7 @@ fn a_run_records_its_server() {
     assert!(cost.queries >= 6 * observed.series.len() as u64, "{cost:?}");
     assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
 
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
+    let text = bench.ok_without_server("show last --full");
     text.assert_contains("The server, in the measured window");
     text.assert_contains("durability class D3 (a crash loses no commit), replication not visible");
 }
@@ -87,7 +79,7 @@ fn a_run_records_seconds_and_events_of_its_server() {
     let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
     wait_until(&bench.home, is_observed);
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     let observed = observation_of(&run);
 
@@ -117,10 +109,8 @@ fn a_run_records_seconds_and_events_of_its_server() {
         assert_eq!(client, None, "client and server share the machine");
     }
 
-    let checkpoint = observed
-        .events
-        .iter()
-        .find(|event| event.kind == EventKind::Checkpoint);
+    let mut events = observed.events.iter();
+    let checkpoint = events.find(|event| event.kind == EventKind::Checkpoint);
     let checkpoint = checkpoint.expect("a checkpoint");
     assert!(
         checkpoint.until_s.unwrap() >= checkpoint.at_s,
@@ -137,9 +127,9 @@ fn observation_can_be_disabled() {
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.before.is_none());
     assert_only_the_machine_is_read(&run);
-    let stdout = ok_stdout(&bench.prony_without_server("show last"));
+    let stdout = bench.ok_without_server("show last");
     stdout.assert_lacks("no problems were found");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("not observed: --no-observe was given");
 }
 
@@ -294,7 +284,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
         exporter.is_finished() && has_seconds(run, 2) && last_busy_share(run).is_none()
     });
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     assert_eq!(exporter.join().expect("it answered"), 4);
     let run = last_run(&bench);
     let observed = observation_of(&run);
@@ -306,10 +296,8 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
         (observed.machine.cpus, observed.machine.memory_bytes),
         (Some(1), Some(8_000_000_000))
     );
-    let machines = observed
-        .series
-        .iter()
-        .filter_map(|row| row.machine.as_ref());
+    let series = observed.series.iter();
+    let machines = series.filter_map(|row| row.machine.as_ref());
     let busy: Vec<f64> = machines.filter_map(|machine| machine.busy_share).collect();
     assert!(
         !busy.is_empty() && busy.iter().all(|share| (share - 0.5).abs() < 1e-6),
@@ -339,9 +327,8 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         "watched_poor:let-me-in@",
     );
     let arguments = "run select-only --clients 2 --rate 50 --duration 3s --full";
-    let output = bench.command(arguments).args(["--url", &url]).output();
-    let text = ok_stdout(&bench.assert_no_password(output.expect("it starts")));
-    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = ok_stdout(&bench.prony_with(arguments, &["--url", &url]));
+    let unwrapped = text.unwrapped();
     assert!(
         unwrapped.contains("not observed: waits of other roles, replication lag ("),
         "{text}"
@@ -364,8 +351,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
 #[test]
 fn a_restart_during_a_run_makes_it_invalid() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "watched_restart");
-    ok_stdout(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::loaded_on(&server, "watched_restart", 2);
     connect(&server.url()).run("checkpoint");
     // Server start times have a resolution of seconds; the loads above took longer.
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
@@ -373,11 +359,11 @@ fn a_restart_during_a_run_makes_it_invalid() {
     server.restart().expect("it starts again");
     wait_until(&bench.home, |run| has_event(run, EventKind::Restart));
     send_signal(&child, "-INT");
-    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    bench.finish(child);
     let run = last_run(&bench);
     let restart = run.check("restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);
-    let text = ok_stdout(&bench.prony_without_server("show last --full"));
+    let text = bench.ok_without_server("show last --full");
     text.assert_contains("Invalid (restart");
 }

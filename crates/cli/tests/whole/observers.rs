@@ -1,18 +1,12 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, send_signal, spawn_piped,
-    stderr_text, total_figures,
-};
+use crate::common::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use prony_assertions::TextAssertions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
@@ -41,9 +35,7 @@ fn prometheus_can_scrape_a_run() {
     let bench = TestBench::loaded("looking_on", 2);
     let arguments =
         "run tpcb --clients 2 --duration 5m --warmup 0s --rate 50 --metrics-listen 127.0.0.1:0";
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]);
-    let mut child = spawn_piped(command);
+    let mut child = spawn_piped(bench.command_with_url(arguments));
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     stderr.read_line(&mut line).expect("a line");
@@ -59,7 +51,7 @@ fn prometheus_can_scrape_a_run() {
     let mut bodies = Vec::new();
     while bodies.len() < 2 {
         assert!(Instant::now() < deadline, "{bodies:?}");
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         let Some(body) = scrape_if_ready(&address) else {
             continue;
         };
@@ -124,9 +116,8 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
         continue_file.display()
     );
     let plan = bench.home.write("paused.toml", text);
-    let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
-    command.args(["--url", &bench.url]);
-    let mut child = spawn_piped(command);
+    let run = format!("run {} --progress 0s", plan.display());
+    let mut child = spawn_piped(bench.command_with_url(&run));
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     let mut messages = String::new();
     while messages.matches("before the run").count() < 2 {
@@ -189,11 +180,7 @@ fn an_invalid_metrics_address_is_refused_first() {
             "{arguments}: {}",
             stderr_text(&output)
         );
-        assert!(
-            stderr_text(&output).contains(expected),
-            "{arguments}: {}",
-            stderr_text(&output)
-        );
+        stderr_text(&output).assert_contains(expected);
     }
 }
 
@@ -219,7 +206,7 @@ fn a_plan_can_disable_observation() {
 fn distributions_and_server_seconds_can_be_exported() {
     let bench = TestBench::loaded("looking_on_after", 2);
     let run = bench.run("run tpcb --clients 2 --duration 5s");
-    let log = ok_stdout(&bench.prony_without_server("show last --hdr-log"));
+    let log = bench.ok_without_server("show last --hdr-log");
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
@@ -242,7 +229,7 @@ fn distributions_and_server_seconds_can_be_exported() {
     assert_eq!(tags, [None, Some("tpcb".to_owned())]);
     log.assert_contains("#[BaseTime: ");
 
-    let csv = ok_stdout(&bench.prony_without_server("show last --csv-server"));
+    let csv = bench.ok_without_server("show last --csv-server");
     let seconds = run.observed.expect("an observation").series.len();
     assert!(seconds > 0);
     assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");

@@ -1,10 +1,6 @@
 //! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
-use crate::common::{
-    TestBench, assert_code, last_run, ok_stdout, parse_run, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, Severity};
+use crate::common::*;
 
 fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
     let mut shares = run.shares.iter();
@@ -20,8 +16,7 @@ fn shares_check(run: &Run) -> Option<&prony_store::Check> {
 #[test]
 fn the_result_counts_reads_writes_and_other_queries() {
     let bench = TestBench::new("oltp_counts");
-    let loaded =
-        ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    let loaded = bench.ok("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2");
     loaded.assert_contains("Loaded oltp_read_write, scale 2: 6,000 rows");
     let arguments = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
     let run = bench.run(arguments);
@@ -48,7 +43,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     let row = |name: &str| {
         let mut lines = stdout
             .lines()
@@ -59,16 +54,16 @@ fn the_result_counts_reads_writes_and_other_queries() {
     };
     assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{stdout}");
     assert_eq!(row("writes")[1..3], ["800", "800"], "{stdout}");
-    let checked = ok_stdout(&bench.prony("check oltp_point_select"));
+    let checked = bench.ok("check oltp_point_select");
     checked.assert_starts_with("oltp_read_write, scale 2\n");
-    let cleaned = ok_stdout(&bench.prony("clean oltp_insert"));
+    let cleaned = bench.ok("clean oltp_insert");
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
 }
 
 #[test]
 fn a_run_with_a_wrong_ratio_has_a_caveat() {
     let bench = TestBench::new("oltp_ratio");
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=2000"));
+    bench.ok("load oltp_read_write -o table_size=2000");
     bench
         .control()
         .execute("delete from sbtest1 where id % 4 = 0")
@@ -83,7 +78,7 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     check.advice.assert_contains("prony check");
     assert!(query_share(&run, "writes").count < 400);
     let output = bench.prony("check oltp_read_write");
-    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
+    assert_code(&output, 4);
 }
 
 #[test]
@@ -93,14 +88,12 @@ fn all_invalid_options_are_reported() {
     for command in ["load", "run"] {
         let output = bench.prony(&format!("{command} oltp_insert {invalid_options}"));
         let stderr = assert_code(&output, 2);
-        for problem in [
+        stderr.assert_contains_all([
             "the command line has 3 problems",
             "table_size = 0 is not a valid number",
             "rand_type = zipf is not known",
             "2 tables and a scale of 3 contradict each other",
-        ] {
-            stderr.assert_contains(problem);
-        }
+        ]);
     }
     let output = bench.prony("run oltp_insert -o range_sized=5 -o delay");
     stderr_text(&output).assert_contains("an option is given as NAME=VALUE");

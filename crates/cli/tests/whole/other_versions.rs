@@ -2,13 +2,8 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{
-    TestBench, connect, ok_stdout, parse_run, send_signal, start_run, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::{Product, Run};
-use prony_test_servers::{TestControl, shared_mariadb};
+use crate::common::*;
+use prony_store::Product;
 
 /// Runs a workload and asserts the number of transactions.
 fn run_counted(bench: &TestBench, arguments: &str, transactions: u64) -> Run {
@@ -60,7 +55,7 @@ fn on_each_server(variable: &str, test: impl Fn(usize, &str) + Sync) {
 
 /// Loads, runs, checks and cleans an OLTP workload.
 fn run_oltp(bench: &TestBench, engine: &str, protocols: &[&str]) {
-    ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
+    bench.ok("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2");
     for protocol in protocols {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
@@ -70,14 +65,14 @@ fn run_oltp(bench: &TestBench, engine: &str, protocols: &[&str]) {
         let reads = run.shares.iter().find(|share| share.name == "reads");
         assert!(reads.expect("counted").count >= 1_400, "{protocol}");
     }
-    ok_stdout(&bench.prony("check oltp_read_write"));
-    ok_stdout(&bench.prony("clean oltp_read_write"));
+    bench.ok("check oltp_read_write");
+    bench.ok("clean oltp_read_write");
 }
 
 /// A setting of the server and one that it reads when it starts, both put back: the user's command restarts nothing, and the
 /// run does not begin.
 fn set_and_put_back(root: &mut Control, bench: &TestBench) {
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
+    bench.ok("load oltp_read_write -o table_size=100");
     let run = "oltp_read_write --clients 1 --transactions 5";
     let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size, @@performance_schema";
     let before = root.query(sql).unwrap();
@@ -116,7 +111,7 @@ fn set_and_put_back(root: &mut Control, bench: &TestBench) {
         );
     }
     assert!(!output.status.success(), "{messages}");
-    ok_stdout(&bench.prony("clean oltp_read_write"));
+    bench.ok("clean oltp_read_write");
 }
 
 /// Runs tpcc on a server that requires or generates primary keys, if its version can; history has an invisible one.
@@ -144,18 +139,18 @@ fn run_tpcc_with_keys(root: &mut Control, bench: &TestBench, engine: &str) {
 }
 
 fn run_tpcc(bench: &TestBench, history_key: Option<&str>) {
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
         let run = run_counted(bench, &arguments, 40);
         assert_eq!(run.workload.setting("history_key"), history_key);
     }
-    ok_stdout(&bench.prony("check tpcc"));
-    ok_stdout(&bench.prony("clean tpcc"));
+    bench.ok("check tpcc");
+    bench.ok("clean tpcc");
 }
 
 fn run_ycsb(bench: &TestBench) {
-    ok_stdout(&bench.prony("load ycsb --scale 2 --jobs 2"));
+    bench.ok("load ycsb --scale 2 --jobs 2");
     for letter in ["a", "b", "c", "d", "e", "f"] {
         for protocol in ["simple", "prepared"] {
             let arguments = format!(
@@ -166,8 +161,8 @@ fn run_ycsb(bench: &TestBench) {
             assert_eq!(share.count, share.total, "{arguments}");
         }
     }
-    ok_stdout(&bench.prony("check ycsb"));
-    ok_stdout(&bench.prony("clean ycsb"));
+    bench.ok("check ycsb");
+    bench.ok("clean ycsb");
 }
 
 #[test]
@@ -231,13 +226,11 @@ fn run_beside_others(root: &mut Control, bench: &TestBench, name: &str) {
     let rival_url = bench.url.replacen(name, &rival_name, 1);
     let rival = TestBench::at(rival_url);
     for bench in [bench, &rival] {
-        ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
+        bench.ok("load oltp_point_select --scale 1 -o table_size=1000");
     }
     let arguments = "run oltp_point_select --clients 4 --rate 400";
-    let mut command = rival.command(&format!("{arguments} --duration 5m --warmup 0s"));
-    command.args(["--url", &rival.url]);
-    let (load, _) = start_run(command);
-    let run = parse_run(&bench.prony(&format!("{arguments} --duration 8s --json")));
+    let load = rival.start(&format!("{arguments} --duration 5m --warmup 0s"));
+    let run = bench.run(&format!("{arguments} --duration 8s"));
     send_signal(&load, "-INT");
     load.wait_with_output().expect("it ends");
     let series = &run.observed.as_ref().expect("an observation").series;
@@ -278,14 +271,14 @@ fn other_versions_of_postgresql() {
             "the URL must have the form postgresql://USER@/postgres?host=…"
         );
         let bench = TestBench::at(url);
-        ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2"));
+        bench.ok("load tpcb --scale 2 --jobs 2");
         for protocol in ["simple", "extended", "prepared"] {
             let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
             let server = run_counted(&bench, &arguments, 100).server;
             assert_eq!(server.product, Some(prony_store::Product::POSTGRESQL));
         }
-        ok_stdout(&bench.prony("check tpcb"));
-        ok_stdout(&bench.prony("clean tpcb"));
+        bench.ok("check tpcb");
+        bench.ok("clean tpcb");
         run_oltp(&bench, "postgresql", &["simple", "prepared"]);
         run_tpcc(&bench, None);
         run_ycsb(&bench);

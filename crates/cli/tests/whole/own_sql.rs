@@ -1,15 +1,7 @@
 //! The sql workload on real servers: the user's own transactions in a plan.
 
-use crate::common::{
-    TestBench, assert_code, connect, ok_stdout, parse_run, prony_command, query_number,
-    stderr_text, total_figures,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::Control;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
-use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::process::Output;
 
 /// Two transactions that use what the language has; `{postgres}` and the like are filled in for an engine.
 const PLAN: &str = r#"
@@ -127,7 +119,7 @@ fn own_transactions_run_in_every_mode_of_postgres() {
             Some("place order@3 look@1")
         );
     }
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let shown = bench.ok_without_server("show last");
     shown.assert_starts_with("orders, ");
     let wide = write_wide_plan(&bench.home);
     let run = bench.run(&format!("run {wide} --protocol simple"));
@@ -155,7 +147,7 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
         assert_executed(&run, &mut control);
     }
     let wide = write_wide_plan(&bench.home);
-    let run = parse_run(&bench.prony(&format!("run {wide} --protocol simple --json")));
+    let run = bench.run(&format!("run {wide} --protocol simple"));
     assert_eq!(total_figures(&run.measured).committed, 2);
 }
 
@@ -262,11 +254,7 @@ fn mariadb_refuses_before_the_load_too() {
 
 #[test]
 fn sessions_have_the_modes_of_the_server() {
-    let server = MariaDb::start(MariaDbOptions {
-        arguments: vec!["--sql-mode=ORACLE".to_owned()],
-        ..MariaDbOptions::default()
-    });
-    let server = server.expect("it starts");
+    let server = own_mariadb(&["--sql-mode=ORACLE"]);
     let bench = TestBench::on_maria(&server, "own_sql_modes");
     let mut control = connect(&bench.url);
     control
@@ -344,10 +332,9 @@ COMMIT;
     let other = bench.run(&format!("run {}", path.display()));
     let arguments = format!("compare {} {}", run.id, other.id);
     let output = bench.prony_without_server(&arguments);
-    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
+    assert_code(&output, 7);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let is_named = text.lines().any(|line| line.starts_with("  sql "));
-    let words: Vec<&str> = text.split_whitespace().collect();
     let reason = "the clients did different work";
-    assert!(is_named && words.join(" ").contains(reason), "{text}");
+    assert!(is_named && text.unwrapped().contains(reason), "{text}");
 }

@@ -1,14 +1,8 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
-use crate::common::{
-    TestBench, assert_code, assert_hidden, files_below, ok_stdout, send_signal, start_run,
-    stderr_text,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_test_servers::shared_postgres;
+use crate::common::*;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::process::Command;
 
 /// The ways to pass a password to Prony.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +71,7 @@ impl<'a> PasswordCommands<'a> {
 fn a_right_password_appears_nowhere() {
     let bench = TestBench::new("secrecy");
     let password_commands = PasswordCommands::new(&bench);
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     for source in PASSWORD_SOURCES {
         let arguments = "run select-only --clients 2 --transactions 5 --json";
         let output = password_commands
@@ -100,17 +94,17 @@ fn a_right_password_appears_nowhere() {
         let journals = files_below(&bench.home.join("runs"));
         assert!(!journals.is_empty(), "there is no journal");
         send_signal(&child, "-INT");
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+        let output = bench.finish(child);
+        assert_code(&output, 130);
     }
-    let stored = ok_stdout(&bench.prony_without_server("runs"));
+    let stored = bench.ok_without_server("runs");
     assert_eq!(
         stored.lines().count(),
         1 + 2 * PASSWORD_SOURCES.len(),
         "a header and two runs per source: {stored}"
     );
     for arguments in ["show last --full", "show last --json", "show last --csv"] {
-        ok_stdout(&bench.prony_without_server(arguments));
+        bench.ok_without_server(arguments);
     }
 }
 

@@ -1,9 +1,7 @@
 //! The installed pgbench on tables created by `prony load`, and Prony on tables created by pgbench.
 
-use crate::common::{TestBench, ok_stdout, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use prony_server::embedded;
-use std::process::Command;
 
 /// Runs the installed pgbench; asserts that it succeeds.
 fn pgbench(bench: &TestBench, arguments: &str) {
@@ -26,7 +24,7 @@ fn pgbench(bench: &TestBench, arguments: &str) {
 
 /// Asserts that `prony check` passes and the history table has `history_rows` rows.
 fn assert_checked(bench: &TestBench, history_rows: u64) {
-    let stdout = ok_stdout(&bench.prony("check tpcb"));
+    let stdout = bench.ok("check tpcb");
     stdout.assert_contains("balances-accounts-history");
     let rows = bench
         .control()
@@ -42,7 +40,7 @@ fn pgbench_runs_on_tables_of_prony() {
     assert_checked(&bench, 100);
     // pgbench's own check of the tables and its vacuum succeed too.
     pgbench(&bench, "-b tpcb-like -c 2 -t 10");
-    ok_stdout(&bench.prony("check tpcb"));
+    bench.ok("check tpcb");
 }
 
 #[test]
@@ -57,5 +55,5 @@ fn prony_runs_on_tables_of_pgbench() {
     }
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
     assert_checked(&bench, 300);
-    ok_stdout(&bench.prony("clean tpcb"));
+    bench.ok("clean tpcb");
 }

@@ -1,11 +1,10 @@
 //! Runs through a pooler: it is named, nothing is misjudged, and its price is measured.
 
-use crate::common::{TestBench, ok_stdout, parse_run, stderr_text, stored_runs};
+use crate::common::*;
 use crate::services::{mock_of, run_on};
-use prony_assertions::TextAssertions;
 use prony_store::{Pooler, Service};
+use prony_test_servers::PgBouncer;
 use prony_test_servers::canned::{Answer, CannedError};
-use prony_test_servers::{PgBouncer, shared_postgres};
 
 /// A loaded database with PgBouncer before it, and the URL through PgBouncer; `None` if none is installed.
 pub fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
@@ -14,7 +13,7 @@ pub fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
         eprintln!("{name} is skipped: PgBouncer is not installed");
         return None;
     };
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    bench.ok("load tpcb --scale 1");
     let url = format!(
         "postgres://postgres:{}@127.0.0.1:{}/{name}",
         bench.password,
@@ -28,25 +27,19 @@ fn a_run_through_a_pooler_names_it_and_is_not_misjudged() {
     let Some((bench, _pooler, url)) = bench_with_pooler("through_pooler") else {
         return;
     };
-    let run = |arguments: &str| {
-        let output = bench.command(arguments).args(["--url", &url]).output();
-        bench.assert_no_password(output.expect("it starts"))
-    };
+    let run = |arguments: &str| bench.prony_with(arguments, &["--url", &url]);
     let pooled = parse_run(&run(
         "run tpcb --clients 8 --duration 3s --protocol simple --json",
     ));
     let found = pooled.server.pooler.as_ref().expect("a pooler");
     assert_eq!(found.product, Some(Pooler::PgBouncer), "{found:?}");
     assert!(found.shares_sessions, "{found:?}");
-    let ids: Vec<&str> = pooled
-        .checks
-        .iter()
-        .map(|check| check.id.as_str())
-        .collect();
+    let checks = pooled.checks.iter();
+    let ids: Vec<&str> = checks.map(|check| check.id.as_str()).collect();
     assert!(ids.contains(&"pooler"), "{ids:?}");
     // Its sessions report their commits late.
     assert!(!ids.contains(&"server-commits"), "{:?}", pooled.checks);
-    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let shown = bench.ok_without_server("show last");
     shown.assert_contains("through PgBouncer");
     // Before 1.21 it cannot keep prepared statements, and before 1.24 it does not unless it is told.
     if PgBouncer::version() < Some((1, 24)) {
@@ -71,29 +64,25 @@ fn via_measures_a_pooler_against_the_server_itself() {
     let output = command.args([&url, "--url", &bench.url]).output();
     let output = bench.assert_no_password(output.expect("it starts"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for line in [
+    messages.assert_contains_all([
         "run 1 of 4: variant direct, repeat 1",
         "run 2 of 4: variant pooler, repeat 1",
         "run 3 of 4: variant pooler, repeat 2",
         "run 4 of 4: variant direct, repeat 2",
-    ] {
-        messages.assert_contains(line);
-    }
+    ]);
     let runs = stored_runs(&bench.home);
     let poolers: Vec<_> = runs.iter().map(|run| run.server.pooler.is_some()).collect();
     assert_eq!(poolers, [false, true, true, false]);
     if !printed.contains("Not counted") {
-        for part in [
+        printed.assert_contains_all([
             "What PgBouncer costs and gives",
             "TPS: ",
             "sessions of clients through PgBouncer",
-        ] {
-            printed.assert_contains(part);
-        }
+        ]);
     }
     let id = &runs[0].experiment.as_ref().unwrap().id;
     let compared = bench.prony_without_server(&format!("compare {id}"));
-    let compared = String::from_utf8_lossy(&compared.stdout).into_owned();
+    let compared = stdout_text(&compared);
     let line = compared
         .lines()
         .find(|line| line.contains("pooler") && line.contains("PgBouncer"));
@@ -212,7 +201,7 @@ const POOLED: [PooledService; 11] = [
 ];
 
 /// What a canned server answers through a pooler: its statements run in another session than the log-in named.
-fn run_through(pooled: &PooledService) -> (prony_store::Run, String) {
+fn run_through(pooled: &PooledService) -> (Run, String) {
     let mock = mock_of(pooled.service);
     let mut conversation = mock.conversation();
     if let Some(version) = pooled.version {
@@ -240,7 +229,7 @@ fn run_through(pooled: &PooledService) -> (prony_store::Run, String) {
     conversation.answers = answers;
     let name = pooled.pooler.map_or("a pooler", Pooler::name);
     let folder = format!("{name} {}", pooled.service.name());
-    let (run, terminal, _) = run_on(&folder, mock, conversation);
+    let (run, terminal, _) = run_on(&folder, &mock, conversation);
     (run, terminal)
 }
 
@@ -255,7 +244,7 @@ fn each_pooler_is_named_by_its_own_words_and_nothing_is_misjudged() {
         // The canned server says the same session to every connection.
         assert!(found.shares_sessions, "{service}: {found:?}");
         assert_eq!(run.server.service, Some(pooled.service));
-        let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = terminal.unwrapped();
         flat.assert_contains(&format!("through {}", name.unwrap_or("a pooler")));
         assert!(run.check("pooler").is_some(), "{:?}", run.checks);
         if pooled.service == Service::Galera {

@@ -1,12 +1,10 @@
 //! Controls of the ledger with a disk of which the power is cut: what was not flushed is gone. One that lies loses also what
 //! the server believes to be durable.
 
-use crate::common::{TestBench, connect, ok_stdout};
+use crate::common::*;
 use crate::controls::{account, rounds};
 use crate::lost_commits::{disturbed, disturbed_run, kill_at_once, lost_of_ledger};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_test_servers::{LossyDisk, MariaDb, MariaDbOptions, TestControl};
-use std::time::Duration;
+use prony_test_servers::LossyDisk;
 
 const SKIPPED: &str = "skipped: the disk is a library, and there is no C compiler";
 
@@ -24,8 +22,7 @@ fn a_power_cut_loses_commits_only_if_they_are_not_durable() {
     let programs = disk.programs(&find().expect("PostgreSQL's programs"));
     let server = EmbeddedPostgres::start(&programs, &EmbeddedOptions::default());
     let server = server.expect("it starts");
-    let bench = TestBench::on(&server, "power");
-    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::loaded_on(&server, "power", 4);
     let cut = |durability: &str, lies: bool| {
         let set = format!("alter database power set synchronous_commit = {durability}");
         connect(&server.url()).run(set);
@@ -64,15 +61,14 @@ fn a_power_cut_of_mariadb_loses_what_a_crash_of_the_server_does_not() {
     });
     let server = server.expect("it starts");
     let bench = TestBench::on_maria(&server, "power");
-    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    bench.ok("load oltp_write_only --scale 1 -o table_size=1000");
     let lost = |flush: u32, cuts_power: bool, lies: bool| {
         connect(&server.url()).run(format!(
             "set global innodb_flush_log_at_trx_commit = {flush}"
         ));
         let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 8s \
                          --expect-outage --ledger --json";
-        let mut command = bench.command(arguments);
-        command.args(["--url", &bench.url]);
+        let command = bench.command_with_url(arguments);
         let run = disturbed(command, &bench.home, server.password().reveal(), || {
             if lies {
                 lie_for_a_time(&disk);

@@ -3,13 +3,13 @@
 //!
 //! Must never change data, or delay data unless requested.
 
+use crate::common::*;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
 /// The interval at which threads poll the relay's state.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -197,14 +197,9 @@ impl Relay {
 
     /// Waits until the program has sent `bytes` bytes.
     pub fn wait_until_sent(&self, bytes: u64) {
-        let started = Instant::now();
-        while self.state.bytes_sent.load(Ordering::Relaxed) < bytes {
-            assert!(
-                started.elapsed() < crate::common::WAIT_TIMEOUT,
-                "the program sends less"
-            );
-            thread::sleep(POLL_INTERVAL);
-        }
+        wait_for("the program sends less", || {
+            self.state.bytes_sent.load(Ordering::Relaxed) >= bytes
+        });
     }
 }
 

@@ -1,14 +1,7 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, ok_stdout, own_postgres, send_signal, start_run,
-    stderr_text, stored_runs, total_figures,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{Choice, Run, RunState};
-use prony_test_servers::TestControl;
-use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use crate::common::*;
+use prony_store::Choice;
 
 const PLAN: &str = "\
 [workload]
@@ -30,7 +23,7 @@ fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
 }
 
 fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let path = bench.home.write("plan.toml", plan);
     (bench, path.display().to_string())
 }
@@ -40,14 +33,12 @@ fn variants_are_run_interleaved_as_one_experiment() {
     let (bench, plan) = bench_with_plan("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for line in [
+    messages.assert_contains_all([
         "run 1 of 4: variant simple, repeat 1",
         "run 2 of 4: variant prepared, repeat 1",
         "run 3 of 4: variant prepared, repeat 2",
         "run 4 of 4: variant simple, repeat 2",
-    ] {
-        messages.assert_contains(line);
-    }
+    ]);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 4);
     for (run, protocol) in runs
@@ -80,14 +71,12 @@ fn variants_are_run_interleaved_as_one_experiment() {
     printed.assert_contains("4 runs, interleaved order");
     printed.assert_contains(&compare_command);
     // The printed command succeeds: differences between the variants are intended.
-    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    let comparison = bench.ok_without_server(&format!("compare {}", runs[0].id));
     comparison.assert_contains("\nCOMPARABLE, WITH ");
     comparison.assert_contains("this is what the experiment varied");
-    for part in ["  simple    ", "  prepared  ", "prepared, median"] {
-        comparison.assert_contains(part);
-    }
+    comparison.assert_contains_all(["  simple    ", "  prepared  ", "prepared, median"]);
     comparison.assert_lacks("Why they do not");
-    let listed = ok_stdout(&bench.prony_without_server("runs"));
+    let listed = bench.ok_without_server("runs");
     listed.assert_contains("1/4 simple");
     listed.assert_contains("3/4 prepared");
 }
@@ -96,7 +85,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
 fn json_output_of_repeats_has_one_document_per_line() {
     let (bench, _) = bench_with_plan("repeated", PLAN);
     let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --keep-going --json";
-    let printed = ok_stdout(&bench.prony(arguments));
+    let printed = bench.ok(arguments);
     let runs: Vec<Run> = printed
         .lines()
         .map(|line| serde_json::from_str(line).expect("a document in a line"))
@@ -109,15 +98,13 @@ fn json_output_of_repeats_has_one_document_per_line() {
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
     assert_eq!(seeds.len(), 3, "each run has its own seed");
-    let single_run =
-        ok_stdout(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
+    let single_run = bench.ok("run select-only --transactions 20 --repeats 1 --full");
     assert!(
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"
     );
-    let unstored = ok_stdout(
-        &bench.prony("run select-only --transactions 20 --repeats 2 --keep-going --no-store"),
-    );
+    let unstored =
+        bench.ok("run select-only --transactions 20 --repeats 2 --keep-going --no-store");
     unstored.assert_contains("2 runs");
     unstored.assert_lacks("prony compare");
     assert_eq!(stored_runs(&bench.home).len(), 4);
@@ -136,7 +123,7 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
             .collect::<Vec<_>>()
     };
     let run = format!("run {plan} --seed 11 --json --primary p50");
-    let printed = ok_stdout(&bench.prony(&run));
+    let printed = bench.ok(&run);
     // The comparison of the variants is the last line.
     let parse = |text: &str| -> Vec<Run> {
         let lines: Vec<&str> = text.lines().collect();
@@ -158,11 +145,13 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
         first_order.iter().all(|(_, _, seed)| *seed == Some(11)),
         "{first_order:?}"
     );
-    let repeated = ok_stdout(&bench.prony(&run));
+    let repeated = bench.ok(&run);
     assert_eq!(first_order, order(&parse(&repeated)));
-    let single = bench.prony("run select-only --transactions 20 --primary cpu");
-    assert_eq!(single.status.code(), Some(2));
-    stderr_text(&single).assert_contains("there is nothing to compare");
+    assert_code(
+        &bench.prony("run select-only --transactions 20 --primary cpu"),
+        2,
+    )
+    .assert_contains("there is nothing to compare");
 }
 
 #[test]
@@ -181,7 +170,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     messages.assert_contains("experiment.between");
     messages.assert_contains("exit status: 1");
     messages.assert_lacks("hunter2");
-    let printed = String::from_utf8_lossy(&output.stdout);
+    let printed = stdout_text(&output);
     printed.assert_contains("2 of 4 runs");
     for variant in ["simple", "prepared"] {
         let unfinished =
@@ -218,11 +207,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     let mut control = bench.control();
     control.run("update pgbench_branches set bbalance = bbalance + 1");
     let (child, _) = start_run(run_command(&bench, &plan, "--check-after"));
-    let started = Instant::now();
-    while !waiting.exists() {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "the first run ends");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_for("the first run ends", || waiting.exists());
     control.run("update pgbench_branches set bbalance = bbalance - 1");
     std::fs::write(&repaired, "").expect("a file");
     let (code, printed) = wait_for_end(child, &bench);
@@ -239,8 +224,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
         "{states:?}"
     );
     for part in ["invalid (consistency)", "must not be used: run 1"] {
-        let words: Vec<&str> = printed.split_whitespace().collect();
-        assert!(words.join(" ").contains(part), "{part}:\n{printed}");
+        assert!(printed.unwrapped().contains(part), "{part}:\n{printed}");
     }
 }
 
@@ -254,10 +238,7 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
     let mut control = bench.control();
     control.run("update pgbench_branches set bbalance = bbalance + 1");
     let output = bench.prony(&format!("run {plan} --check-after"));
-    let (printed, messages) = (
-        String::from_utf8_lossy(&output.stdout),
-        stderr_text(&output),
-    );
+    let (printed, messages) = (stdout_text(&output), stderr_text(&output));
     assert_eq!(output.status.code(), Some(7), "{messages}");
     let expected = "prony: the experiment ends after 2 of 6 runs: each is invalid by ";
     messages.assert_contains(expected);
@@ -268,15 +249,13 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
 
 /// The command that runs a plan with additional `options`.
 fn run_command(bench: &TestBench, plan: &str, options: &str) -> Command {
-    let mut command = bench.command(&format!("run {plan} {options}"));
-    command.args(["--url", &bench.url]);
-    command
+    bench.command_with_url(&format!("run {plan} {options}"))
 }
 
 /// Waits for the end of a command; returns its exit code and stdout.
 fn wait_for_end(child: Child, bench: &TestBench) -> (Option<i32>, String) {
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = bench.finish(child);
+    let printed = stdout_text(&output);
     (output.status.code(), printed)
 }
 
@@ -307,17 +286,12 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
         let mut command = run_command(&bench, &plan, "--progress 0s");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().expect("it starts");
-        let started = Instant::now();
         // The pause begins when the document of the first run is stored.
-        while stored_runs(&bench.home)
-            .iter()
-            .filter(|run| run.state == RunState::Complete)
-            .count()
-            == before
-        {
-            assert!(started.elapsed() < WAIT_TIMEOUT, "it takes too long");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        wait_for("the first run ends", || {
+            let runs = stored_runs(&bench.home).into_iter();
+            let complete = runs.filter(|run| run.state == RunState::Complete);
+            complete.count() > before
+        });
         send_signal(&child, name);
         let (code, printed) = wait_for_end(child, &bench);
         assert_eq!(code, expected, "{printed}");
@@ -341,14 +315,12 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
     let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
         let messages = assert_code(&bench.prony_without_server(&arguments), 2);
-        for part in [
+        messages.assert_contains_all([
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",
             "bogus",
             "(variant forth)",
-        ] {
-            messages.assert_contains(part);
-        }
+        ]);
     }
     assert_eq!(stored_runs(&bench.home).len(), 0);
 }
@@ -358,19 +330,17 @@ fn two_servers_take_turns_and_are_compared_at_the_end() {
     let server = own_postgres();
     let [a, b] = ["versus_a", "versus_b"].map(|name| TestBench::on(&server, name));
     for bench in [&a, &b] {
-        ok_stdout(&bench.prony("load tpcb --scale 1"));
+        bench.ok("load tpcb --scale 1");
     }
     let run = "run tpcb --clients 2 --duration 1s --repeats 2 --keep-going --versus";
     let output = a.command(run).args([&b.url, "--url", &a.url]).output();
     let output = a.assert_no_password(output.expect("it starts"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    for order in [
+    messages.assert_contains_all([
         "run 1 of 4: variant A",
         "run 2 of 4: variant B",
         "run 4 of 4: variant A",
-    ] {
-        messages.assert_contains(order);
-    }
+    ]);
     let (answer, table) = printed.split_once("medians of the runs").expect("a table");
     // Others on the machine may make runs invalid.
     if !printed.contains("Not counted") {

@@ -1,16 +1,6 @@
 //! `prony capture --log` and `prony replay` on real servers: the log of a load, and its replay on a copy.
 
-use crate::common::{
-    TestBench, assert_code, connect, ok_stdout, parse_run, prony_command, stderr_text,
-    total_figures,
-};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::Control;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Run, RunState};
-use prony_test_servers::{MariaDb, MariaDbOptions};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use crate::common::*;
 
 /// What the load leaves behind. The times of the history are those of the run.
 const ROWS: [&str; 4] = [
@@ -30,13 +20,12 @@ fn rows(control: &mut Control) -> Vec<String> {
 
 /// A server that logs the statements of one database.
 fn logging_server() -> EmbeddedPostgres {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions::default()
         .set("logging_collector", "on")
         .set("log_destination", "csvlog")
         .set("log_filename", "load.log")
         .set("max_connections", "60");
-    EmbeddedPostgres::start(&installation, &options).expect("it starts")
+    own_postgres_with(&options)
 }
 
 /// Waits until the log has this text; returns its path.
@@ -117,7 +106,7 @@ fn assert_repeats_need_a_command(url: &str, home: &TestFolder, recording: &str) 
     let line = format!("run {}", plan.display());
     let output = prony_command(&line, home).output().expect("it starts");
     // Others may make the runs invalid.
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = stdout_text(&output);
     text.assert_contains("2 runs");
     let count = std::fs::read_to_string(restored).expect("a file");
     assert_eq!(count.lines().count(), 2);
@@ -203,10 +192,8 @@ fn a_replayed_load_leaves_the_same_rows() {
         assert!(totals.committed >= 160, "{}", totals.committed);
         assert_eq!(rows(&mut connect(&url)), expected, "{database}");
         assert_same_mix(&run);
-        let again = run
-            .shares
-            .iter()
-            .find(|share| share.name == "failed as recorded");
+        let mut shares = run.shares.iter();
+        let again = shares.find(|share| share.name == "failed as recorded");
         assert_eq!(again.map(|share| share.count), Some(1));
         let other = run
             .shares
@@ -224,7 +211,7 @@ fn a_replayed_load_leaves_the_same_rows() {
         let update = update.expect("a statement");
         assert_eq!(update.recorded.map(|recorded| recorded.samples), Some(100));
         assert_eq!(update.latency.samples, 100);
-        let shown = ok_stdout(&bench.prony_without_server("show last"));
+        let shown = bench.ok_without_server("show last");
         shown.assert_contains("times as long as the server logged");
     }
     assert_repeats_need_a_command(&server.url_for("fast"), home, &recording);
@@ -232,7 +219,7 @@ fn a_replayed_load_leaves_the_same_rows() {
 
 #[test]
 fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "replayed");
     let mut control = connect(&bench.url);
     let table = "CREATE TABLE t (id int PRIMARY KEY, a int, b varchar(20))";
@@ -282,8 +269,7 @@ fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
                 .output()
                 .expect("it starts"),
         );
-        let run =
-            parse_run(&bench.prony(&format!("replay {recording} --writes --no-observe --json")));
+        let run = bench.run(&format!("replay {recording} --writes --no-observe"));
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         assert_eq!(
             total_figures(&run.measured).failed,

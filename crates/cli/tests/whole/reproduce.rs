@@ -1,29 +1,21 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_code, last_run, ok_stdout, parse_run, query_number,
-    spawn_piped, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Choice, Run};
-use std::process::Output;
-use std::time::{Duration, Instant};
+use crate::common::*;
+use prony_store::Choice;
 
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {
     run.scenario.as_ref().expect("a scenario")
 }
 
-/// Joins the lines of a text, with single spaces.
-fn single_spaced(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+#[track_caller]
+fn assert_workload(run: &Run, name: &str, scale: u32) {
+    let workload = &run.workload;
+    assert_eq!((&*workload.name, workload.scale), (name, scale));
 }
 
 /// Runs a command with additional arguments that may contain spaces.
 fn prony_with(bench: &TestBench, arguments: &str, additional: &[&str]) -> Output {
-    let mut command = bench.command(arguments);
-    command.args(["--url", &bench.url]).args(additional);
-    bench.assert_no_password(command.output().expect("it starts"))
+    bench.execute(bench.command_with_url(arguments).args(additional))
 }
 
 #[test]
@@ -34,10 +26,8 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     let arguments = "reproduce tpcb-cached --shrink 1/2000 --duration 3s --clients 3 --cleanup";
     let output = prony_with(&bench, arguments, &["--restart-command", &restart]);
     let (result, progress) = (ok_stdout(&output), stderr_text(&output));
-    assert_eq!(
-        std::fs::read_to_string(&call_log).expect("it was called"),
-        "called\n"
-    );
+    let calls = std::fs::read_to_string(&call_log).expect("it was called");
+    assert_eq!(calls, "called\n");
     // Prony detects that the command did not restart the server. The command's output is not part of the
     // result.
     progress.assert_contains("heard\n");
@@ -47,30 +37,25 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     progress.assert_contains("--scale 2 --clients 3 ");
     progress.assert_contains("Checked the loaded data");
     progress.assert_contains("Dropped pgbench_");
-    let stdout = single_spaced(&result);
+    let stdout = result.unwrapped();
     stdout.assert_contains("Compared with the scenario tpcb-cached");
     stdout.assert_contains("TPS 20,359 ");
     stdout.assert_contains("latency stddev 13.6 ");
-    for fact in [
+    stdout.assert_contains_all([
         "high availability multi-zone unknown",
         "region us-central1 unknown",
         "client's machine E2-standard-16, 64 GB, 16 CPUs",
-    ] {
-        stdout.assert_contains(fact);
-    }
+    ]);
     stdout.assert_contains("clients 256 clients 3 clients");
     stdout.assert_contains("measured 65 min 3 s");
     // Only the size of the workload's tables is reported.
     stdout.assert_contains("scale 2, 3");
     stdout.assert_lacks("whole database");
     stdout.assert_contains("caches restarted before the load not restarted");
-    let stored_view = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
+    let stored_view = bench.ok_without_server("show last --full").unwrapped();
     stored_view.assert_contains("Compared with the scenario tpcb-cached");
     let run = last_run(&bench);
-    assert_eq!(
-        (run.workload.name.as_str(), run.workload.scale),
-        ("tpcb", 2)
-    );
+    assert_workload(&run, "tpcb", 2);
     assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
     let scenario = stored_scenario(&run);
     assert_eq!(
@@ -92,10 +77,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         "load: keys 326 ",
     ] {
         stdout.assert_contains(phase);
-        assert!(
-            !stdout.contains(&format!("{phase}not known")),
-            "{phase}: {stdout}"
-        );
+        stdout.assert_lacks(&format!("{phase}not known"));
     }
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
@@ -104,27 +86,25 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
 #[test]
 fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
     let bench = TestBench::new("scenario_aiven");
-    let listed = ok_stdout(&bench.prony_without_server("scenarios aiven"));
+    let listed = bench.ok_without_server("scenarios aiven");
     // 23 machines and two suites of them.
     assert_eq!(listed.matches("Aiven-2019").count(), 25, "{listed}");
-    let listed = single_spaced(&listed);
+    let listed = listed.unwrapped();
     listed.assert_contains("100 11 to 13 TPS per dollar");
-    let details = ok_stdout(&bench.prony_without_server("scenarios aiven-450-gcp-20x120"));
-    let details = single_spaced(&details);
+    let details = bench.ok_without_server("scenarios aiven-450-gcp-20x120");
+    let details = details.unwrapped();
     details.assert_contains("shared_buffers 20% of memory, wal_level replica, work_mem 32MB");
     details.assert_contains("backup overhead 10 %");
     let arguments =
         "reproduce aiven-450-gcp-20x120 --shrink 1/25000 --duration 2s --clients 2 --cleanup";
-    let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
-    for expected in [
+    let stdout = bench.ok(arguments).unwrapped();
+    stdout.assert_contains_all([
         "TPS per dollar 11 to 13 not known",
         "backup overhead 10 not known",
         "disks local unknown",
         "measured 60 min 2 s",
         "setting work_mem 32MB work_mem 4MB",
-    ] {
-        stdout.assert_contains(expected);
-    }
+    ]);
     stdout.assert_lacks("setting wal_level");
     let run = last_run(&bench);
     assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
@@ -140,10 +120,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
     let bench = TestBench::new("scenario_tpcc");
     let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --duration 4s --clients 2 --json";
     let run = parse_run(&bench.prony(arguments));
-    assert_eq!(
-        (run.workload.name.as_str(), run.workload.scale),
-        ("tpcc", 1)
-    );
+    assert_workload(&run, "tpcc", 1);
     assert_eq!(run.workload.setting("profile"), Some("hammerdb-4.6"));
     assert_eq!(run.workload.setting("home"), Some("all"));
     assert_eq!(run.window.warmup_s.round(), 1.0);
@@ -154,7 +131,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
         .map(|figure| figure.name.name())
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
-    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
+    let stdout = bench.ok_without_server("show last --full").unwrapped();
     stdout.assert_contains("NOPM 252,970 ");
     stdout.assert_contains("data 3,200 warehouses scale 1");
     stdout.assert_lacks("whole database");
@@ -168,10 +145,7 @@ fn a_hot_set_scenario_counts_statements() {
     let output = bench.prony(arguments);
     let run = parse_run(&output);
     stderr_text(&output).assert_contains("Vacuuming.");
-    assert_eq!(
-        (run.workload.name.as_str(), run.workload.scale),
-        ("script", 1)
-    );
+    assert_workload(&run, "script", 1);
     assert_eq!(stored_scenario(&run).qps_statements_per_txn, Some(5));
     let statements = &run.workload.statements;
     assert_eq!(statements.len(), 7, "{statements:?}");
@@ -182,7 +156,7 @@ fn a_hot_set_scenario_counts_statements() {
         "QPS 24,520 {} – statements/s",
         prony_report::units::rate(qps)
     );
-    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
+    let stdout = bench.ok_without_server("show last --full").unwrapped();
     assert!(stdout.contains(&figure), "{figure}: {stdout}");
     let reason = "this run had less data, fewer clients, a shorter window than published";
     stdout.assert_contains(reason);
@@ -215,7 +189,7 @@ fn a_mysql_scenario_runs_on_mariadb() {
     let bench = TestBench::maria("scenario");
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --duration 3s --clients 2";
     let output = bench.prony(arguments);
-    let stdout = single_spaced(&ok_stdout(&output));
+    let stdout = ok_stdout(&output).unwrapped();
     stdout.assert_contains("reads 432,922 ");
     stdout.assert_contains("server ApsaraDB RDS for MySQL, MariaDB 10.");
     stdout.assert_contains("32 tables of 25,000 rows scale 1 of 2,000 rows");
@@ -227,16 +201,15 @@ fn a_mysql_scenario_runs_on_mariadb() {
 
 #[test]
 fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
-    let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         max_connections: 20,
         ..EmbeddedOptions::default()
     };
-    let server = EmbeddedPostgres::start(&installation, &options).expect("a server");
+    let server = own_postgres_with(&options);
     let bench = TestBench::on(&server, "scenario_cap");
     let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --duration 3s";
     let output = bench.prony(arguments);
-    let (stdout, progress) = (single_spaced(&ok_stdout(&output)), stderr_text(&output));
+    let (stdout, progress) = (ok_stdout(&output).unwrapped(), stderr_text(&output));
     progress.assert_contains("instead of 256: the server has no more free connections");
     progress.assert_contains("of which 100 % fits into shared_buffers");
     let run = last_run(&bench);
@@ -264,7 +237,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     // `prony run` reports the cached share of existing data in the same way.
     let arguments =
         "run select-only --clients 2 --duration 3s --expect-cached 30% --expect-cached-of cache";
-    let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
+    let stdout = bench.ok(arguments).unwrapped();
     stdout.assert_contains("Requested cached share 30.0 % was requested.");
     stdout.assert_contains("That does not match the request.");
     stdout.assert_lacks("Compared with the scenario");
@@ -282,11 +255,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
             "{option}: {}",
             stderr_text(&output)
         );
-        assert!(
-            stderr_text(&output).contains(expected),
-            "{option}: {}",
-            stderr_text(&output)
-        );
+        stderr_text(&output).assert_contains(expected);
     }
     let branches = query_number(
         &mut bench.control(),
@@ -308,14 +277,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
     let child = spawn_piped(command);
-    let started = Instant::now();
-    while !request_file.exists() {
-        assert!(
-            started.elapsed() < WAIT_TIMEOUT,
-            "the command is not called"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the command is not called", || request_file.exists());
     // The tables of the previous run were dropped first.
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
@@ -324,14 +286,14 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&bench.assert_no_password(output));
     assert!(stored_scenario(&run).restarted && stored_scenario(&run).loaded);
-    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
+    let stdout = bench.ok_without_server("show last --full").unwrapped();
     stdout.assert_lacks("caches restarted before the load");
 }
 
 #[test]
 fn requests_that_no_scenario_fits_are_errors() {
     let bench = TestBench::new("scenario_none");
-    let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
+    let script = bench.ok_without_server("scenarios hotset-2c16g-0.1b-ro --script");
     script.assert_contains("\n\\set aid random_gaussian(1, :range, 10.0)\n");
     let output = bench.prony("reproduce mssql-2012-s2.large");
     let error = assert_code(&output, 2);

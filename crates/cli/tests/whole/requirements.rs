@@ -1,18 +1,17 @@
 //! What a user requires of a run: the answer on the screen, in the document, for CI servers, and as exit code.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text, stored_runs};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use prony_store::AnswerVerdict;
 
 /// What is counted decides however noisy the machine is: no run misses these limits by chance.
 #[test]
 fn counted_limits_are_missed_in_any_run() {
     let bench = TestBench::new("required");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 2 --transactions 200 --require max<1us";
     let printed = |options: &str| {
         let output = bench.prony(&format!("{run} {options}"));
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = stdout_text(&output);
         assert_eq!(output.status.code(), Some(8), "{text}");
         text
     };
@@ -22,7 +21,7 @@ fn counted_limits_are_missed_in_any_run() {
     let answer = last_run(&bench).answer.expect("an answer");
     assert_eq!(answer.verdict, AnswerVerdict::Fail);
     assert_eq!(answer.results[0].verdict, AnswerVerdict::Fail);
-    let listed = ok_stdout(&bench.prony_without_server("runs --label nightly --json"));
+    let listed = bench.ok_without_server("runs --label nightly --json");
     listed.assert_contains("\"answer\": \"FAIL\"");
     let text = printed("--format github");
     assert!(
@@ -30,16 +29,14 @@ fn counted_limits_are_missed_in_any_run() {
         "{text}"
     );
     let text = printed("--format junit");
-    for part in ["name=\"max&lt;1us\"", "failures=\"1\""] {
-        text.assert_contains(part);
-    }
+    text.assert_contains_all(["name=\"max&lt;1us\"", "failures=\"1\""]);
 }
 
 /// The label has one run, which says nothing about other runs.
 #[test]
 fn a_limit_beside_a_label_needs_repeats() {
     let bench = TestBench::new("beside");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 2 --transactions 200";
     bench.prony(&format!("{run} --label main"));
     let required = |requirement: &str| {
@@ -63,7 +60,7 @@ fn a_limit_beside_a_label_needs_repeats() {
 #[test]
 fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
     let bench = TestBench::new("early");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --transactions 20";
     for (options, code, part) in [
         (
@@ -84,9 +81,7 @@ fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
             "no transaction nope",
         ),
     ] {
-        let output = bench.prony(&format!("{run} {options}"));
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
-        stderr_text(&output).assert_contains(part);
+        assert_code(&bench.prony(&format!("{run} {options}")), code).assert_contains(part);
         assert!(stored_runs(&bench.home).is_empty(), "{options}");
     }
 }

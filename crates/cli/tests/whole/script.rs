@@ -1,12 +1,8 @@
 //! The script workload on a real server: the builtin scripts compared with the native workloads,
 //! and user-written scripts.
 
-use crate::common::{TestBench, assert_code, ok_stdout, query_number, stderr_text, total_figures};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
-use prony_test_servers::TestControl;
+use crate::common::*;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
@@ -25,7 +21,7 @@ fn query_rows(bench: &TestBench, sql: &str) -> Vec<Vec<Option<String>>> {
 /// Executes a run in which no client can continue; returns the run and the text of its first event.
 fn run_until_aborted(bench: &TestBench, arguments: &str) -> (Run, String) {
     let output = bench.prony(&format!("{arguments} --json"));
-    assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+    assert_code(&output, 5);
     let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(run.state, RunState::Partial);
     let detail = run.events[0].detail.clone();
@@ -273,10 +269,7 @@ fn the_script_workload_has_no_tables() {
     ] {
         let output = bench.prony(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments}");
-        let stderr = stderr_text(&output)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let stderr = stderr_text(&output).unwrapped();
         stderr.assert_contains("the script workload has no tables of its own");
         stderr.assert_contains(hint);
     }

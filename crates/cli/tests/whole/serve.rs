@@ -1,11 +1,9 @@
 //! `prony serve` on a store with runs, also while one is in progress.
 
-use crate::common::{TestBench, WAIT_TIMEOUT, send_signal};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use prony_test_servers::KillOnDrop;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 
 /// The program that serves a store.
 struct ServeProcess {
@@ -79,12 +77,10 @@ fn assert_shown_by_browser(bench: &TestBench, url: &str) {
         output => output.expect("it starts"),
     };
     let log = String::from_utf8_lossy(&output.stderr);
-    let messages: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect();
+    let lines = log.lines();
+    let messages: Vec<&str> = lines.filter(|line| line.contains("CONSOLE")).collect();
     assert_eq!(messages, [""; 0]);
-    let page = String::from_utf8_lossy(&output.stdout);
+    let page = stdout_text(&output);
     page.assert_contains("In progress for ");
     // The browser writes elements as it holds them: these came with an event.
     page.assert_contains("<ul class=\"figures\">");

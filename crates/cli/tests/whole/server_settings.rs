@@ -1,13 +1,8 @@
 //! Settings of the server in plans: set before a run, verified, and put back after it.
 
-use crate::common::{
-    TestBench, assert_code, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
-    stored_runs, wait_until,
-};
+use crate::common::*;
 use crate::poolers::bench_with_pooler;
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{DurabilityClass, Run, RunState};
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_store::DurabilityClass;
 
 fn write_plan(home: &TestFolder, workload: &str, variants: &str) -> String {
     let plan = format!(
@@ -35,16 +30,15 @@ fn values(runs: &[Run], setting: &str) -> Vec<(String, String)> {
 fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
     // On the shared server, the load of other tests would make its runs invalid.
     let server = own_postgres();
-    let bench = TestBench::on(&server, "session_settings");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "session_settings", 1);
     let plan = write_plan(
         &bench.home,
         "tpcb",
         "[variants.on]\n[variants.off.settings]\nsynchronous_commit = \"off\"\nwork_mem = \"8MB\"\n",
     );
-    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    let checked = bench.ok_without_server(&format!("plan check {plan}"));
     checked.assert_contains("synchronous_commit");
-    ok_stdout(&bench.prony(&format!("run {plan}")));
+    bench.ok(&format!("run {plan}"));
     let runs = stored_runs(&bench.home);
     let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
     assert_eq!(values(&runs, "synchronous_commit"), expected);
@@ -64,11 +58,10 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
             run.id
         );
     }
-    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    let comparison = bench.ok_without_server(&format!("compare {}", runs[0].id));
     comparison.assert_contains("\nCOMPARABLE");
-    let words: Vec<&str> = comparison.split_whitespace().collect();
     let why = "this is what the experiment varied on purpose";
-    assert!(words.join(" ").contains(why), "{comparison}");
+    assert!(comparison.unwrapped().contains(why), "{comparison}");
     // Nothing of it stays.
     let now = bench
         .control()
@@ -82,8 +75,7 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
 fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     // On a server of its own: the load of other tests would make a run invalid.
     let server = own_postgres();
-    let bench = TestBench::on(&server, "despite");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "despite", 1);
     let run = "run tpcb --clients 2 --transactions 20";
     let ids = ["on", "off"].map(|value| {
         let run = bench.run(&format!("{run} --setting synchronous_commit={value}"));
@@ -94,7 +86,7 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     let refused = bench.prony_without_server(&compare);
     assert_eq!(refused.status.code(), Some(7));
     let despite = format!("{compare} --despite durability");
-    let shown = ok_stdout(&bench.prony_without_server(&despite));
+    let shown = bench.ok_without_server(&despite);
     let words: Vec<&str> = shown.split_whitespace().collect();
     let words = words.join(" ");
     assert!(
@@ -105,10 +97,10 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     shown.assert_contains("TPS");
     // It holds whatever the figures are.
     let gate = bench.prony_without_server(&format!("{despite} --require errors<=100000"));
-    let printed = String::from_utf8_lossy(&gate.stdout);
+    let printed = stdout_text(&gate);
     assert_eq!(gate.status.code(), Some(9), "{printed}");
     printed.assert_starts_with("UNDECIDED");
-    let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
+    let json = bench.ok_without_server(&format!("{despite} --json"));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["verdict"], "not_comparable");
     assert_eq!(json["side_comparisons"][0]["verdict"], "not_comparable");
@@ -134,7 +126,7 @@ fn what_compare_will_refuse_is_said_before_the_first_run() {
     let plan = write_plan(&bench.home, "tpcb", variants);
     let expected =
         "prony compare will refuse to compare b with a: workload tpcb against select-only";
-    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    let checked = bench.ok_without_server(&format!("plan check {plan}"));
     checked.assert_contains(expected);
     let output = bench.prony(&format!("run {plan}"));
     ok_stdout(&output);
@@ -149,10 +141,10 @@ fn what_compare_will_refuse_is_said_before_the_first_run() {
 #[test]
 fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     let bench = TestBench::new("swept_settings");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let run = "run select-only --clients 1 --transactions 20 --json";
     let sweep = format!("{run} --repeats 1 --sweep settings.synchronous_commit=on,off");
-    ok_stdout(&bench.prony(&sweep));
+    bench.ok(&sweep);
     let values: Vec<_> = values(&stored_runs(&bench.home), "synchronous_commit");
     let expected =
         ["on", "off"].map(|name| (format!("synchronous_commit-{name}"), name.to_owned()));
@@ -160,7 +152,7 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     // The same values as variants, whose difference is the answer.
     let vary = format!("{run} --repeats 2 --vary settings.synchronous_commit=on,off");
     let vary = vary.replace(" --json", "");
-    let text = ok_stdout(&bench.prony(&vary));
+    let text = bench.ok(&vary);
     text.assert_contains("synchronous_commit-off ");
     text.assert_lacks("Knee");
     // Runs of one second are in no order.
@@ -202,9 +194,8 @@ fn a_pooler_that_refuses_a_setting_is_named() {
     };
     let run = "run tpcb --transactions 9 --setting synchronous_commit=off --url";
     let messages = assert_code(&bench.prony_without_server(&format!("{run} {url}")), 3);
-    let words: Vec<&str> = messages.split_whitespace().collect();
     let hint = "a pooler may refuse settings in the log-in: name the server itself";
-    assert!(words.join(" ").contains(hint), "{messages}");
+    assert!(messages.unwrapped().contains(hint), "{messages}");
 }
 
 fn full_page_writes(bench: &TestBench) -> Option<String> {
@@ -217,8 +208,7 @@ fn full_page_writes(bench: &TestBench) -> Option<String> {
 #[test]
 fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_error() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "server_settings");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "server_settings", 1);
     let shown = || full_page_writes(&bench);
     let auto_conf = "select count(*) from pg_file_settings where sourcefile like '%auto.conf'";
     let plan = write_plan(
@@ -258,7 +248,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     }
     send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    assert_code(&output, 130);
     assert_eq!(shown().as_deref(), Some("on"));
 
     // A setting that another client changes was not that of the whole run.
@@ -273,11 +263,10 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
         .unwrap();
     control.execute("select pg_reload_conf()").unwrap();
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let words: Vec<&str> = printed.split_whitespace().collect();
+    assert_code(&output, 7);
+    let printed = stdout_text(&output);
     let finding = "changed settings of the server during the run: full_page_writes from off to on";
-    assert!(words.join(" ").contains(finding), "{printed}");
+    assert!(printed.unwrapped().contains(finding), "{printed}");
 
     // What an earlier ALTER SYSTEM said is there again; the load fails, because there are no tables.
     bench
@@ -285,7 +274,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
         .execute("alter system set full_page_writes = on")
         .unwrap();
     let output = bench.prony("run ycsb --setting full_page_writes=off");
-    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
+    assert_code(&output, 4);
     let left = bench.control().query_value(auto_conf).unwrap();
     assert_eq!(
         (shown().as_deref(), left.as_deref()),
@@ -296,8 +285,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
 #[test]
 fn what_a_killed_run_has_left_on_the_server_is_put_back_by_the_next_run() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "killed_settings");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "killed_settings", 1);
     let shown = || full_page_writes(&bench);
     let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
@@ -327,8 +315,7 @@ fn what_a_killed_run_has_left_on_the_server_is_put_back_by_the_next_run() {
 #[test]
 fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "restarted_settings");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "restarted_settings", 1);
     let shown = || {
         let sql = "show max_locks_per_transaction";
         bench.control().query_value(sql).unwrap()
@@ -344,9 +331,7 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
     let plan = write_plan(&bench.home, "tpcb", &variants);
     let before = shown();
     // The command asks the test to restart its server.
-    let mut command = bench.command(&format!("run {plan} --repeats 1"));
-    command.args(["--url", &bench.url]);
-    let (mut child, _) = start_run(command);
+    let mut child = bench.start(&format!("run {plan} --repeats 1"));
     let mut restarts = 0;
     while child.try_wait().expect("a child").is_none() {
         if wanted.exists() {
@@ -355,7 +340,7 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
             std::fs::write(&done, "").unwrap();
             restarts += 1;
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output().expect("it ended");
     assert!(output.status.success(), "{}", stderr_text(&output));
@@ -374,9 +359,9 @@ fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
 
 #[test]
 fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let server = own_mariadb(&[]);
     let bench = TestBench::on_maria(&server, "settings");
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
+    bench.ok("load oltp_read_write -o table_size=1000");
     let plan = write_plan(
         &bench.home,
         "oltp_read_write",

@@ -1,7 +1,6 @@
 //! The parts of the service time if most clients use a unix socket.
 
-use crate::common::{TestBench, io_engines, ok_stdout, parse_run, stderr_text, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 #[test]
 fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
@@ -14,7 +13,7 @@ fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
             command.args(["--url", &bench.socket_url]);
             // Only the connections over TCP require a password.
             command.env("PGPASSWORD", &bench.password);
-            bench.assert_no_password(command.output().expect("it starts"))
+            bench.execute(&mut command)
         };
         let run = parse_run(&execute("--tcp-sample 2 --json"));
         let network = prony_store::Network::UnixWithTcpSample { clients: 2 };
@@ -63,5 +62,5 @@ fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
     }
     // A sample larger than the number of clients is an error.
     let output = bench.prony("run select-only --clients 2 --tcp-sample 3 --transactions 1");
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    assert_code(&output, 2);
 }

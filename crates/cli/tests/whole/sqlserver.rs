@@ -1,6 +1,6 @@
 //! Own SQL and the ledger on the SQL Server that `PRONY_TEST_SQLSERVER` names.
 
-use crate::common::{TestBench, connect, ok_stdout, query_number, total_figures};
+use crate::common::*;
 
 /// The server, and a store for one test; `None`, with a message, without a server.
 fn sql_server_bench() -> Option<TestBench> {
@@ -101,7 +101,7 @@ fn a_ledger_accounts_for_blocks_and_single_statements() {
     let Some(bench) = sql_server_bench() else {
         return;
     };
-    ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
+    bench.ok("load oltp_read_write -o table_size=1000");
     for arguments in [
         "oltp_read_write --protocol prepared",
         "oltp_read_write --protocol simple",
@@ -129,5 +129,5 @@ fn a_ledger_accounts_for_blocks_and_single_statements() {
     let run = bench.run(&format!("run oltp_update_index --protocol simple {LEDGER}"));
     let account = run.ledger.expect("an account");
     assert_eq!((account.acknowledged, account.unrecorded), (0, 60));
-    ok_stdout(&bench.prony("clean oltp_read_write"));
+    bench.ok("clean oltp_read_write");
 }

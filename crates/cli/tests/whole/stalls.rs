@@ -1,21 +1,13 @@
 //! Stalls of less than a second, and of one client, are named.
 
-use crate::common::{
-    TestBench, ok_stdout, own_postgres, parse_run, query_number, start_run, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Check, Run, Severity};
-use prony_test_servers::TestControl;
-use std::process::Child;
-use std::time::Duration;
+use crate::common::*;
+use prony_store::Check;
 
 /// Starts a run of eight clients and waits until it has commits.
 fn start(bench: &TestBench, duration: &str) -> Child {
-    let mut command = bench.command(&format!(
+    let child = bench.start(&format!(
         "run select-only --clients 8 --duration {duration} --json --no-observe"
     ));
-    command.args(["--url", &bench.url]);
-    let (child, _) = start_run(command);
     let has_commits = |run: &Run| run.series.last().is_some_and(|second| second.committed > 0);
     wait_until(&bench.home, |run| {
         run.ended_because.is_none() && has_commits(run)
@@ -31,8 +23,7 @@ fn finding<'a>(run: &'a Run, id: &str) -> Option<&'a Check> {
 #[test]
 fn short_stalls_and_a_stopped_session_are_named() {
     let server = own_postgres();
-    let bench = TestBench::on(&server, "short_stalls");
-    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::loaded_on(&server, "short_stalls", 1);
     let mut control = bench.control();
 
     let child = start(&bench, "20s");

@@ -1,7 +1,6 @@
 //! Latencies per statement, end to end.
 
-use crate::common::{TestBench, last_run, ok_stdout, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 #[test]
 fn each_statement_of_a_transaction_has_its_latency() {
@@ -53,7 +52,7 @@ fn each_statement_of_a_transaction_has_its_latency() {
     let total: f64 = shares.sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     let lines = stdout.lines().map(str::trim_start);
     let after_heading = lines.skip_while(|line| *line != "Latency of statements");
     let first_words: Vec<&str> = after_heading
@@ -66,14 +65,14 @@ fn each_statement_of_a_transaction_has_its_latency() {
 
     let run = bench.run(arguments);
     assert_eq!(run.statements, None);
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_lacks("Latency of statements");
 }
 
 #[test]
 fn statements_of_all_tables_share_a_name_and_texts_of_scripts_are_not_measured() {
     let bench = TestBench::new("statement_latency_oltp");
-    ok_stdout(&bench.prony("load oltp_read_write --scale 3 -o table_size=500"));
+    bench.ok("load oltp_read_write --scale 3 -o table_size=500");
     let run = bench.run("run oltp_read_write --clients 1 --transactions 40 --statement-latency");
     let retries = total_figures(&run.measured).retries;
     assert_eq!(retries, 0, "one client meets no lock");
@@ -121,6 +120,6 @@ fn statements_of_all_tables_share_a_name_and_texts_of_scripts_are_not_measured()
 
     let run = bench.run("run oltp_insert --clients 1 --transactions 10 --statement-latency");
     assert_eq!(run.statements, Some(Vec::new()));
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("None was measured");
 }

@@ -1,13 +1,7 @@
 //! `prony reproduce SUITE` on a real server: a whole suite at a small fraction of its size, stopped and continued.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, stored_runs,
-    wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::{Run, RunState};
+use crate::common::*;
 use std::io::Read;
-use std::process::Stdio;
 
 const SUITE: &str = "reproduce alloydb-64 --shrink 1/25000 --clients 2 --warmup 0s --duration 3s";
 
@@ -46,15 +40,13 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
     assert!(WAIT_TIMEOUT.as_secs() >= 60, "three loads fit into it");
     let bench = TestBench::new("suite");
     let progress = stop_in_the_second_row(&bench);
-    for expected in [
+    progress.assert_contains_all([
         "3 runs: about",
         "of data is needed",
         "no price sheet is given",
         "run 1 of 3: variant tpcc-64vcpu-30pct, repeat 1",
         "The same command continues the suite.",
-    ] {
-        progress.assert_contains(expected);
-    }
+    ]);
     let states: Vec<(String, RunState)> = stored_runs(&bench.home)
         .iter()
         .map(|run| (row(run).to_owned(), run.state))
@@ -96,10 +88,10 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
     check_page(&bench, &id);
 
     // It is complete: the same command would begin again, and so would another size.
-    let again = ok_stdout(&bench.prony(&format!("{SUITE} --estimate")));
+    let again = bench.ok(&format!("{SUITE} --estimate"));
     again.assert_contains("3 runs: about");
     again.assert_lacks("done already");
-    let json = ok_stdout(&bench.prony(&format!("{SUITE} --estimate --json")));
+    let json = bench.ok(&format!("{SUITE} --estimate --json"));
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(3), "{json}");
     assert!(json["rows"][0]["load_s"].as_f64() >= Some(1.0), "{json}");
@@ -135,7 +127,7 @@ fn check_table(table: &str) {
     }
     table.assert_contains("not comparable");
     table.assert_lacks("+").assert_lacks(" -");
-    let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = table.unwrapped();
     flat.assert_contains("load time (s) 2,205");
     flat.assert_contains("such a row had a shorter window, fewer clients, less data");
 }
@@ -144,16 +136,14 @@ fn check_table(table: &str) {
 fn check_page(bench: &TestBench, id: &str) {
     let page = bench.home.join("suite.html");
     let arguments = format!("report {id} --output {}", page.display());
-    ok_stdout(&bench.prony_without_server(&arguments));
+    bench.ok_without_server(&arguments);
     let text = std::fs::read_to_string(&page).expect("a page");
-    for expected in [
+    text.assert_contains_all([
         "The suite alloydb-64: order entry and select-only",
         "<td>589,598</td>",
         "not comparable",
-    ] {
-        text.assert_contains(expected);
-    }
-    ok_stdout(&bench.prony_without_server(&format!("verify {}", page.display())));
+    ]);
+    bench.ok_without_server(&format!("verify {}", page.display()));
 }
 
 #[test]

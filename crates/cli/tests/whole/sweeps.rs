@@ -1,8 +1,7 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
-use crate::common::{TestBench, assert_code, ok_stdout, own_postgres, stderr_text, stored_runs};
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
+use crate::common::*;
+use prony_store::{ExperimentKind, Setting};
 use serde_json::Value;
 
 const PLAN: &str = "\
@@ -46,7 +45,7 @@ fn points(document: &Value) -> &Vec<Value> {
 #[test]
 fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
     let bench = TestBench::new("sweep");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let path = |name: &str| bench.home.join(name).display().to_string();
     std::fs::write(path("sheet.toml"), SHEET).expect("a file");
     let plan = PLAN.replace("SHEET", &path("sheet.toml"));
@@ -57,14 +56,12 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
     ));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
     messages.assert_contains("run 4 of 6: variant clients-4, repeat 2");
-    for part in [
+    printed.assert_contains_all([
         "Sweep of clients over 3 points",
         "95 % interval",
         "TPS per USD a month",
         "prony report",
-    ] {
-        printed.assert_contains(part);
-    }
+    ]);
     let store = RunStore::open(Some(&bench.home)).expect("a store");
     let stored = store.list(&RunFilter::default()).expect("a listing").runs;
     assert_eq!(stored.len(), 6);
@@ -78,7 +75,7 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
         let place = given["place"].as_str().unwrap_or_default();
         place.assert_ends_with("(sweep.clients)");
     }
-    let compared = ok_stdout(&bench.prony_without_server("compare last --json"));
+    let compared = bench.ok_without_server("compare last --json");
     let document: Value = serde_json::from_str(&compared).expect("JSON");
     let xs: Vec<f64> = points(&document)
         .iter()
@@ -99,11 +96,11 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
         }
     }
     assert!(document["sweep"]["curves"][0]["knee_state"].is_string());
-    let compared = ok_stdout(&bench.prony_without_server("compare last"));
+    let compared = bench.ok_without_server("compare last");
     compared.assert_contains("Sweep of clients over 3 points");
     let page = path("sweep.html");
-    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
-    ok_stdout(&bench.prony_without_server(&format!("verify {page}")));
+    bench.ok_without_server(&format!("report last --output {page}"));
+    bench.ok_without_server(&format!("verify {page}"));
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("id=\"sweep-t\""), "the drawing of the curve");
 }
@@ -111,7 +108,7 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
 #[test]
 fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     let bench = TestBench::new("sweep_machines");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     // Outside of the store, whose files are searched for the password of the URLs.
     let folder = TestFolder::create();
     let path = |name: &str| folder.join(name).display().to_string();
@@ -131,8 +128,7 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     };
     let printed = ok_stdout(&run(&format!("{} --no-observe", path("machines.toml"))));
     printed.assert_contains("Sweep of cpus over 2 points");
-    let checked =
-        ok_stdout(&bench.prony_without_server(&format!("plan check {}", path("machines.toml"))));
+    let checked = bench.ok_without_server(&format!("plan check {}", path("machines.toml")));
     checked.assert_contains("1 repeat of 2 variants");
     for (arguments, expected) in [
         (
@@ -162,7 +158,7 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
 fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_run() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "sweep_scale");
-    ok_stdout(&bench.prony("load select-only --scale 1"));
+    bench.ok("load select-only --scale 1");
     let plan = "[workload]\nname = \"select-only\"\n[run]\nclients = 1\ntransactions = 20\n\
                 [experiment]\nrepeats = 1\nkeep_going = true\n[sweep]\nscale = [1, 2]\n";
     let run = |plan: &str| {
@@ -170,9 +166,7 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
         bench.prony(&format!("run {}", path.display()))
     };
     let messages = assert_code(&run(plan), 2);
-    for text in ["data of the scales 1 and 2 on one server", "$PRONY_SCALE"] {
-        messages.assert_contains(text);
-    }
+    messages.assert_contains_all(["data of the scales 1 and 2 on one server", "$PRONY_SCALE"]);
     assert!(stored_runs(&bench.home).is_empty());
 
     let load = format!(

@@ -1,18 +1,12 @@
 //! The tpcc workload end to end: its metrics, shares and comparability.
 
-use crate::common::{
-    TestBench, last_run, ok_stdout, parse_run, query_number, stderr_text, total_figures,
-};
-use prony_assertions::TextAssertions;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{IndustryMetric, Run};
-use prony_test_servers::TestControl;
+use crate::common::*;
+use prony_store::IndustryMetric;
 
 /// Starts a separate server without other sessions, because TPM counts the transactions of all databases.
 fn start_server() -> EmbeddedPostgres {
     let options = EmbeddedOptions::default().set("autovacuum", "off");
-    let installation = find().expect("PostgreSQL's programs");
-    EmbeddedPostgres::start(&installation, &options).expect("it starts")
+    own_postgres_with(&options)
 }
 
 fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
@@ -25,7 +19,7 @@ fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
     ] {
         control.execute(&sql).expect(&sql);
     }
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     bench
 }
 
@@ -68,7 +62,7 @@ fn tpm_is_reported_with_nopm() {
         .assert_contains("unpaced");
 
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     let position = |text: &str| {
         stdout
             .find(text)
@@ -81,18 +75,16 @@ fn tpm_is_reported_with_nopm() {
     let population = run.check("population");
     let finding = &population.expect("loaded without a profile").finding;
     finding.assert_contains("The profile hammerdb ran on customers of the population standard");
-    let checked = ok_stdout(&bench.prony("check tpcc"));
-    let text = checked.split_whitespace().collect::<Vec<_>>().join(" ");
+    let checked = bench.ok("check tpcc");
+    let text = checked.unwrapped();
     text.assert_contains(
         "note condition-12: c_balance + c_ytd_payment is the delivered amount: not",
     );
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
-    let table = ok_stdout(&bench.prony_without_server("show last --rates"));
-    let names: Vec<_> = table
-        .lines()
-        .filter_map(|line| line.split(',').next())
-        .collect();
+    let table = bench.ok_without_server("show last --rates");
+    let lines = table.lines();
+    let names: Vec<_> = lines.filter_map(|line| line.split(',').next()).collect();
     assert_eq!(names, ["name", "NOPM", "TPM", "TPS"]);
     table.assert_contains(&format!("\nTPM,{tpm},"));
 }
@@ -122,7 +114,9 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     let run = parse_run(&output);
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    ok_stdout(&bench.prony_without_server("show last --full")).assert_lacks("TPM");
+    bench
+        .ok_without_server("show last --full")
+        .assert_lacks("TPM");
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 
@@ -167,17 +161,12 @@ fn different_profiles_and_modes_are_not_comparable() {
         assert_eq!(code, Some(7), "{names:?}");
         assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
         let output = bench.prony_without_server(&format!("compare {first} {other}"));
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = stdout_text(&output);
         text.assert_starts_with("NOT COMPARABLE");
         text.assert_contains(name).assert_lacks("NOPM");
     }
     let unknown_run = bench.prony_without_server(&format!("compare {first} none-such"));
-    assert_eq!(
-        unknown_run.status.code(),
-        Some(2),
-        "{}",
-        stderr_text(&unknown_run)
-    );
+    assert_code(&unknown_run, 2);
 }
 
 /// Asserts the shares of a run with one warehouse, which has no remote payments.

@@ -1,20 +1,11 @@
 //! Errors of the tpcc workload: wrong schemas, missing privileges, interrupted loads, killed servers. Messages
 //! say what happened and what to do, and no data is lost.
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, parse_run, query_number,
-    send_signal, start_run, stderr_text, total_figures, wait_until,
-};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
-use prony_test_servers::TestControl;
-use std::process::Output;
-use std::time::{Duration, Instant};
+use crate::common::*;
 
 /// Runs the program with the role and password of `url`.
 fn run_as(bench: &TestBench, arguments: &str, url: &str) -> Output {
-    let output = bench.command(arguments).args(["--url", url]).output();
-    bench.assert_no_password(output.expect("it starts"))
+    bench.prony_with(arguments, &["--url", url])
 }
 
 /// Asserts the exit code of a failed command, and that stderr contains each of `parts`.
@@ -22,7 +13,7 @@ fn assert_failed(output: &Output, code: i32, parts: &[&str]) {
     let messages = stderr_text(output);
     assert_eq!(output.status.code(), Some(code), "{messages}");
     // Lines are wrapped at the width of the terminal.
-    let unwrapped = messages.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unwrapped = messages.unwrapped();
     for part in parts {
         assert!(unwrapped.contains(part), "no `{part}` in {messages}");
     }
@@ -35,7 +26,7 @@ fn wrong_schemas_and_roles_are_reported() {
     let run = "run tpcc --clients 2 --duration 1s";
     let expected = ["table item is missing", "prony load tpcc --scale N"];
     assert_failed(&bench.prony(run), 4, &expected);
-    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    bench.ok("load tpcc --scale 1");
     let expected = [
         "the data has scale 1, but scale 7 was requested",
         "omit the scale",
@@ -44,10 +35,8 @@ fn wrong_schemas_and_roles_are_reported() {
 
     // With more clients than warehouses, the run reports contention.
     let crowded_run = bench.run("run tpcc --clients 5 --transactions 20");
-    let contention = crowded_run
-        .checks
-        .iter()
-        .find(|check| check.id == "contention");
+    let mut checks = crowded_run.checks.iter();
+    let contention = checks.find(|check| check.id == "contention");
     let finding = &contention.expect("one warehouse").finding;
     finding.assert_starts_with("5 clients shared 1 warehouse:");
     assert!(total_figures(&crowded_run.measured).committed > 0);
@@ -79,7 +68,7 @@ fn wrong_schemas_and_roles_are_reported() {
         &format!("{run} --mode statements"),
         &restricted_url,
     ));
-    ok_stdout(&bench.prony(run));
+    bench.ok(run);
     ok_stdout(&run_as(&bench, run, &restricted_url));
     // The server's error names one of the tables that a load would replace.
     for command in ["load tpcc --scale 1", "clean tpcc"] {
@@ -90,7 +79,7 @@ fn wrong_schemas_and_roles_are_reported() {
         ];
         assert_failed(&run_as(&bench, command, &restricted_url), 4, &expected);
     }
-    ok_stdout(&bench.prony("check tpcc"));
+    bench.ok("check tpcc");
 
     let wrong_password = restricted_url.replace("let-me-in", "let-me-out");
     let expected = ["password authentication failed for user \"stranger\""];
@@ -105,7 +94,7 @@ fn wrong_schemas_and_roles_are_reported() {
         3,
         &["for user \"nobody\""],
     );
-    ok_stdout(&bench.prony("check tpcc"));
+    bench.ok("check tpcc");
 }
 
 /// Creates an event trigger that makes the creation of keys wait for an advisory lock, so that no load can
@@ -119,21 +108,17 @@ create event trigger held on ddl_command_start when tag in ('ALTER TABLE', 'CREA
 #[test]
 fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     let bench = TestBench::new("half");
-    let mut command = bench.command("load tpcc --scale 3 --jobs 2");
-    command.args(["--url", &bench.url]);
     let mut control = bench.control();
     control.run(LOCK_TRIGGER_SQL);
     let lock = "select pg_advisory_lock(815)";
     control.query(lock).expect("a lock");
-    let (child, _) = start_run(command);
-    let started = Instant::now();
+    let child = bench.start("load tpcc --scale 3 --jobs 2");
     let table_sql = "select count(*) from pg_class where relname = 'order_line'";
-    while query_number(&mut control, table_sql) == 0 {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "no load started");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("no load started", || {
+        query_number(&mut control, table_sql) != 0
+    });
     send_signal(&child, "-INT");
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = bench.finish(child);
     assert_failed(
         &output,
         130,
@@ -144,15 +129,17 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
     assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);
-    ok_stdout(&bench.prony("load tpcc --scale 3")).assert_contains("continued: ");
-    ok_stdout(&bench.prony("check tpcc"));
+    bench
+        .ok("load tpcc --scale 3")
+        .assert_contains("continued: ");
+    bench.ok("check tpcc");
 }
 
 #[test]
 fn a_run_survives_a_server_that_is_killed_and_restarted() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "killed");
-    ok_stdout(&bench.prony("load tpcc --scale 2 --jobs 2"));
+    bench.ok("load tpcc --scale 2 --jobs 2");
     let mut control = bench.control();
     let orders_sql = "select count(*) from orders";
     let loaded = query_number(&mut control, orders_sql);
@@ -167,7 +154,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         wait_until(&bench.home, any_committed);
         server.kill();
         server.restart().expect("restarts");
-        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = bench.finish(child);
         let run = parse_run(&output);
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let outage = run
@@ -176,36 +163,29 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             .find(|event| event.kind == prony_store::EventKind::Outage);
         let outage = outage.expect("an outage");
         let outage_end_s = outage.until_s.expect("an end of the outage");
-        let mut later_seconds = run
-            .series
-            .iter()
-            .filter(|second| second.at_s > outage_end_s);
+        let series = run.series.iter();
+        let mut later_seconds = series.filter(|second| second.at_s > outage_end_s);
         assert!(
             later_seconds.any(|second| second.committed > 0),
             "no commits after the outage"
         );
         // TPM is not reported because the server's counts were reset.
         assert!(
-            run.rates
-                .iter()
-                .all(|rate| rate.name != prony_store::MetricName::Tpm),
+            run.rates.iter().all(|rate| rate.name != prony_store::TPM),
             "{:?}",
             run.rates
         );
 
         // All orders reported as committed exist; those in flight may exist.
         let inserted = query_number(&mut bench.control(), orders_sql) - before;
-        let kind = run
-            .measured
-            .kinds
-            .iter()
-            .find(|kind| kind.kind.as_deref() == Some("new-order"));
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_deref() == Some("new-order"));
         let committed = kind.expect("new orders").committed;
         assert!(
             inserted >= committed && inserted <= committed + 8,
             "{inserted} inserted, {committed} committed"
         );
-        ok_stdout(&bench.prony("check tpcc"));
+        bench.ok("check tpcc");
     }
     assert!(query_number(&mut bench.control(), orders_sql) > loaded);
 }

@@ -1,12 +1,11 @@
 //! YCSB end to end: the mix of operations, inserted rows, and comparability.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
-use prony_assertions::TextAssertions;
+use crate::common::*;
 
 #[test]
 fn ycsb_is_loaded_run_checked_and_cleaned() {
     let bench = TestBench::new("ycsb");
-    let loaded = ok_stdout(&bench.prony("load ycsb --scale 3"));
+    let loaded = bench.ok("load ycsb --scale 3");
     loaded.assert_contains("Loaded ycsb, scale 3: 3,000 rows");
     let mut ids = Vec::new();
     let arguments = "run ycsb --clients 4 --threads 2 --transactions 100 -o workload";
@@ -24,13 +23,13 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
         assert_eq!(last_run(&bench), run, "it is stored");
         ids.push(run.id);
     }
-    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
+    let stdout = bench.ok_without_server("show last --full");
     stdout.assert_contains("read-modify-write");
     let refused = bench.prony_without_server(&format!("compare {} {}", ids[0], ids[1]));
-    assert_eq!(refused.status.code(), Some(7), "{}", stderr_text(&refused));
-    let checked = ok_stdout(&bench.prony("check ycsb"));
+    assert_code(&refused, 7);
+    let checked = bench.ok("check ycsb");
     checked.assert_contains("records were inserted since");
-    let cleaned = ok_stdout(&bench.prony("clean ycsb"));
+    let cleaned = bench.ok("clean ycsb");
     assert_eq!(cleaned, "Dropped usertable.\n");
     let unknown = bench.prony("run ycsb-a");
     stderr_text(&unknown).assert_contains("did you mean \"ycsb\"?");

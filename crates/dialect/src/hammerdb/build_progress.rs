@@ -7,7 +7,6 @@
 //! and district, and the lines are HammerDB's, table by table. Several loaders fill warehouses in any order;
 //! then a line with the number of rows is printed every ten seconds.
 
-use super::text::BuildLine;
 use prony_document::SqlDialect;
 use prony_workload::{LoadPhase, Progress, ProgressUpdate};
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +31,7 @@ pub struct BuildProgress<'a> {
     /// Items per line: HammerDB prints fewer lines on MySQL and MariaDB.
     items_per_line: u64,
     /// The line before statistics are collected.
-    statistics_line: BuildLine,
+    statistics_line: &'static str,
     workers: u32,
     creates_tables: bool,
     state: Mutex<BuildState>,
@@ -75,8 +74,8 @@ impl<'a> BuildProgress<'a> {
                 SqlDialect::MySql => 50_000,
             },
             statistics_line: match dialect {
-                SqlDialect::PostgreSql | SqlDialect::MySql => BuildLine::GatheringStatistics,
-                SqlDialect::TransactSql => BuildLine::UpdatingStatistics,
+                SqlDialect::PostgreSql | SqlDialect::MySql => "GATHERING SCHEMA STATISTICS",
+                SqlDialect::TransactSql => "UPDATING SCHEMA STATISTICS",
             },
             workers: vusers,
             creates_tables,
@@ -89,8 +88,8 @@ impl<'a> BuildProgress<'a> {
         self.end_rows(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn print_line(&self, line: BuildLine) {
-        (self.print)(line.to_string());
+    fn print_line(&self, line: impl Into<String>) {
+        (self.print)(line.into());
     }
 
     fn enter_phase(&self, state: &mut BuildState, step: &ProgressUpdate) {
@@ -99,30 +98,27 @@ impl<'a> BuildProgress<'a> {
         }
         state.phase = Some(step.phase);
         match step.phase {
-            LoadPhase::Create if self.creates_tables => self.print_line(BuildLine::CreatingTables),
+            LoadPhase::Create if self.creates_tables => self.print_line("CREATING TPCC TABLES"),
             LoadPhase::Create => {}
             LoadPhase::Rows => {
                 if step.table.is_empty() {
                     self.print_start_line(state);
                 }
                 if self.workers > 1 {
-                    self.print_line(BuildLine::MonitoringWorkers);
-                    self.print_line(BuildLine::Workers {
-                        active: self.workers,
-                        done: 0,
-                    });
+                    self.print_line("Monitoring Workers...");
+                    self.print_line(format!("Workers: {} Active 0 Done", self.workers));
                 }
             }
             LoadPhase::Keys => {
                 self.end_rows(state);
-                self.print_line(BuildLine::CreatingIndexes);
+                self.print_line("CREATING TPCC INDEXES");
             }
             LoadPhase::Statistics => {
                 self.end_rows(state);
                 // A load in one transaction collects statistics before it creates keys, and vacuums
                 // afterwards.
                 if !std::mem::replace(&mut state.has_gathered_statistics, true) {
-                    self.print_line(self.statistics_line.clone());
+                    self.print_line(self.statistics_line);
                 }
             }
         }
@@ -130,8 +126,7 @@ impl<'a> BuildProgress<'a> {
 
     fn print_start_line(&self, state: &mut BuildState) {
         if !std::mem::replace(&mut state.has_started, true) {
-            let date = (self.now_as_text)();
-            self.print_line(BuildLine::Start { date });
+            self.print_line(format!("Start:{}", (self.now_as_text)()));
         }
     }
 
@@ -140,13 +135,9 @@ impl<'a> BuildProgress<'a> {
         self.end_table(state);
         if state.has_started && !std::mem::replace(&mut state.has_ended, true) {
             if self.workers > 1 {
-                self.print_line(BuildLine::Workers {
-                    active: 0,
-                    done: self.workers,
-                });
+                self.print_line(format!("Workers: 0 Active {} Done", self.workers));
             }
-            let date = (self.now_as_text)();
-            self.print_line(BuildLine::End { date });
+            self.print_line(format!("End:{}", (self.now_as_text)()));
         }
     }
 
@@ -156,9 +147,9 @@ impl<'a> BuildProgress<'a> {
             state.warehouse_rows += state.rows_printed;
         }
         match std::mem::take(&mut state.table) {
-            "item" => self.print_line(BuildLine::ItemDone),
-            "stock" => self.print_line(BuildLine::StockDone),
-            "district" => self.print_line(BuildLine::DistrictDone),
+            "item" => self.print_line("Item done"),
+            "stock" => self.print_line("Stock done"),
+            "district" => self.print_line("District done"),
             _ => {}
         }
     }
@@ -173,12 +164,12 @@ impl<'a> BuildProgress<'a> {
             self.print_start_line(state);
         }
         match step.table {
-            "item" => self.print_line(BuildLine::LoadingItem),
+            "item" => self.print_line("Loading Item"),
             "warehouse" => {
                 state.warehouses_before = state.warehouse_rows;
-                self.print_line(BuildLine::LoadingWarehouse);
+                self.print_line("Loading Warehouse");
             }
-            "district" => self.print_line(BuildLine::LoadingDistrict),
+            "district" => self.print_line("Loading District"),
             _ => {}
         }
     }
@@ -190,9 +181,7 @@ impl<'a> BuildProgress<'a> {
         let steps = |rows_per_line: u64| printed / rows_per_line + 1..=rows / rows_per_line;
         match state.table {
             "item" => steps(self.items_per_line).for_each(|step| {
-                self.print_line(BuildLine::Items {
-                    rows: step * self.items_per_line,
-                });
+                self.print_line(format!("Loading Items - {}", step * self.items_per_line));
             }),
             "stock" => steps(STOCK_ROWS_PER_LINE).for_each(|step| {
                 self.print_stock(state.warehouses_before, step * STOCK_ROWS_PER_LINE);
@@ -200,11 +189,10 @@ impl<'a> BuildProgress<'a> {
             "customer" => steps(ROWS_PER_DISTRICT).for_each(|step| {
                 let (district, warehouse) =
                     district_and_warehouse(state.warehouses_before, step - 1);
-                self.print_line(BuildLine::LoadingCustomer {
-                    district,
-                    warehouse,
-                });
-                self.print_line(BuildLine::CustomerDone);
+                self.print_line(format!(
+                    "Loading Customer for DID={district} WID={warehouse}"
+                ));
+                self.print_line("Customer Done");
             }),
             "orders" => steps(ORDERS_PER_LINE).for_each(|step| {
                 self.print_orders(state.warehouses_before, step * ORDERS_PER_LINE);
@@ -220,11 +208,9 @@ impl<'a> BuildProgress<'a> {
             (rows - 1) % STOCK_ROWS_PER_WAREHOUSE + 1,
         );
         if row_in_warehouse == STOCK_ROWS_PER_LINE {
-            self.print_line(BuildLine::LoadingStock { warehouse });
+            self.print_line(format!("Loading Stock Wid={warehouse}"));
         }
-        self.print_line(BuildLine::Stock {
-            rows: row_in_warehouse,
-        });
+        self.print_line(format!("Loading Stock - {row_in_warehouse}"));
     }
 
     fn print_orders(&self, warehouses_before: u64, rows: u64) {
@@ -232,16 +218,11 @@ impl<'a> BuildProgress<'a> {
         if row_in_district == ORDERS_PER_LINE {
             let (district, warehouse) =
                 district_and_warehouse(warehouses_before, (rows - 1) / ROWS_PER_DISTRICT);
-            self.print_line(BuildLine::LoadingOrders {
-                district,
-                warehouse,
-            });
+            self.print_line(format!("Loading Orders for D={district} W={warehouse}"));
         }
-        self.print_line(BuildLine::Orders {
-            rows: row_in_district,
-        });
+        self.print_line(format!("...{row_in_district}"));
         if row_in_district == ROWS_PER_DISTRICT {
-            self.print_line(BuildLine::OrdersDone);
+            self.print_line("Orders Done");
         }
     }
 
@@ -252,11 +233,8 @@ impl<'a> BuildProgress<'a> {
         }
         state.next_line_at = step.elapsed + LINE_INTERVAL;
         let percent = 100 * step.rows_done / step.rows_total.max(1);
-        let line = format!(
-            "Loaded {} of {} rows ({percent} %)",
-            step.rows_done, step.rows_total
-        );
-        (self.print)(line);
+        let (done, total) = (step.rows_done, step.rows_total);
+        self.print_line(format!("Loaded {done} of {total} rows ({percent} %)"));
     }
 }
 
@@ -352,10 +330,16 @@ mod tests {
         assert_eq!(count("Loading Orders for D=10 W=2"), 1);
         assert_eq!((count("...3000"), count("Orders Done")), (20, 20));
         assert_eq!(count(" done"), 3, "item, stock, district");
-        assert_eq!(
-            outputs[0].last().map(String::as_str),
-            Some("CREATING TPCC INDEXES")
-        );
+        for line in [
+            "Loading Items - 10000",
+            "Loading Stock Wid=2",
+            "Loading Customer for DID=10 WID=2",
+            "Loading Orders for D=1 W=1",
+            "...3000",
+        ] {
+            assert!(outputs[0].iter().any(|printed| printed == line), "{line}");
+        }
+        assert_eq!(outputs[0].last().unwrap(), "CREATING TPCC INDEXES");
     }
 
     #[test]

@@ -20,6 +20,11 @@ impl Commands for HammerdbCommands {
         Some("checkschema".to_owned())
     }
 
+    /// `vurun` sets them itself, where HammerDB leaves them so.
+    fn repair_sequences_command(&self) -> Option<String> {
+        None
+    }
+
     fn load_replaces_tables(&self) -> bool {
         false
     }
@@ -40,6 +45,10 @@ mod tests {
         assert_eq!(
             Remedy::Continue(load, "").render(&HammerdbCommands),
             "`buildschema` with the same settings continues it; `deleteschema` drops the tables"
+        );
+        assert_eq!(
+            Remedy::RepairSequences.render(&HammerdbCommands),
+            "set each of these d_next_o_id to the highest o_id of its district plus 1"
         );
     }
 }

@@ -153,10 +153,9 @@ impl Console {
     /// Executes one line of input, without its line end. Returns the exit status if the session ends.
     pub fn run_line(&mut self, backend: &mut dyn Backend, line: &str) -> Option<u8> {
         if !self.on_terminal {
-            backend.system_mut().put(Channel::Out, "\n");
+            backend.print("\n");
         }
-        self.incomplete_command
-            .push_str(line.trim_end_matches('\r'));
+        self.incomplete_command += line.trim_end_matches('\r');
         self.incomplete_command.push('\n');
         if !is_complete(&self.incomplete_command) {
             return None;
@@ -165,17 +164,13 @@ impl Console {
         match self.eval(backend, &script) {
             Ok(result) => {
                 if !result.is_empty() || !self.on_terminal {
-                    backend
-                        .system_mut()
-                        .put(Channel::Out, &format!("{result}\n"));
+                    backend.puts(&result);
                 }
                 None
             }
             Err(Flow::Exit(status)) => Some(status),
             Err(Flow::Error(message)) => {
-                backend
-                    .system_mut()
-                    .put(Channel::Out, &format!("{message}\n"));
+                backend.puts(&message);
                 None
             }
             Err(_) => Some(INTERRUPTED_EXIT_STATUS),

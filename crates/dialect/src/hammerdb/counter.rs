@@ -6,7 +6,7 @@ use super::backend::Backend;
 use super::dictionary::GENERIC;
 use super::request::TransactionCounter;
 use super::server_commands::temp_log_path;
-use super::session::{Session, putscli};
+use super::session::Session;
 
 const USAGE: &str = "Usage: tcset [refreshrate|logtotemp|unique|timestamps]";
 
@@ -22,12 +22,12 @@ impl Session {
     /// `tcset OPTION VALUE`.
     pub(super) fn tcset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let [option, value] = args else {
-            putscli(backend, USAGE);
+            backend.putscli(USAGE);
             return;
         };
         let Some((_, key, name)) = OPTIONS.iter().find(|(name, ..)| name == option) else {
-            putscli(backend, "Error: invalid option");
-            putscli(backend, USAGE);
+            backend.putscli("Error: invalid option");
+            backend.putscli(USAGE);
             return;
         };
         let number: Option<u64> = value.parse().ok();
@@ -37,14 +37,11 @@ impl Session {
             _ => Some("must be 0 or 1"),
         };
         match problem {
-            Some(problem) => putscli(backend, &format!("Error: {name} {problem}")),
+            Some(problem) => backend.putscli(&format!("Error: {name} {problem}")),
             None => {
                 self.settings
                     .set(GENERIC, "transaction_counter", key, value);
-                putscli(
-                    backend,
-                    &format!("Transaction Counter {name} set to {value}"),
-                );
+                backend.putscli(&format!("Transaction Counter {name} set to {value}"));
                 self.save_settings(backend);
             }
         }
@@ -53,7 +50,7 @@ impl Session {
     /// `tcstart`: later runs print transactions per minute.
     pub(super) fn tcstart(&mut self, backend: &mut dyn Backend) {
         if self.counter.is_some() {
-            putscli(backend, "Transaction Counter is already running");
+            backend.putscli("Transaction Counter is already running");
             return;
         }
         let option = |key: &str| {
@@ -68,9 +65,9 @@ impl Session {
         });
         if let Some(path) = &log_path {
             let line = format!("Transaction Counter logging activated to {path}");
-            putscli(backend, &line);
+            backend.putscli(&line);
         }
-        putscli(backend, "Transaction Counter Started");
+        backend.putscli("Transaction Counter Started");
         self.counter = Some(TransactionCounter {
             refresh_s: option("tc_refresh_rate").parse().unwrap_or(10),
             log_path,
@@ -79,23 +76,20 @@ impl Session {
     }
 
     pub(super) fn tcstatus(&self, backend: &mut dyn Backend) {
-        putscli(
-            backend,
-            if self.counter.is_some() {
-                "Transaction Counter thread running"
-            } else {
-                "Transaction Counter is not running"
-            },
-        );
+        backend.putscli(if self.counter.is_some() {
+            "Transaction Counter thread running"
+        } else {
+            "Transaction Counter is not running"
+        });
     }
 
     pub(super) fn tcstop(&mut self, backend: &mut dyn Backend) {
         match self.counter.take() {
-            None => putscli(backend, "Transaction Counter is not running"),
+            None => backend.putscli("Transaction Counter is not running"),
             Some(counter) => {
-                putscli(backend, "Stopping Transaction Counter");
+                backend.putscli("Stopping Transaction Counter");
                 if counter.log_path.is_some() {
-                    putscli(backend, "Closed Transaction Counter Log");
+                    backend.putscli("Closed Transaction Counter Log");
                 }
             }
         }

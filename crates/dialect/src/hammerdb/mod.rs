@@ -42,5 +42,4 @@ pub use request::{
 };
 pub use session::{Session, VERSION};
 pub use settings::Settings;
-pub use text::{BuildLine, RunLine};
 pub use timeline::{Timeline, TimelineEvent};

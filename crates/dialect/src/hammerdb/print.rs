@@ -4,9 +4,8 @@
 
 use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC, Section};
-use super::session::{Session, VirtualUsers, VuserState, puts};
+use super::session::{Session, VirtualUsers, VuserState};
 use super::settings::{Settings, mask_secret};
-use super::tcl::Channel;
 use crate::table;
 
 const USAGE: &str =
@@ -42,11 +41,8 @@ fn section_text(
 /// A dictionary as `print dict` prints it, without its title.
 pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
     let sections = dictionary::sections(prefix).unwrap_or(&[]);
-    let width = sections
-        .iter()
-        .map(|(name, _)| name.len())
-        .max()
-        .unwrap_or(0);
+    let lengths = sections.iter().map(|(name, _)| name.len());
+    let width = lengths.max().unwrap_or(0);
     let mut text = String::new();
     for section in sections {
         let keys = section_text(settings, prefix, section, " ");
@@ -57,7 +53,7 @@ pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
 
 pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUsers>) {
     let Some(users) = users else {
-        puts(backend, "No Virtual Users found");
+        backend.puts("No Virtual Users found");
         return;
     };
     let mut text = String::new();
@@ -69,7 +65,7 @@ pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUser
         };
         text += &format!("{} = {state}\n", index + 1);
     }
-    puts(backend, &text);
+    backend.puts(&text);
 }
 
 pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
@@ -89,80 +85,59 @@ pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
             }
         },
     };
-    puts(backend, &text);
+    backend.puts(&text);
 }
 
 impl Session {
     /// Runs `print ITEM` and returns its result.
     pub(super) fn print(&self, backend: &mut dyn Backend, args: &[&str]) -> String {
         let [item] = args else {
-            puts(backend, USAGE);
+            backend.puts(USAGE);
             return String::new();
         };
         match *item {
             "db" => {
-                let list: String = DATABASES
-                    .map(|(name, prefix, _)| format!("{name} = {prefix} "))
-                    .concat();
-                let text = format!(
-                    "Database {} set.\nTo change do: dbset db prefix, one of:\n{list}",
-                    self.database_name()
-                );
-                backend.system_mut().put(Channel::Out, &text);
+                let list = DATABASES.map(|(name, prefix, _)| format!("{name} = {prefix} "));
+                let (name, list) = (self.database_name(), list.concat());
+                backend.print(&format!(
+                    "Database {name} set.\nTo change do: dbset db prefix, one of:\n{list}"
+                ));
             }
             "bm" => {
-                let line = format!(
-                    "Benchmark set to {}",
-                    self.settings.generic_value("benchmark", "bm")
-                );
-                puts(backend, &line);
+                let benchmark = self.settings.generic_value("benchmark", "bm");
+                backend.puts(&format!("Benchmark set to {benchmark}"));
             }
             "dict" => {
-                let text = format!(
-                    "Dictionary Settings for {}\n{}",
-                    self.database_name(),
-                    dictionary_text(&self.settings, &self.settings.database)
-                );
-                backend.system_mut().put(Channel::Out, &text);
+                let name = self.database_name();
+                let text = dictionary_text(&self.settings, &self.settings.database);
+                backend.print(&format!("Dictionary Settings for {name}\n{text}"));
             }
             "generic" => {
                 let text = dictionary_text(&self.settings, GENERIC);
-                backend.system_mut().put(
-                    Channel::Out,
-                    &format!("Generic Dictionary Settings\n{text}"),
-                );
+                backend.print(&format!("Generic Dictionary Settings\n{text}"));
             }
             "tcconf" => {
-                let sections = dictionary::sections(GENERIC).unwrap_or(&[]);
-                let counter_sections = sections
-                    .iter()
-                    .filter(|(name, _)| *name == "transaction_counter");
-                let text: String = counter_sections
-                    .map(|section| section_text(&self.settings, GENERIC, section, ""))
-                    .collect();
-                backend.system_mut().put(Channel::Out, &text);
+                let sections = dictionary::sections(GENERIC).unwrap_or(&[]).iter();
+                let of_counter = sections.filter(|(name, _)| *name == "transaction_counter");
+                let text = |section| section_text(&self.settings, GENERIC, section, "");
+                let text: String = of_counter.map(text).collect();
+                backend.print(&text);
             }
             "script" if self.is_script_loaded => {
-                puts(
-                    backend,
-                    "# The driver is part of Prony; there is no Tcl text of it",
-                );
+                backend.puts("# The driver is part of Prony; there is no Tcl text of it");
             }
-            "script" => puts(backend, "\nNo Script loaded: Load with loadscript"),
+            "script" => backend.puts("\nNo Script loaded: Load with loadscript"),
             "vuconf" => self.print_vuser_options(backend),
             "vucreated" => {
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
-                puts(backend, &format!("{count} Virtual Users created"));
+                backend.puts(&format!("{count} Virtual Users created"));
             }
             "vustatus" => print_status(backend, self.users.as_ref()),
             "vucomplete" => return self.are_users_complete.to_string(),
-            "datagen" => puts(
-                backend,
-                "Error: Prony's hammerdbcli does not support datagen",
-            ),
+            "datagen" => backend.puts("Error: Prony's hammerdbcli does not support datagen"),
             _ => {
-                puts(backend, "Error: invalid option");
-                puts(backend, USAGE);
+                backend.puts("Error: invalid option");
+                backend.puts(USAGE);
             }
         }
         String::new()
@@ -182,7 +157,7 @@ impl Session {
         ];
         for (name, key) in names {
             let value = self.settings.generic_value("virtual_user_options", key);
-            puts(backend, &format!("{name} = {value}"));
+            backend.puts(&format!("{name} = {value}"));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::text;
 use super::time_profile::{self, Section};
-use crate::reading::{leading_count, record_unreadable, to_u32};
+use crate::reading::{count, record_unreadable, small_count};
 use prony_store::{ReportedRun, Setting};
 
 #[derive(Default)]
@@ -59,9 +59,7 @@ impl OutputReader {
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix));
         match key {
-            Some("count_ware") => {
-                self.run.scale = leading_count(value).and_then(|(number, _)| to_u32(number))
-            }
+            Some("count_ware") => self.run.scale = small_count(value),
             Some(name @ ("keyandthink" | "storedprocs" | "allwarehouse" | "driver")) => {
                 let value: String = value.chars().take(20).collect();
                 self.run.settings.retain(|setting| setting.name != name);
@@ -76,22 +74,16 @@ impl OutputReader {
             Some(line) => line.split_once(':').map_or(line, |(_, text)| text),
             None => line,
         };
-        let minutes = |prefix: &str| {
-            let (number, _) = text.strip_prefix(prefix).and_then(leading_count)?;
-            Some(number)
-        };
         if let Some(result) = text.strip_prefix("TEST RESULT : System achieved ") {
             self.read_result(result, line);
-        } else if let Some(minutes) = minutes("Timing test period of ") {
+        } else if let Some(minutes) = text.strip_prefix("Timing test period of ").and_then(count) {
             self.run.requested_s = Some(minutes.min(1_000_000) as f64 * 60.0);
         } else if text.starts_with("Beginning rampup time of ") {
             self.has_rampup_line = true;
         } else if text.ends_with("Active Virtual Users configured") {
-            self.run.clients = leading_count(text).and_then(|(number, _)| to_u32(number));
+            self.run.clients = small_count(text);
         } else if let Some((_, warehouses)) = text.split_once(" Warehouses = ") {
-            self.run.scale = leading_count(warehouses)
-                .and_then(|(number, _)| to_u32(number))
-                .or(self.run.scale);
+            self.run.scale = small_count(warehouses).or(self.run.scale);
         } else if text.contains("Procedure Error") {
             self.procedure_errors += 1;
             self.add_problem(text);

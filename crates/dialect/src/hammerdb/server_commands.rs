@@ -5,7 +5,7 @@
 
 use super::backend::{Backend, VuserOutcome};
 use super::request::{OutputOptions, RequestBuilder, SchemaRequest};
-use super::session::{Session, VirtualUsers, VuserState, puts, putscli};
+use super::session::{Session, VirtualUsers, VuserState};
 use super::text;
 use prony_document::SqlDialect;
 use prony_plan::MAX_CLIENTS;
@@ -41,14 +41,11 @@ impl Session {
             } else {
                 ""
             };
-            putscli(
-                backend,
-                &format!("Vuser {number} created{monitor} - WAIT IDLE"),
-            );
+            backend.putscli(&format!("Vuser {number} created{monitor} - WAIT IDLE"));
         }
         let log_path = self.log_path(backend);
         if let Some(path) = &log_path {
-            putscli(backend, &format!("Logging activated\nto {path}"));
+            backend.putscli(&format!("Logging activated\nto {path}"));
         }
         self.are_users_complete = false;
         self.users = Some(VirtualUsers {
@@ -67,17 +64,15 @@ impl Session {
         let failed_vusers = match outcome {
             Ok(outcome) => outcome.failed_vusers,
             Err(reason) => {
-                putscli(backend, &text::failure_line(1, &reason));
-                putscli(backend, &text::finished_line(1, false));
+                backend.putscli(&text::failure_line(1, &reason));
+                backend.putscli(&text::finished_line(1, false));
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
                 (1..=u32::try_from(count).unwrap_or(u32::MAX)).collect()
             }
         };
         if let Some(users) = &mut self.users {
             for (index, state) in users.states.iter_mut().enumerate() {
-                let is_failed = failed_vusers
-                    .iter()
-                    .any(|number| *number as usize == index + 1);
+                let is_failed = failed_vusers.contains(&(index as u32 + 1));
                 *state = if is_failed {
                     VuserState::Failed
                 } else {
@@ -86,7 +81,7 @@ impl Session {
             }
         }
         self.are_users_complete = true;
-        putscli(backend, "ALL VIRTUAL USERS COMPLETE");
+        backend.putscli("ALL VIRTUAL USERS COMPLETE");
     }
 
     /// Prints an error if virtual users exist, because HammerDB then does not change the schema. Returns
@@ -94,10 +89,8 @@ impl Session {
     pub(super) fn refuse_while_users_exist(&self, backend: &mut dyn Backend, verb: &str) -> bool {
         let users_exist = self.users.is_some();
         if users_exist {
-            let problem = format!(
-                "Error: Cannot {verb} schema with Virtual Users active, destroy Virtual Users first"
-            );
-            puts(backend, &problem);
+            let problem = "schema with Virtual Users active, destroy Virtual Users first";
+            backend.puts(&format!("Error: Cannot {verb} {problem}"));
         }
         users_exist
     }
@@ -114,27 +107,25 @@ impl Session {
         }
         let (warehouses, vusers) = (request.warehouses, request.vusers);
         if u64::from(vusers) > warehouses {
-            puts(
-                backend,
-                "Error:Build virtual users must be less than or equal to number of warehouses",
-            );
+            let problem =
+                "Error:Build virtual users must be less than or equal to number of warehouses";
+            backend.puts(problem);
             let line = format!("You have {vusers} virtual users building {warehouses} warehouses");
-            puts(backend, &line);
+            backend.puts(&line);
             return;
         }
         self.clear_script(backend);
         let total = if vusers == 1 { 1 } else { vusers + 1 };
-        puts(
-            backend,
-            &if vusers == 1 {
-                format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
-            } else {
-                format!(
-                    "Building {warehouses} Warehouses with {total} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
-                    request.owner.key("num_vu")
-                )
-            },
-        );
+        let line = if vusers == 1 {
+            format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
+        } else {
+            let key = request.owner.key("num_vu");
+            format!(
+                "Building {warehouses} Warehouses with {total} Virtual Users, {vusers} active + 1 Monitor VU\
+                 (dict value {key} is set to {vusers})"
+            )
+        };
+        backend.puts(&line);
         let owner = &request.owner;
         let [address, user, database] =
             [&owner.address(), &owner.user, &owner.database].map(|text| text.to_uppercase());
@@ -187,7 +178,7 @@ impl Session {
             return String::new();
         }
         self.clear_script(backend);
-        puts(backend, &format!("{stem}ing schema with 1 Virtual User"));
+        backend.puts(&format!("{stem}ing schema with 1 Virtual User"));
         let (owner, role) = (&request.owner, request.owner.user.to_uppercase());
         let (and_role, user) = match (owner.product.dialect, verb) {
             (SqlDialect::PostgreSql, "delete") => (
@@ -222,19 +213,16 @@ impl Session {
     pub(super) fn create_configured_users(&mut self, backend: &mut dyn Backend) {
         if !self.is_script_loaded {
             self.is_script_loaded = true;
-            putscli(backend, "Script loaded, Type \"print script\" to view");
+            backend.putscli("Script loaded, Type \"print script\" to view");
         }
         if self.users.is_some() {
-            putscli(
-                backend,
-                "Error: Virtual Users exist, destroy with vudestroy before creating",
-            );
+            backend.putscli("Error: Virtual Users exist, destroy with vudestroy before creating");
             return;
         }
         let virtual_users = u32::try_from(self.settings.vuser_option("virtual_users"));
         let Ok(active_users @ ..=MAX_CLIENTS) = virtual_users else {
             let problem = format!("Error: at most {MAX_CLIENTS} Virtual Users can be created");
-            return putscli(backend, &problem);
+            return backend.putscli(&problem);
         };
         let (total, suffix) = if self.has_timed_driver() {
             (active_users.saturating_add(1), " with Monitor VU")
@@ -242,7 +230,7 @@ impl Session {
             (active_users, "")
         };
         self.create_users(backend, total, self.has_timed_driver());
-        putscli(backend, &format!("{total} Virtual Users Created{suffix}"));
+        backend.putscli(&format!("{total} Virtual Users Created{suffix}"));
     }
 
     pub(super) fn run_users(&mut self, backend: &mut dyn Backend) -> String {
@@ -264,20 +252,14 @@ impl Session {
             }
         }
         if !self.is_script_loaded {
-            putscli(
-                backend,
-                "Error: There is no workload to run because the Script is empty",
-            );
+            backend.putscli("Error: There is no workload to run because the Script is empty");
             return String::new();
         }
         // Run the existing virtual users, even if the settings have changed since they were created; but
         // users that were created for a build or for a different driver cannot run.
         let created = self.users.as_ref();
         if created.is_some_and(|users| users.has_monitor != self.has_timed_driver()) {
-            putscli(
-                backend,
-                "Error: Virtual Users exist, destroy with vudestroy before creating",
-            );
+            backend.putscli("Error: Virtual Users exist, destroy with vudestroy before creating");
             return String::new();
         }
         let created = created.map_or(0, |users| users.states.len());
@@ -294,9 +276,9 @@ impl Session {
 
     pub(super) fn destroy_users(&mut self, backend: &mut dyn Backend) {
         if self.users.take().is_some() {
-            putscli(backend, "vudestroy success");
+            backend.putscli("vudestroy success");
         } else {
-            putscli(backend, "No Virtual Users found to destroy");
+            backend.putscli("No Virtual Users found to destroy");
         }
         self.are_users_complete = false;
     }
@@ -321,7 +303,7 @@ fn print_problems(backend: &mut dyn Backend, problems: &[String]) -> bool {
     let mut printed: Vec<&String> = Vec::new();
     for problem in problems {
         if !printed.contains(&problem) {
-            puts(backend, problem);
+            backend.puts(problem);
             printed.push(problem);
         }
     }
@@ -330,6 +312,6 @@ fn print_problems(backend: &mut dyn Backend, problems: &[String]) -> bool {
 
 /// Prints a question and the answer yes, which hammerdbcli gives itself.
 fn confirm(backend: &mut dyn Backend, question: &str) {
-    putscli(backend, question);
-    putscli(backend, "Enter yes or no: replied yes");
+    backend.putscli(question);
+    backend.putscli("Enter yes or no: replied yes");
 }

@@ -42,15 +42,20 @@ pub struct Session {
     save_failure_printed: bool,
 }
 
-pub(super) fn putscli(backend: &mut dyn Backend, line: &str) {
-    backend
-        .system_mut()
-        .put(Channel::Out, &text::terminal_line(line));
-}
+impl dyn Backend + '_ {
+    pub(super) fn print(&mut self, text: &str) {
+        self.system_mut().put(Channel::Out, text);
+    }
 
-/// Prints a line as Tcl's puts does.
-pub(super) fn puts(backend: &mut dyn Backend, line: &str) {
-    backend.system_mut().put(Channel::Out, &format!("{line}\n"));
+    /// Prints a line as hammerdbcli's own commands do.
+    pub(super) fn putscli(&mut self, line: &str) {
+        self.print(&text::terminal_line(line));
+    }
+
+    /// Prints a line as Tcl's puts does.
+    pub(super) fn puts(&mut self, line: &str) {
+        self.print(&format!("{line}\n"));
+    }
 }
 
 impl Session {
@@ -81,7 +86,7 @@ impl Session {
             ("print", args) => return Some(Ok(self.print(backend, args))),
             ("loadscript", []) => {
                 self.is_script_loaded = true;
-                putscli(backend, "Script loaded, Type \"print script\" to view");
+                backend.putscli("Script loaded, Type \"print script\" to view");
             }
             ("clearscript", []) => self.clear_script(backend),
             ("buildschema", []) => self.build_schema(backend),
@@ -92,12 +97,10 @@ impl Session {
             ("vudestroy", []) => self.destroy_users(backend),
             ("vustatus", []) => print::print_status(backend, self.users.as_ref()),
             ("vucomplete", []) => return Some(Ok(self.are_users_complete.to_string())),
-            ("waittocomplete" | "runtimer", _) => putscli(
-                backend,
-                &format!(
-                    "{name} command has been deprecated and is not required for version {VERSION}"
-                ),
-            ),
+            ("waittocomplete" | "runtimer", _) => {
+                let problem = "has been deprecated and is not required for version";
+                backend.putscli(&format!("{name} command {problem} {VERSION}"));
+            }
             // Commands block until they end, so there is nothing to wait for.
             ("vwait" | "keepalive", _) => {}
             ("tcset", args) => self.tcset(backend, args),
@@ -105,8 +108,8 @@ impl Session {
             ("tcstatus", []) => self.tcstatus(backend),
             ("tcstop", []) => self.tcstop(backend),
             ("jobs" | "job", _) => match backend.jobs_output(args) {
-                Ok(text) => puts(backend, &text),
-                Err(problem) => putscli(backend, &problem),
+                Ok(text) => backend.puts(&text),
+                Err(problem) => backend.putscli(&problem),
             },
             ("numberOfCPUs", []) => return Some(Ok(backend.processor_count().to_string())),
             ("numberOfWHs", []) => {
@@ -115,22 +118,20 @@ impl Session {
             }
             ("help", args) => print::help(backend, args.first().copied()),
             ("quit", []) => {
-                puts(backend, "Shutting down HammerDB CLI");
+                backend.puts("Shutting down HammerDB CLI");
                 return Some(Err(Flow::Exit(0)));
             }
             (name, _) if print::is_listed_in_help(name) => {
-                return Some(Err(Flow::Error(format!(
-                    "wrong # args: should be \"{name}\""
-                ))));
+                let problem = format!("wrong # args: should be \"{name}\"");
+                return Some(Err(Flow::Error(problem)));
             }
-            (name, _) if IGNORED_COMMANDS.contains(&name) => putscli(
-                backend,
-                &format!("Prony's hammerdbcli does not support {name}: continuing without it"),
-            ),
-            (name, _) if UNSUPPORTED_COMMANDS.contains(&name) => {
-                return Some(Err(Flow::Error(format!(
-                    "Prony's hammerdbcli does not support {name}"
-                ))));
+            (name, _) if contains(IGNORED_COMMANDS, name) => {
+                let problem = format!("Prony's hammerdbcli does not support {name}");
+                backend.putscli(&format!("{problem}: continuing without it"));
+            }
+            (name, _) if contains(UNSUPPORTED_COMMANDS, name) => {
+                let problem = format!("Prony's hammerdbcli does not support {name}");
+                return Some(Err(Flow::Error(problem)));
             }
             _ => return None,
         }
@@ -153,7 +154,7 @@ impl Session {
 
     pub(super) fn clear_script(&mut self, backend: &mut dyn Backend) {
         self.is_script_loaded = false;
-        putscli(backend, "Script cleared");
+        backend.putscli("Script cleared");
     }
 }
 
@@ -169,38 +170,23 @@ fn default_warehouses(processors: usize) -> usize {
 }
 
 pub(super) fn has_command(name: &str) -> bool {
-    let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
-    print::is_listed_in_help(name)
-        || unlisted.contains(&name)
-        || IGNORED_COMMANDS.contains(&name)
-        || UNSUPPORTED_COMMANDS.contains(&name)
+    let unlisted = "job vwait numberOfCPUs numberOfWHs";
+    let lists = [unlisted, IGNORED_COMMANDS, UNSUPPORTED_COMMANDS];
+    print::is_listed_in_help(name) || lists.iter().any(|names| contains(names, name))
+}
+
+fn contains(names: &str, name: &str) -> bool {
+    names.split(' ').any(|listed| listed == name)
 }
 
 /// Commands of HammerDB that are ignored with a message, because they do not affect a script's figures.
-const IGNORED_COMMANDS: [&str; 10] = [
-    "librarycheck",
-    "metset",
-    "metstart",
-    "metstatus",
-    "metstop",
-    "savescript",
-    "wsport",
-    "wsstart",
-    "wsstatus",
-    "wsstop",
-];
+const IGNORED_COMMANDS: &str =
+    "librarycheck metset metstart metstatus metstop savescript wsport wsstart wsstatus wsstop";
 
 /// Commands of HammerDB that are errors, because they would change the run: a script must not believe that
 /// they worked.
-const UNSUPPORTED_COMMANDS: [&str; 7] = [
-    "customscript",
-    "custommonitor",
-    "datagenrun",
-    "dgset",
-    "distributescript",
-    "steprun",
-    "switchmode",
-];
+const UNSUPPORTED_COMMANDS: &str =
+    "customscript custommonitor datagenrun dgset distributescript steprun switchmode";
 
 #[cfg(test)]
 mod tests {

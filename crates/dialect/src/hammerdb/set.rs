@@ -4,23 +4,17 @@
 
 use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC};
-use super::session::{Session, puts, putscli};
+use super::session::Session;
 use super::settings::mask_secret;
-use super::tcl::Channel;
 
 const VUSET_USAGE: &str =
     "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value";
 
 /// The options of `vuset`: the option's name, the key of its setting, what messages call it, the value that
 /// replaces an invalid one, and whether the value must be 0 or 1.
+#[rustfmt::skip]
 const VUSET_OPTIONS: [(&str, &str, &str, &str, bool); 9] = [
-    (
-        "vu",
-        "virtual_users",
-        "The number of virtual users",
-        "1",
-        false,
-    ),
+    ("vu", "virtual_users", "The number of virtual users", "1", false),
     ("delay", "user_delay", "User Delay(ms)", "500", false),
     ("repeat", "repeat_delay", "Repeat Delay(ms)", "500", false),
     ("iterations", "iterations", "Iterations", "1", false),
@@ -40,20 +34,19 @@ impl Session {
                     .iter()
                     .any(|(_, database_prefix, _)| database_prefix == prefix)
                 {
-                    putscli(
-                        backend,
-                        &format!("Unknown prefix {prefix}, choose one from {prefixes}"),
-                    );
+                    backend.putscli(&format!(
+                        "Unknown prefix {prefix}, choose one from {prefixes}"
+                    ));
                     return;
                 }
                 let name = dictionary::database_name(prefix);
                 if dictionary::sections(prefix).is_none() {
-                    putscli(backend, &dictionary::unsupported_message(prefix));
+                    backend.putscli(&dictionary::unsupported_message(prefix));
                     return;
                 }
                 (*prefix).clone_into(&mut self.settings.database);
                 self.settings.set(GENERIC, "benchmark", "rdbms", name);
-                putscli(backend, &format!("Database set to {name}"));
+                backend.putscli(&format!("Database set to {name}"));
                 self.save_settings(backend);
             }
             ["bm", benchmark] => {
@@ -62,26 +55,22 @@ impl Session {
                     "TPC-C" | "TPROC-C" => {
                         self.settings.set(GENERIC, "benchmark", "bm", "TPC-C");
                         let name = self.database_name();
-                        putscli(backend, &format!("Benchmark set to {upper} for {name}"));
+                        backend.putscli(&format!("Benchmark set to {upper} for {name}"));
                         self.save_settings(backend);
                     }
-                    "TPC-H" | "TPROC-H" => putscli(
-                        backend,
-                        "Error: Prony's hammerdbcli does not support TPROC-H, only TPROC-C",
+                    "TPC-H" | "TPROC-H" => backend.putscli("Error: Prony's hammerdbcli does not support TPROC-H, only TPROC-C",
                     ),
-                    _ => putscli(
-                        backend,
-                        &format!(
+                    _ => backend.putscli(&format!(
                             "Unknown benchmark {upper}, choose one from TPROC-C TPROC-H (or compatible names TPC-C TPC-H)"
                         ),
                     ),
                 }
             }
             [_, _] => {
-                putscli(backend, "Error: invalid option");
-                putscli(backend, "Usage: dbset [db|bm] value");
+                backend.putscli("Error: invalid option");
+                backend.putscli("Usage: dbset [db|bm] value");
             }
-            _ => putscli(backend, "Usage: dbset [db|bm] value"),
+            _ => backend.putscli("Usage: dbset [db|bm] value"),
         }
     }
 
@@ -114,20 +103,17 @@ impl Session {
         let hint =
             format!("Type \"{print_command}\" for valid dictionaries and keys{for_database}");
         let [section, key, value] = args else {
-            putscli(
-                backend,
-                &format!("Error: Invalid number of arguments\n{problem}"),
-            );
-            return putscli(backend, &hint);
+            backend.putscli(&format!("Error: Invalid number of arguments\n{problem}"));
+            return backend.putscli(&hint);
         };
         let sections = dictionary::sections(prefix).unwrap_or(&[]);
         if !sections.iter().any(|(name, _)| name == section) {
-            putscli(backend, &problem);
+            backend.putscli(&problem);
             if prefix != GENERIC {
                 problem = format!("Dictionary \"{section}\" for {name} does not exist");
-                putscli(backend, &problem);
+                backend.putscli(&problem);
             }
-            return putscli(backend, &hint);
+            return backend.putscli(&hint);
         }
         let value = value.trim();
         let old = self.settings.value(prefix, section, key);
@@ -143,42 +129,39 @@ impl Session {
                     );
                 problem += &format!(", key \"{key}\" {location}");
             }
-            putscli(backend, &problem);
-            return putscli(backend, &hint);
+            backend.putscli(&problem);
+            return backend.putscli(&hint);
         };
         let (before, after) = (mask_secret(key, &old), mask_secret(key, value));
         if old == value {
             let line = format!(
                 "Value {after} for {section}:{key} is the same as existing value {before}, no change made"
             );
-            return putscli(backend, &line);
+            return backend.putscli(&line);
         }
         if key.ends_with("driver") {
-            putscli(
-                backend,
-                "Clearing Script, reload script to activate new setting",
-            );
+            backend.putscli("Clearing Script, reload script to activate new setting");
             self.clear_script(backend);
             if value != "test" && value != "timed" {
                 let problem = "Error: Driver script must be either \"test\" or \"timed\"";
-                return putscli(backend, problem);
+                return backend.putscli(problem);
             }
         }
         self.settings.set(prefix, section, key, value);
         let line = format!("Changed {section}:{key} from {before} to {after} for {name}");
-        putscli(backend, &line);
+        backend.putscli(&line);
         self.save_settings(backend);
     }
 
     pub(super) fn vuset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let [option, value] = args else {
-            puts(backend, VUSET_USAGE);
+            backend.puts(VUSET_USAGE);
             return;
         };
         let spec = VUSET_OPTIONS.iter().find(|(name, ..)| name == option);
         let Some((_, key, name, fallback, is_switch)) = spec else {
-            puts(backend, "Error: invalid option");
-            puts(backend, VUSET_USAGE);
+            backend.puts("Error: invalid option");
+            backend.puts(VUSET_USAGE);
             return;
         };
         // As of HammerDB 4.10, `vuset vu vcpu` sets the number of processors.
@@ -196,8 +179,8 @@ impl Session {
         let value = match problem {
             None => value,
             Some(problem) => {
-                putscli(backend, &format!("{name} {problem}"));
-                backend.system_mut().put(Channel::Out, "setting to value: ");
+                backend.putscli(&format!("{name} {problem}"));
+                backend.print("setting to value: ");
                 (*fallback).to_owned()
             }
         };

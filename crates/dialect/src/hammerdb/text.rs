@@ -3,6 +3,8 @@
 //! In: events as plain data. Out: HammerDB 4.6's text. Must never: print, or read a clock: dates are passed
 //! as text, such as `Fri Nov 20 22:21:44 UTC 2026`.
 
+use super::request::Login;
+use prony_document::SqlDialect;
 use prony_server::control::Error;
 use prony_wire::ServerError;
 use std::fmt;
@@ -19,14 +21,8 @@ pub fn running_line(number: u32) -> String {
 
 /// The line of a virtual user that ended. Not logged.
 pub fn finished_line(number: u32, success: bool) -> String {
-    vuser_line(
-        number,
-        if success {
-            "FINISHED SUCCESS"
-        } else {
-            "FINISHED FAILED"
-        },
-    )
+    let end = if success { "SUCCESS" } else { "FAILED" };
+    vuser_line(number, format!("FINISHED {end}"))
 }
 
 /// The line with the reason why a virtual user failed, printed before its FINISHED line. Not logged.
@@ -82,11 +78,7 @@ pub fn log_header(date: &str) -> String {
 /// A virtual user's line in a log, with the date if the log has timestamps.
 pub fn log_entry(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
     let timestamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
-    format!(
-        "{}{}\n",
-        timestamp.unwrap_or_default(),
-        vuser_line(number, text)
-    )
+    timestamp.unwrap_or_default() + &vuser_line(number, text) + "\n"
 }
 
 /// A line of the transaction counter, for the terminal and its log.
@@ -107,126 +99,43 @@ pub fn counter_entry(line: &str, date: Option<&str>) -> String {
     }
 }
 
-/// Declares an enum of lines. Each variant has a text with placeholders: `{name}` is a field, `{}` one of the
-/// arguments after the text.
-macro_rules! lines {
-    (
-        $(#[$about:meta])* $name:ident
-        $( $(#[$doc:meta])* $variant:ident $({ $($field:ident: $type:ty),* })? => $text:literal $(, $argument:expr)*; )*
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum $name {
-            $( $(#[$doc])* $variant $({ $($field: $type),* })?, )*
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
-                    $( $name::$variant $({ $($field),* })? => write!(f, $text $(, $argument)*), )*
-                }
-            }
-        }
-    };
-}
-
-lines! {
-    /// A line of a build. Warehouses and districts count from 1; rows are counted per table.
-    BuildLine
-    MonitorThread => "Monitor Thread";
-    WorkerThread => "Worker Thread";
-    WaitingForMonitor => "Waiting for Monitor Thread...";
-    /// `schema`: the owner's name on PostgreSQL, elsewhere the database's.
-    CreatingSchema { schema: String } => "CREATING {} SCHEMA", schema.to_uppercase();
-    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
-    SslCipher { cipher: String } => "Ssl_cipher {cipher}";
-    /// `owner`: the role that owns the database, on PostgreSQL only.
-    CreatingDatabase { database: String, owner: Option<String> } => "CREATING DATABASE {database}{}", owner_clause(owner);
-    UsingDatabase { database: String } => "Using existing empty Database {database} for Schema build";
-    CreatingTables => "CREATING TPCC TABLES";
-    LoadingItem => "Loading Item";
-    Items { rows: u64 } => "Loading Items - {rows}";
-    ItemDone => "Item done";
-    /// A worker's part of the warehouses.
-    LoadingWarehouses { first: u64, last: u64 } =>
-        "Loading {} Warehouses start:{first} end:{last}", (last + 1).saturating_sub(*first);
-    Start { date: String } => "Start:{date}";
-    LoadingWarehouse => "Loading Warehouse";
-    LoadingStock { warehouse: u64 } => "Loading Stock Wid={warehouse}";
-    Stock { rows: u64 } => "Loading Stock - {rows}";
-    StockDone => "Stock done";
-    LoadingDistrict => "Loading District";
-    DistrictDone => "District done";
-    LoadingCustomer { district: u32, warehouse: u64 } => "Loading Customer for DID={district} WID={warehouse}";
-    CustomerDone => "Customer Done";
-    LoadingOrders { district: u32, warehouse: u64 } => "Loading Orders for D={district} W={warehouse}";
-    Orders { rows: u64 } => "...{rows}";
-    OrdersDone => "Orders Done";
-    End { date: String } => "End:{date}";
-    MonitoringWorkers => "Monitoring Workers...";
-    Workers { active: u32, done: u32 } => "Workers: {active} Active {done} Done";
-    CreatingIndexes => "CREATING TPCC INDEXES";
-    CreatingFunctions => "CREATING TPCC FUNCTIONS";
-    CreatingProcedures => "CREATING TPCC STORED PROCEDURES";
-    GatheringStatistics => "GATHERING SCHEMA STATISTICS";
-    /// On SQL Server, instead of the line before.
-    UpdatingStatistics => "UPDATING SCHEMA STATISTICS";
-    Complete { schema: String } => "{} SCHEMA COMPLETE", schema.to_uppercase();
-}
-
-fn owner_clause(owner: &Option<String>) -> String {
-    let owner = owner.as_ref();
-    owner.map_or(String::new(), |owner| format!(" under OWNER {owner}"))
-}
-
-lines! {
-    RunLine
-    Profiler => "Initializing xtprof time profiler";
-    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
-    SslCipher { cipher: String } => "Ssl_cipher {cipher}";
-    Rampup { minutes: u64 } => "Beginning rampup time of {minutes} minutes";
-    /// This many minutes of the ramp-up are over.
-    RampupMinutes { minutes: u64 } => "Rampup {minutes} minutes complete ...";
-    RampupComplete => "Rampup complete, Taking start Transaction Count.";
-    Timing { minutes: u64 } => "Timing test period of {minutes} in minutes";
-    /// This many minutes of the test are over.
-    Minute { minutes: u64 } => "{minutes} ...,";
-    TestComplete => "Test complete, Taking end Transaction Count.";
-    ActiveUsers { users: u32 } => "{users} Active Virtual Users configured";
-    /// The result; `database` is a name such as `PostgreSQL`.
-    /// `tpm`: `None` if the server does not report its count.
-    Result { nopm: u64, tpm: Option<u64>, database: String, tpm_first: bool } =>
-        "TEST RESULT : System achieved {}", result_figures(*nopm, *tpm, database, *tpm_first);
-    /// After the result, if `pg_storedprocs` is true.
-    FunctionsCalled =>
-        "pg_storedprocs is not supported: each transaction called a function, not a procedure; compare only with runs of functions";
-    /// One warehouse of a virtual user's part: number `index` of `count`.
-    Assigning { vuser: u32, warehouse: u64, users: u32, warehouses: u64, index: u64, count: u64 } =>
-        "VU {vuser} : Assigning WID={warehouse} based on VU count {users}, Warehouses = {warehouses} ({index} out of {count})";
-    Processing { iterations: u64, suppressed: bool } =>
-        "Processing {iterations} transactions {} output suppressed...", if *suppressed { "with" } else { "without" };
-    /// A transaction failed, and its virtual user continues.
-    Error { kind: TransactionKind } => "{} Procedure Error set RAISEERROR for Details", kind.title;
-    /// The test driver starts a transaction.
-    StartTransaction { kind: TransactionKind } => "{}", kind.title.to_lowercase();
-    /// `statements`: the kind of work after the run, `Checkpoint and Vacuum`, on SQL Server `Checkpoint`.
-    Maintenance { statements: &'static str } => "{statements}";
-    MaintenanceComplete { statements: &'static str } => "{statements} Complete";
-    GatheringTimings => "Gathering timing data from Active Virtual Users...";
-    CalculatingTimings => "Calculating timings...";
-    WritingTimings { path: String } => "Writing timing data to {path}";
-}
-
 /// Printed in place of a count that the server does not report.
 pub(super) const UNKNOWN: &str = "unknown";
 
-fn result_figures(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) -> String {
+/// The line with the result. `tpm`: `None` if the server does not report its count; `database`: a name such as
+/// `PostgreSQL`.
+pub fn result_line(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) -> String {
     let tpm = tpm.map_or_else(|| UNKNOWN.to_owned(), |tpm| tpm.to_string());
-    if tpm_first {
+    let figures = if tpm_first {
         format!("{tpm} {database} TPM at {nopm} NOPM")
     } else {
         format!("{nopm} NOPM from {tpm} {database} TPM")
-    }
+    };
+    format!("TEST RESULT : System achieved {figures}")
+}
+
+/// The line before a connection's first statement on MySQL and MariaDB. `cipher`: empty without encryption.
+pub fn cipher_line(cipher: &str) -> String {
+    format!("Ssl_cipher {cipher}")
+}
+
+/// The first line of a build. `schema`: the owner's name on PostgreSQL, elsewhere the database's.
+pub fn creating_line(schema: &str) -> String {
+    format!("CREATING {} SCHEMA", schema.to_uppercase())
+}
+
+/// The line of a build that created its database.
+pub fn database_line(owner: &Login) -> String {
+    let clause = match owner.product.dialect {
+        SqlDialect::PostgreSql => format!(" under OWNER {}", owner.user),
+        SqlDialect::MySql | SqlDialect::TransactSql => String::new(),
+    };
+    format!("CREATING DATABASE {}{clause}", owner.database)
+}
+
+/// The last line of a build.
+pub fn complete_line(schema: &str) -> String {
+    format!("{} SCHEMA COMPLETE", schema.to_uppercase())
 }
 
 /// A kind of transaction: what errors, time profiles and the workload call it, and how often it occurs.

@@ -4,7 +4,7 @@
 //! never: merge percentiles of several users.
 
 use super::text::TransactionKind;
-use crate::reading::{add_relation, leading_count, leading_number, to_u32};
+use crate::reading::{add_relation, count, number};
 use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
@@ -45,14 +45,12 @@ const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "
 /// Reads `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the header of the summary.
 pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
     if let Some(name) = text.strip_prefix("PROC: ") {
-        let section = match profile.last_mut() {
-            Some(section) => section,
-            None => {
-                profile.push(Section::default());
-                &mut profile[0]
-            }
-        };
-        if section.routines.len() < 100 {
+        if profile.is_empty() {
+            profile.push(Section::default());
+        }
+        if let Some(section) = profile.last_mut()
+            && section.routines.len() < 100
+        {
             section.routines.push(Routine {
                 name: name.chars().take(40).collect(),
                 ..Routine::default()
@@ -65,12 +63,8 @@ pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
     if profile.len() < 100_000 {
         profile.push(Section {
             is_summary: summary.is_some(),
-            users: summary
-                .and_then(leading_count)
-                .map_or(1, |(users, _)| users),
-            elapsed_ms: elapsed
-                .and_then(|(_, time)| leading_number(time))
-                .map(|(number, _)| number.value),
+            users: summary.and_then(count).unwrap_or(1),
+            elapsed_ms: elapsed.and_then(|(_, time)| Some(number(time)?.value)),
             routines: Vec::new(),
         });
     }
@@ -90,10 +84,10 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
             continue;
         };
         if name == "CALLS" {
-            routine.calls = leading_count(pair[1]).map_or(0, |(calls, _)| calls);
-        } else if let (Some(name), Some((number, _))) = (
+            routine.calls = count(pair[1]).unwrap_or(0);
+        } else if let (Some(name), Some(number)) = (
             FIGURES.iter().find(|figure| **figure == name),
-            leading_number(pair[1]),
+            number(pair[1]),
         ) && routine.figure(name).is_none()
         {
             routine.figures.push((name, number.value, number.tolerance));
@@ -102,11 +96,9 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
 }
 
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
-    let users: Vec<&Section> = sections
-        .iter()
-        .filter(|section| !section.is_summary)
-        .collect();
-    let summary = sections.iter().find(|section| section.is_summary);
+    let (summaries, users): (Vec<&Section>, Vec<&Section>) =
+        sections.iter().partition(|section| section.is_summary);
+    let summary = summaries.first().copied();
     let is_summary_doubled = summary.is_some_and(|summary| counts_calls_twice(summary, &users));
     if is_summary_doubled {
         run.messages.push(
@@ -115,10 +107,8 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
                 .to_owned(),
         );
     }
-    for section in sections
-        .iter()
-        .filter(|section| !(section.is_summary && is_summary_doubled))
-    {
+    let is_usable = |section: &&Section| !(section.is_summary && is_summary_doubled);
+    for section in sections.iter().filter(is_usable) {
         add_section_relations(run, section);
     }
     if let (Some(summary), false, false) = (summary, users.is_empty(), is_summary_doubled) {
@@ -132,7 +122,7 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     let section = summary.or(users.first().copied());
     if run.nopm.is_none() {
-        let number = to_u32(users.len() as u64).filter(|users| *users > 0);
+        let number = u32::try_from(users.len()).ok().filter(|users| *users > 0);
         run.clients = run.clients.or(number);
         let elapsed_ms = section.and_then(|section| section.elapsed_ms);
         run.actual_s = run.actual_s.or(elapsed_ms.map(|ms| ms / 1e3));
@@ -224,13 +214,9 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
         let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
         if let (Some((avg, tolerance)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
             // HammerDB truncates the last digit instead of rounding it.
+            let names = ["AVG, ms", "TOTAL / CALLS"];
             let figures = [avg, total / routine.calls as f64];
-            add(
-                Share,
-                ["AVG, ms", "TOTAL / CALLS"],
-                figures,
-                2.0 * tolerance,
-            );
+            add(Share, names, figures, 2.0 * tolerance);
             busy_ms += total;
         }
         if let (Some((ratio, tolerance)), Some((total, _)), Some(elapsed)) = (
@@ -240,12 +226,8 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
         ) {
             let user_time = elapsed * section.users.max(1) as f64;
             let names = ["RATIO, %", "TOTAL / ELAPSED TIME"];
-            add(
-                Share,
-                names,
-                [ratio, 100.0 * total / user_time],
-                2.0 * tolerance,
-            );
+            let figures = [ratio, 100.0 * total / user_time];
+            add(Share, names, figures, 2.0 * tolerance);
         }
         let order = ["MIN", "P50", "P95", "P99", "MAX"];
         for pair in order.windows(2) {

@@ -3,7 +3,7 @@
 //! In: a request. Out: events in order of time. Must never: read a clock.
 
 use super::request::{Driver, RunRequest};
-use super::text::{self, RunLine};
+use super::text;
 use std::time::Duration;
 
 impl RunRequest {
@@ -30,7 +30,7 @@ impl RunRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimelineEvent {
     /// Print a line of this virtual user.
-    PrintLine(u32, RunLine),
+    PrintLine(u32, String),
     /// Print that this virtual user starts.
     PrintRunning(u32),
     /// Read the server's counters, at the start of the window.
@@ -71,14 +71,18 @@ impl Timeline {
         timeline
     }
 
-    fn push_line(&mut self, at: Duration, vuser: u32, line: RunLine) {
-        self.events
-            .push((at, TimelineEvent::PrintLine(vuser, line)));
+    fn push_line(&mut self, at: Duration, vuser: u32, line: impl Into<String>) {
+        let event = TimelineEvent::PrintLine(vuser, line.into());
+        self.events.push((at, event));
     }
 
-    fn push_cipher(&mut self, at: Duration, vuser: u32, cipher: Option<&str>) {
-        if let Some(cipher) = cipher.map(str::to_owned) {
-            self.push_line(at, vuser, RunLine::SslCipher { cipher });
+    /// Pushes the lines before a virtual user's first statement.
+    fn push_first_lines(&mut self, at: Duration, vuser: u32, profiles: bool, cipher: Option<&str>) {
+        if profiles {
+            self.push_line(at, vuser, "Initializing xtprof time profiler");
+        }
+        if let Some(cipher) = cipher {
+            self.push_line(at, vuser, text::cipher_line(cipher));
         }
     }
 
@@ -93,27 +97,32 @@ impl Timeline {
         };
         let after =
             |minutes: u64| minute.saturating_mul(u32::try_from(minutes).unwrap_or(u32::MAX));
-        if request.time_profile_path.is_some() {
-            self.push_line(Duration::ZERO, 1, RunLine::Profiler);
-        }
-        self.push_cipher(Duration::ZERO, 1, cipher);
-        let rampup = RunLine::Rampup {
-            minutes: rampup_min,
-        };
+        self.push_first_lines(
+            Duration::ZERO,
+            1,
+            request.time_profile_path.is_some(),
+            cipher,
+        );
+        let rampup = format!("Beginning rampup time of {rampup_min} minutes");
         self.push_line(Duration::ZERO, 1, rampup);
         for minutes in 1..=rampup_min {
-            self.push_line(after(minutes), 1, RunLine::RampupMinutes { minutes });
+            self.push_line(
+                after(minutes),
+                1,
+                format!("Rampup {minutes} minutes complete ..."),
+            );
         }
         let start = after(rampup_min);
-        self.push_line(start, 1, RunLine::RampupComplete);
+        self.push_line(start, 1, "Rampup complete, Taking start Transaction Count.");
         self.events.push((start, TimelineEvent::ReadStartCounts));
-        let timing = RunLine::Timing {
-            minutes: duration_min,
-        };
-        self.push_line(start, 1, timing);
+        self.push_line(
+            start,
+            1,
+            format!("Timing test period of {duration_min} in minutes"),
+        );
         for minutes in 1..=duration_min {
             let at = start.saturating_add(after(minutes));
-            self.push_line(at, 1, RunLine::Minute { minutes });
+            self.push_line(at, 1, format!("{minutes} ...,"));
         }
         let end = start.saturating_add(after(duration_min));
         if let Some(counter) = &request.counter {
@@ -125,7 +134,7 @@ impl Timeline {
                 at = at.saturating_add(interval);
             }
         }
-        self.push_line(end, 1, RunLine::TestComplete);
+        self.push_line(end, 1, "Test complete, Taking end Transaction Count.");
         self.events.push((end, TimelineEvent::ReadEndCounts));
     }
 
@@ -137,30 +146,25 @@ impl Timeline {
             if vuser > 1 {
                 self.events.push((at, TimelineEvent::PrintRunning(vuser)));
             }
-            if is_timed && request.time_profile_path.is_some() {
-                self.push_line(at, vuser, RunLine::Profiler);
-            }
-            self.push_cipher(at, vuser, cipher);
+            let profiles = is_timed && request.time_profile_path.is_some();
+            self.push_first_lines(at, vuser, profiles, cipher);
             if request.all_warehouses {
-                let assigned =
-                    text::assigned_warehouses(client + 2, request.vusers, warehouses.into());
-                let count = assigned.len() as u64;
+                let users = request.vusers;
+                let assigned = text::assigned_warehouses(client + 2, users, warehouses.into());
+                let count = assigned.len();
                 for (index, warehouse) in (1..).zip(assigned) {
-                    let line = RunLine::Assigning {
-                        vuser,
-                        warehouse,
-                        users: request.vusers,
-                        warehouses: warehouses.into(),
-                        index,
-                        count,
-                    };
+                    let line = format!(
+                        "VU {vuser} : Assigning WID={warehouse} based on VU count {users}, Warehouses = {warehouses} \
+                         ({index} out of {count})"
+                    );
                     self.push_line(at, vuser, line);
                 }
             }
-            let line = RunLine::Processing {
-                iterations: request.iterations,
-                suppressed: is_timed,
-            };
+            let (with, iterations) = (
+                if is_timed { "with" } else { "without" },
+                request.iterations,
+            );
+            let line = format!("Processing {iterations} transactions {with} output suppressed...");
             self.push_line(at, vuser, line);
         }
     }

@@ -12,12 +12,12 @@ use super::builtin::list_text;
 use super::check::{self, ParsedOptions};
 use super::getopt::{Getopt, Key};
 use super::help::help;
-use super::host::{Host, UsageError};
+use super::host::Host;
 use super::level::Level;
 use super::messages::Messages;
 use super::number::{self, InvalidInt};
 use super::options::{Invocation, PartitionMethod, RunOptions, ScriptChoice, ScriptSource};
-use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
+use super::settings::{EnvSettings, parse_percentiles};
 use super::table::long_options;
 use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
@@ -28,23 +28,26 @@ const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;
 
 /// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
 /// `arguments`: the arguments after it.
+///
+/// # Errors
+/// The complete text for standard error; pgbench then exits with 1.
 pub fn parse_args(
     argv0: &str,
     arguments: &[OsString],
     level: &Level,
     host: &mut dyn Host,
-) -> Result<Invocation, UsageError> {
+) -> Result<Invocation, String> {
     let messages = Messages::new(argv0, level);
     match arguments.first().map(|first| first.as_bytes()) {
-        Some(b"--help" | b"-?") => return Ok(Invocation::Help(help(messages.progname(), level))),
+        Some(b"--help" | b"-?") => return Ok(Invocation::Print(help(messages.progname(), level))),
         Some(b"--version" | b"-V") => {
             let text = format!("pgbench (PostgreSQL) {}\n", level.text());
-            return Ok(Invocation::Version(text));
+            return Ok(Invocation::Print(text));
         }
         _ => (),
     }
-    let settings = EnvSettings::read(|name| host.env_var(name))
-        .map_err(|error| setting_error(&messages, error))?;
+    let settings =
+        EnvSettings::read(|name| host.env_var(name)).map_err(|problem| messages.fatal(&problem))?;
     let posix = host.env_var("POSIXLY_CORRECT").is_some();
     let long = long_options(level);
     let mut getopt = Getopt::new(&long, arguments, posix);
@@ -71,16 +74,12 @@ pub fn parse_args(
             Ok(None) => break,
             Err(message) => {
                 let message = format!("{}: {message}\n", messages.argv0());
-                return Err(UsageError::from(message + &messages.try_help()));
+                return Err(message + &messages.try_help());
             }
         }
     }
     let ArgsParser { parsed, host, .. } = parser;
     check::build_invocation(parsed, getopt.operands(), &messages, host)
-}
-
-fn setting_error(messages: &Messages, error: InvalidSetting) -> UsageError {
-    UsageError::from(messages.fatal(&error.to_string()))
 }
 
 struct ArgsParser<'a> {
@@ -90,11 +89,11 @@ struct ArgsParser<'a> {
     parsed: ParsedOptions,
 }
 
-type OptionResult = Result<Option<Invocation>, UsageError>;
+type OptionResult = Result<Option<Invocation>, String>;
 
 impl ArgsParser<'_> {
-    fn fatal(&self, text: &str) -> UsageError {
-        UsageError::from(self.messages.fatal(text))
+    fn fatal(&self, text: &str) -> String {
+        self.messages.fatal(text)
     }
 
     /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
@@ -114,7 +113,7 @@ impl ArgsParser<'_> {
     }
 
     /// Parses a short option of both modes, or else one that only a benchmark accepts.
-    fn parse_short(&mut self, letter: char, text: String) -> Result<(), UsageError> {
+    fn parse_short(&mut self, letter: char, text: String) -> Result<(), String> {
         match letter {
             'h' => self.parsed.connection.host = Some(text),
             'p' => self.parsed.connection.port = Some(text),
@@ -135,7 +134,7 @@ impl ArgsParser<'_> {
     }
 
     /// Parses a short option that only a benchmark accepts.
-    fn parse_benchmark(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
+    fn parse_benchmark(&mut self, letter: char, text: &str) -> Result<(), String> {
         match letter {
             'C' => self.parsed.run.reconnect = true,
             'l' => self.parsed.is_logging = true,
@@ -172,7 +171,7 @@ impl ArgsParser<'_> {
     }
 
     /// Parses a limit in `-L` or `-R`, which must not be 0 or negative.
-    fn parse_limit(&self, name: &str, text: &str) -> Result<f64, UsageError> {
+    fn parse_limit(&self, name: &str, text: &str) -> Result<f64, String> {
         let limit = number::atof(text);
         if limit <= 0.0 {
             return Err(self.fatal(&format!("invalid {name} limit: \"{text}\"")));
@@ -181,7 +180,7 @@ impl ArgsParser<'_> {
     }
 
     /// Parses `-i`, or a short option that only an initialization accepts.
-    fn parse_init(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
+    fn parse_init(&mut self, letter: char, text: &str) -> Result<(), String> {
         if letter == 'i' {
             self.parsed.initialize = true;
             return Ok(());
@@ -198,7 +197,7 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    fn parse_long(&mut self, name: &'static str, text: String) -> Result<(), UsageError> {
+    fn parse_long(&mut self, name: &'static str, text: String) -> Result<(), String> {
         match name {
             "debug" => {
                 self.parsed.debug = true;
@@ -221,7 +220,7 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    fn parse_long_benchmark(&mut self, name: &str, text: String) -> Result<(), UsageError> {
+    fn parse_long_benchmark(&mut self, name: &str, text: String) -> Result<(), String> {
         match name {
             "sampling-rate" => {
                 let rate = number::atof(&text);
@@ -247,8 +246,7 @@ impl ArgsParser<'_> {
             "continue-on-error" => self.parsed.run.continue_on_error = true,
             "percentiles" => {
                 let percentiles = parse_percentiles("--percentiles", &text);
-                self.parsed.run.percentiles =
-                    percentiles.map_err(|error| setting_error(self.messages, error))?;
+                self.parsed.run.percentiles = percentiles.map_err(|text| self.fatal(&text))?;
             }
             _ => unreachable!("getopt returns only options in its tables"),
         }
@@ -257,7 +255,7 @@ impl ArgsParser<'_> {
 
     /// Parses the value of an integer option. `letter`: the option's letter, or `p` for --partitions and `a`
     /// for --aggregate-interval, which have none.
-    fn parse_int_option(&self, letter: char, text: &str) -> Result<u32, UsageError> {
+    fn parse_int_option(&self, letter: char, text: &str) -> Result<u32, String> {
         let client = if self.level.spells_client_correctly() {
             "-c/--client"
         } else {
@@ -272,12 +270,10 @@ impl ArgsParser<'_> {
             'F' => ("-F/--fillfactor", "fillfactor", 10, 100),
             'P' => ("-P/--progress", "thread progress delay", 1, i32::MAX),
             'p' => ("--partitions", "number of partitions", 0, i32::MAX),
-            _ => (
-                "--aggregate-interval",
-                "number of seconds for aggregation",
-                1,
-                i32::MAX,
-            ),
+            _ => {
+                let old_name = "number of seconds for aggregation";
+                ("--aggregate-interval", old_name, 1, i32::MAX)
+            }
         };
         if !self.level.at_least(15) {
             let value = number::atoi(text);
@@ -297,18 +293,15 @@ impl ArgsParser<'_> {
 
     /// Rejects more clients than files can be opened, as pgbench does. First raises the soft limit, up to the
     /// hard limit; pgbench does so since version 18, Prony at every level.
-    fn require_open_files(&mut self, clients: u32) -> Result<(), UsageError> {
+    fn require_open_files(&mut self, clients: u32) -> Result<(), String> {
         let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
         // As in pgbench, the sum is an int that may overflow, and is compared as unsigned.
         let needed = (clients as i32).wrapping_add(3);
         let Some((soft, hard)) = self.host.open_file_limits() else {
             return Ok(());
         };
-        let limit_error = |text: String| {
-            Err(UsageError::from(
-                self.messages.fatal(&text) + &self.messages.hint(hint),
-            ))
-        };
+        let limit_error =
+            |text: String| Err(self.messages.fatal(&text) + &self.messages.hint(hint));
         if hard < needed as u64 {
             return limit_error(format!(
                 "need at least {needed} open files, but system limit is {hard}"
@@ -325,12 +318,12 @@ impl ArgsParser<'_> {
     }
 
     /// Parses `-D NAME=VALUE`.
-    fn define_variable(&mut self, text: &str) -> Result<(), UsageError> {
+    fn define_variable(&mut self, text: &str) -> Result<(), String> {
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => {
                 if !valid_variable_name(name) {
                     let text = format!("option: invalid variable name: \"{name}\"");
-                    return Err(UsageError::from(self.messages.error(&text)));
+                    return Err(self.messages.error(&text));
                 }
                 let define = (name.to_owned(), value.to_owned());
                 self.parsed.run.defines.push(define);
@@ -340,27 +333,23 @@ impl ArgsParser<'_> {
         }
     }
 
-    fn check_steps(&self, steps: &str) -> Result<(), UsageError> {
+    fn check_steps(&self, steps: &str) -> Result<(), String> {
         const ALLOWED_STEPS: &str = "dtgGvpf";
         if steps.is_empty() {
             return Err(self.fatal("no initialization steps specified"));
         }
-        match steps
-            .chars()
-            .find(|step| *step != ' ' && !ALLOWED_STEPS.contains(*step))
-        {
+        let is_unknown = |step: &char| *step != ' ' && !ALLOWED_STEPS.contains(*step);
+        match steps.chars().find(is_unknown) {
             None => Ok(()),
             Some(step) => {
                 let error = format!("unrecognized initialization step \"{step}\"");
                 let detail = format!("Allowed step characters are: \"{ALLOWED_STEPS}\".");
-                Err(UsageError::from(
-                    self.messages.fatal(&error) + &self.messages.detail(&detail),
-                ))
+                Err(self.messages.fatal(&error) + &self.messages.detail(&detail))
             }
         }
     }
 
-    fn parse_partition_method(&self, text: &str) -> Result<PartitionMethod, UsageError> {
+    fn parse_partition_method(&self, text: &str) -> Result<PartitionMethod, String> {
         for method in [PartitionMethod::Range, PartitionMethod::Hash] {
             if text.eq_ignore_ascii_case(method.name()) {
                 return Ok(method);
@@ -371,14 +360,12 @@ impl ArgsParser<'_> {
         )))
     }
 
-    fn find_builtin(&self, name: &str) -> Result<&'static Builtin, UsageError> {
-        find_builtin(name).map_err(|error| {
-            UsageError::from(self.messages.fatal(&error.to_string()) + &list_text())
-        })
+    fn find_builtin(&self, name: &str) -> Result<&'static Builtin, String> {
+        find_builtin(name).map_err(|error| self.messages.fatal(&error.to_string()) + &list_text())
     }
 
     /// Parses an option that adds a script: `-b`, `-f`, `-S` or `-N`.
-    fn parse_script(&mut self, letter: char, value: &OsStr) -> Result<(), UsageError> {
+    fn parse_script(&mut self, letter: char, value: &OsStr) -> Result<(), String> {
         let (name, weight) = match letter {
             'S' => (OsString::from("select-only"), 1),
             'N' => (OsString::from("simple-update"), 1),
@@ -394,16 +381,14 @@ impl ArgsParser<'_> {
         if self.parsed.run.scripts.len() >= MAX_SCRIPTS {
             return Err(self.fatal(&format!("at most {MAX_SCRIPTS} SQL scripts are allowed")));
         }
-        self.parsed
-            .run
-            .scripts
-            .push(ScriptChoice { source, weight });
+        let choice = ScriptChoice { source, weight };
+        self.parsed.run.scripts.push(choice);
         self.parsed.has_benchmark_option = true;
         Ok(())
     }
 
     /// Splits a name and its weight at the last `@`.
-    fn split_weight(&self, value: &OsStr) -> Result<(OsString, u32), UsageError> {
+    fn split_weight(&self, value: &OsStr) -> Result<(OsString, u32), String> {
         let bytes = value.as_bytes();
         let Some(at) = bytes.iter().rposition(|byte| *byte == b'@') else {
             return Ok((value.to_owned(), 1));
@@ -423,25 +408,26 @@ impl ArgsParser<'_> {
         }
     }
 
-    fn set_seed_from_environment(&mut self) -> Result<(), UsageError> {
+    fn set_seed_from_environment(&mut self) -> Result<(), String> {
         let value = self.host.env_var("PGBENCH_RANDOM_SEED");
         self.set_seed(value.as_deref(), "PGBENCH_RANDOM_SEED environment variable")
     }
 
     /// Sets the random seed. `origin`: where the value comes from, for messages.
-    fn set_seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), UsageError> {
+    fn set_seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), String> {
         let messages = self.messages;
         let context = messages.fatal(&format!("error while setting random seed from {origin}"));
         let seed = match value {
             None | Some("time") => self.host.time_seed(),
-            Some("rand") => self.host.strong_seed().ok_or_else(|| {
-                UsageError::from(messages.error("could not generate random seed") + &context)
-            })?,
+            Some("rand") => self
+                .host
+                .strong_seed()
+                .ok_or_else(|| messages.error("could not generate random seed") + &context)?,
             Some(text) => number::parse_seed(text).ok_or_else(|| {
                 let error = messages.error(&format!("unrecognized random seed option \"{text}\""));
                 let period = if self.level.at_least(15) { "." } else { "" };
                 let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{period}");
-                UsageError::from(error + &messages.detail(&detail) + &context)
+                error + &messages.detail(&detail) + &context
             })?,
         };
         if value.is_some() {

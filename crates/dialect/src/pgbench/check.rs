@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use super::host::{Host, UsageError};
+use super::host::Host;
 use super::messages::Messages;
 use super::options::{
     ConnectionOptions, InitOptions, Invocation, Limit, LogOptions, PartitionMethod, RunOptions,
@@ -48,8 +48,8 @@ pub(crate) fn build_invocation(
     operands: Vec<OsString>,
     messages: &Messages,
     host: &dyn Host,
-) -> Result<Invocation, UsageError> {
-    let fatal = |text: &str| UsageError::from(messages.fatal(text));
+) -> Result<Invocation, String> {
+    let fatal = |text: &str| messages.fatal(text);
     let scripts = &mut parsed.run.scripts;
     if scripts.is_empty() && !parsed.initialize {
         scripts.push(ScriptChoice {
@@ -87,7 +87,7 @@ fn set_database_name(
     operands: Vec<OsString>,
     messages: &Messages,
     host: &dyn Host,
-) -> Result<(), UsageError> {
+) -> Result<(), String> {
     let mut operands = operands.into_iter();
     let non_empty = |name: &str| host.env_var(name).filter(|value| !value.is_empty());
     let dbname = match parsed.dbname.take() {
@@ -96,9 +96,7 @@ fn set_database_name(
             Some(operand) => operand.to_string_lossy().into_owned(),
             None => match non_empty("PGDATABASE").or_else(|| non_empty("PGUSER")) {
                 Some(name) => name,
-                None => host
-                    .user_name()
-                    .map_err(|text| UsageError::from(messages.fatal(&text)))?,
+                None => host.user_name().map_err(|text| messages.fatal(&text))?,
             },
         },
     };
@@ -108,9 +106,7 @@ fn set_database_name(
             "too many command-line arguments (first is \"{}\")",
             extra.to_string_lossy()
         );
-        return Err(UsageError::from(
-            messages.fatal(&text) + &messages.try_help(),
-        ));
+        return Err(messages.fatal(&text) + &messages.try_help());
     }
     Ok(())
 }

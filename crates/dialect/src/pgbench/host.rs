@@ -1,4 +1,4 @@
-//! The argument parser's access to the system, and its error.
+//! The argument parser's access to the system.
 
 use std::path::Path;
 
@@ -32,23 +32,4 @@ pub trait Host {
     fn strong_seed(&self) -> Option<u64>;
 
     fn user_name(&self) -> Result<String, String>;
-}
-
-/// pgbench's error about a command line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{stderr}")]
-pub struct UsageError {
-    /// The complete text for standard error, line feeds included.
-    pub stderr: String,
-    pub exit_status: u8,
-}
-
-/// An error with this text for standard error and exit status 1.
-impl From<String> for UsageError {
-    fn from(stderr: String) -> UsageError {
-        UsageError {
-            stderr,
-            exit_status: 1,
-        }
-    }
 }

@@ -54,30 +54,24 @@ pub fn step_actions<'a>(
     let actions = match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-            message_and_statements(
-                "dropping old tables",
-                [format!("drop table if exists {tables}")],
-            )
+            let drop = format!("drop table if exists {tables}");
+            message_and_statements("dropping old tables", [drop])
         }
         't' => return create_tables(level, options),
         'g' => return generate_client_side(level, options, server_version),
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
-            message_and_statements(
-                "vacuuming",
-                tables.map(|table| format!("vacuum analyze pgbench_{table}")),
-            )
+            let statements = tables.map(|table| format!("vacuum analyze pgbench_{table}"));
+            message_and_statements("vacuuming", statements)
         }
         'p' => {
             let keys = [("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")];
             let space = tablespace_clause(" using index", options.index_tablespace.as_deref());
-            message_and_statements(
-                "creating primary keys",
-                keys.map(|(table, column)| {
-                    format!("alter table pgbench_{table} add primary key ({column}){space}")
-                }),
-            )
+            let statements = keys.map(|(table, column)| {
+                format!("alter table pgbench_{table} add primary key ({column}){space}")
+            });
+            message_and_statements("creating primary keys", statements)
         }
         'f' => add_foreign_keys(),
         _ => Vec::new(),
@@ -115,22 +109,10 @@ fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> 
         "aid    int"
     };
     let tables = [
-        (
-            "history",
-            format!("tid int,bid int,{aid},delta int,mtime timestamp,filler char(22)"),
-        ),
-        (
-            "tellers",
-            "tid int not null,bid int,tbalance int,filler char(84)".to_owned(),
-        ),
-        (
-            "accounts",
-            format!("{aid} not null,bid int,abalance int,filler char(84)"),
-        ),
-        (
-            "branches",
-            "bid int not null,bbalance int,filler char(88)".to_owned(),
-        ),
+        format!("history(tid int,bid int,{aid},delta int,mtime timestamp,filler char(22))"),
+        "tellers(tid int not null,bid int,tbalance int,filler char(84))".to_owned(),
+        format!("accounts({aid} not null,bid int,abalance int,filler char(84))"),
+        "branches(bid int not null,bbalance int,filler char(88))".to_owned(),
     ];
     // From level 18 on, only the partitions are unlogged, because PostgreSQL 18 rejects an unlogged
     // partitioned table.
@@ -141,13 +123,15 @@ fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> 
         ""
     };
     let space = tablespace_clause("", options.tablespace.as_deref());
-    let statements = tables.map(|(table, columns)| {
-        let with = match (table, options.partitions) {
-            ("history", _) => String::new(),
-            ("accounts", Some((method, _))) => format!(" partition by {} (aid)", method.name()),
+    let statements = tables.map(|table| {
+        let with = match (table.split('(').next(), options.partitions) {
+            (Some("history"), _) => String::new(),
+            (Some("accounts"), Some((method, _))) => {
+                format!(" partition by {} (aid)", method.name())
+            }
             _ => format!(" with (fillfactor={})", options.fillfactor),
         };
-        format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
+        format!("create{unlogged} table pgbench_{table}{with}{space}")
     });
     let tables = message_and_statements("creating tables", statements).into_iter();
     let Some((method, count)) = options.partitions else {
@@ -170,20 +154,14 @@ fn partition_sql(
     let unlogged = if options.unlogged { " unlogged" } else { "" };
     let bounds = match method {
         PartitionMethod::Range => {
-            let size = Table::Accounts
-                .rows(options.scale)
-                .div_ceil(u64::from(count));
-            let bound = |parts: u32| (u64::from(parts) * size + 1).to_string();
-            let from = if number == 1 {
-                "minvalue".to_owned()
-            } else {
-                bound(number - 1)
+            let rows = Table::Accounts.rows(options.scale);
+            let size = rows.div_ceil(u64::from(count));
+            let bound = |parts: u32| match parts {
+                0 => "minvalue".to_owned(),
+                _ if parts == count => "maxvalue".to_owned(),
+                _ => (u64::from(parts) * size + 1).to_string(),
             };
-            let to = if number == count {
-                "maxvalue".to_owned()
-            } else {
-                bound(number)
-            };
+            let (from, to) = (bound(number - 1), bound(number));
             format!("from ({from}) to ({to})")
         }
         PartitionMethod::Hash => format!("with (modulus {count}, remainder {})", number - 1),
@@ -241,26 +219,25 @@ fn insert_rows(scale: u32) -> impl Iterator<Item = SetupAction> {
 
 fn generate_server_side(scale: u32) -> Vec<SetupAction> {
     let mut actions = begin_and_truncate("generating data (server-side)");
-    let rows = |table: Table| table.rows(scale);
-    actions.extend([
-        SetupAction::Sql(format!(
-            "insert into pgbench_branches(bid,bbalance) select bid, 0 \
-             from generate_series(1, {}) as bid",
-            rows(Table::Branches)
-        )),
-        SetupAction::Sql(format!(
-            "insert into pgbench_tellers(tid,bid,tbalance) select tid, (tid - 1) / 10 + 1, 0 \
-             from generate_series(1, {}) as tid",
-            rows(Table::Tellers)
-        )),
-        SetupAction::Sql(format!(
-            "insert into pgbench_accounts(aid,bid,abalance,filler) \
-             select aid, (aid - 1) / 100000 + 1, 0, '' \
-             from generate_series(1, {}) as aid",
-            rows(Table::Accounts)
-        )),
-        SetupAction::Sql("commit".to_owned()),
-    ]);
+    for (table, columns, values) in [
+        (Table::Branches, "bid,bbalance", "bid, 0"),
+        (
+            Table::Tellers,
+            "tid,bid,tbalance",
+            "tid, (tid - 1) / 10 + 1, 0",
+        ),
+        (
+            Table::Accounts,
+            "aid,bid,abalance,filler",
+            "aid, (aid - 1) / 100000 + 1, 0, ''",
+        ),
+    ] {
+        let (name, rows, number) = (table.name(), table.rows(scale), &columns[..3]);
+        actions.push(SetupAction::Sql(format!(
+            "insert into {name}({columns}) select {values} from generate_series(1, {rows}) as {number}"
+        )));
+    }
+    actions.push(SetupAction::Sql("commit".to_owned()));
     actions
 }
 
@@ -272,13 +249,11 @@ fn add_foreign_keys() -> Vec<SetupAction> {
         ("history", "tid", "tellers"),
         ("history", "aid", "accounts"),
     ];
-    message_and_statements(
-        "creating foreign keys",
-        keys.map(|(table, column, referenced)| {
-            format!(
-                "alter table pgbench_{table} add constraint pgbench_{table}_{column}_fkey \
+    let statements = keys.map(|(table, column, referenced)| {
+        format!(
+            "alter table pgbench_{table} add constraint pgbench_{table}_{column}_fkey \
              foreign key ({column}) references pgbench_{referenced}"
-            )
-        }),
-    )
+        )
+    });
+    message_and_statements("creating foreign keys", statements)
 }

@@ -29,13 +29,6 @@ pub struct Level {
     has_minor: bool,
 }
 
-/// A level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a supported version of pgbench: PRONY_PGBENCH_COMPAT takes a major from 13 to 19, optionally with a minor (15 or 15.18)"
-)]
-pub struct UnknownLevel(pub String);
-
 impl Default for Level {
     fn default() -> Self {
         Self::of_major(DEFAULT_MAJOR).expect("the default major is in the table")
@@ -62,8 +55,13 @@ impl Level {
     /// # Errors
     ///
     /// The text does not begin with a number from 13 to 19.
-    pub fn parse(text: &str) -> Result<Self, UnknownLevel> {
-        let unknown_level = || UnknownLevel(text.to_owned());
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let unknown_level = || {
+            format!(
+                "{text:?} is not a supported version of pgbench: PRONY_PGBENCH_COMPAT takes a major from 13 to 19, \
+                 optionally with a minor (15 or 15.18)"
+            )
+        };
         let text = text.trim();
         let version = text.split([' ', '(']).next().unwrap_or_default();
         let (major, minor) = match version.split_once('.') {
@@ -95,7 +93,7 @@ impl Level {
 
     /// The level of this invocation: the setting `PRONY_PGBENCH_COMPAT` if it is set and not empty, else the
     /// program's name, else 18.
-    pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, UnknownLevel> {
+    pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, String> {
         match setting {
             Some(text) if !text.trim().is_empty() => Self::parse(text),
             _ => Ok(Self::of_name(argv0).unwrap_or_default()),

@@ -78,15 +78,12 @@ impl LoadProgress {
     /// Appends a line to `text`.
     fn push_line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
         let remaining_s = (self.total_rows as f64 - rows as f64) * elapsed_s / rows as f64;
-        let table_text = if self.names_table {
-            format!(" of {}", self.table.name())
-        } else {
-            String::new()
-        };
+        let total = self.total_rows;
+        let (name, percent) = (self.table.name(), rows * 100 / total);
+        let of_table = self.names_table.then(|| format!(" of {name}"));
+        let of_table = of_table.unwrap_or_default();
         let line = format!(
-            "{rows} of {} tuples ({}%){table_text} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
-            self.total_rows,
-            rows * 100 / self.total_rows
+            "{rows} of {total} tuples ({percent}%){of_table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)"
         );
         // Blanks overwrite the end of a longer previous line.
         let blanks = " ".repeat(self.line_length.saturating_sub(line.len()));
@@ -99,7 +96,7 @@ impl LoadProgress {
 }
 
 /// A step's name in the last line; `None` for a character that is no step, such as a blank.
-pub fn step_name(step: char) -> Option<&'static str> {
+fn step_name(step: char) -> Option<&'static str> {
     Some(match step {
         'd' => "drop tables",
         't' => "create tables",
@@ -131,25 +128,15 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
 
-    fn new_progress(
-        major: u16,
-        table: Table,
-        scale: u32,
-        quiet: bool,
-        is_terminal: bool,
-    ) -> LoadProgress {
-        LoadProgress::new(
-            &Level::of_major(major).unwrap(),
-            table,
-            scale,
-            quiet,
-            is_terminal,
-        )
+    fn new_progress(major: u16, table: Table, scale: u32, flags: [bool; 2]) -> LoadProgress {
+        let [quiet, is_terminal] = flags;
+        let level = Level::of_major(major).unwrap();
+        LoadProgress::new(&level, table, scale, quiet, is_terminal)
     }
 
     #[test]
     fn a_line_is_printed_every_100_000_rows() {
-        let mut load = new_progress(16, Table::Accounts, 3, false, false);
+        let mut load = new_progress(16, Table::Accounts, 3, [false, false]);
         assert_eq!(load.advance(99_999, 0.5), "");
         assert_eq!(
             load.advance(100_000, 1.0),
@@ -157,15 +144,13 @@ mod tests {
         );
         assert_eq!(load.advance(300_000, 3.0).lines().count(), 2);
         assert_eq!(load.finish(), "");
-        assert_eq!(
-            new_progress(18, Table::Branches, 10, false, false).advance(10, 0.1),
-            ""
-        );
+        let mut branches = new_progress(18, Table::Branches, 10, [false, false]);
+        assert_eq!(branches.advance(10, 0.1), "");
     }
 
     #[test]
     fn quiet_prints_at_intervals_and_at_the_end() {
-        let mut load = new_progress(18, Table::Accounts, 1, true, false);
+        let mut load = new_progress(18, Table::Accounts, 1, [true, false]);
         assert_eq!(load.advance(100, 0.1), "");
         load.advance(50_000, 5.2)
             .assert_contains("(50%) of pgbench_accounts done");
@@ -177,13 +162,13 @@ mod tests {
 
     #[test]
     fn on_a_terminal_lines_replace_each_other() {
-        let mut load = new_progress(16, Table::Accounts, 2, false, true);
+        let mut load = new_progress(16, Table::Accounts, 2, [false, true]);
         let longer = load.advance(100_000, 1000.0);
         let shorter = load.advance(200_000, 1.0);
         assert_eq!(longer.len(), shorter.len());
         shorter.assert_ends_with(" \r");
         assert_eq!(load.finish(), "\n");
-        let mut named = new_progress(18, Table::Accounts, 1, false, true);
+        let mut named = new_progress(18, Table::Accounts, 1, [false, true]);
         assert_eq!(named.finish(), "");
         let length = named.advance(100_000, 1.0).len() - 1;
         assert_eq!(named.finish(), " ".repeat(length) + "\r");

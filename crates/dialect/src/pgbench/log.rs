@@ -95,15 +95,8 @@ impl LogFormat {
         put_field(out, counts.succeeded + value_if(!since_15, counts.skipped));
         put_moments(out, &counts.latency);
         if since_15 || self.rate_limited {
-            let zero = Moments::default();
-            put_moments(
-                out,
-                if self.rate_limited {
-                    &counts.lag
-                } else {
-                    &zero
-                },
-            );
+            let lag = self.rate_limited.then_some(counts.lag);
+            put_moments(out, &lag.unwrap_or_default());
         }
         if since_15 || (self.rate_limited && self.latency_limited) {
             put_field(out, value_if(self.latency_limited, counts.skipped));
@@ -338,20 +331,14 @@ mod tests {
         let plain = format(15, false, false, 1, false);
         let full = format(15, true, true, 3, true);
         let old = format(13, true, true, 1, false);
+        let (deadlock, other) = (failed(ErrorClass::Deadlock), failed(ErrorClass::Other));
+        let serialization = failed(ErrorClass::Serialization);
         for (format, outcome, expected) in [
             (plain, Outcome::Committed, "912 0 1795211482 42"),
-            (
-                plain,
-                failed(ErrorClass::Deadlock),
-                "failed 0 1795211482 42",
-            ),
+            (plain, deadlock, "failed 0 1795211482 42"),
             (full, Outcome::Skipped, "skipped 0 1795211482 42 0 2"),
-            (
-                full,
-                failed(ErrorClass::Serialization),
-                "serialization 0 1795211482 42 0 2",
-            ),
-            (full, failed(ErrorClass::Other), "other 0 1795211482 42 0 2"),
+            (full, serialization, "serialization 0 1795211482 42 0 2"),
+            (full, other, "other 0 1795211482 42 0 2"),
             (old, Outcome::Committed, "912 0 1795211482 42 7"),
         ] {
             assert_eq!(line(format, outcome), format!("3 1 {expected}\n"));
@@ -370,26 +357,29 @@ mod tests {
         counts.latency.add(10.0);
         counts.latency.add(30.0);
         counts.lag.add(1.0);
-        for (format, expected) in [
+        for (major, rate, limit, tries, detailed, expected) in [
             (
-                format(15, false, false, 1, false),
+                15,
+                false,
+                false,
+                1,
+                false,
                 "2 40 1000 10 30 0 0 0 0 0 0 0 0 0",
             ),
+            (15, true, true, 2, true, "2 40 1000 10 30 1 1 1 1 1 1 0 0 0"),
             (
-                format(15, true, true, 2, true),
-                "2 40 1000 10 30 1 1 1 1 1 1 0 0 0",
-            ),
-            (
-                format(19, true, true, 2, true),
+                19,
+                true,
+                true,
+                2,
+                true,
                 "2 40 1000 10 30 1 1 1 1 1 1 0 0 0 4",
             ),
-            (format(13, false, false, 1, false), "3 40 1000 10 30"),
-            (format(14, true, false, 1, false), "3 40 1000 10 30 1 1 1 1"),
-            (
-                format(14, true, true, 1, false),
-                "3 40 1000 10 30 1 1 1 1 1",
-            ),
+            (13, false, false, 1, false, "3 40 1000 10 30"),
+            (14, true, false, 1, false, "3 40 1000 10 30 1 1 1 1"),
+            (14, true, true, 1, false, "3 40 1000 10 30 1 1 1 1 1"),
         ] {
+            let format = format(major, rate, limit, tries, detailed);
             let mut out = Vec::new();
             format.write_interval(&mut out, 100, &counts);
             assert_eq!(String::from_utf8(out).unwrap(), format!("100 {expected}\n"));

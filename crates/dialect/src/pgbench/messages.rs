@@ -47,14 +47,16 @@ impl Messages {
 
     /// An error that ends the program: `fatal` in 13 and 14, `error` since then.
     pub fn fatal(&self, text: &str) -> String {
-        self.line(
-            if self.uses_fatal_severity {
-                "fatal: "
-            } else {
-                "error: "
-            },
-            text,
-        )
+        self.line(self.severity("fatal: ", "error: "), text)
+    }
+
+    /// The severity up to level 14, or since 15.
+    fn severity(&self, before: &'static str, since_15: &'static str) -> &'static str {
+        if self.uses_fatal_severity {
+            before
+        } else {
+            since_15
+        }
     }
 
     pub fn warning(&self, text: &str) -> String {
@@ -67,25 +69,11 @@ impl Messages {
     }
 
     pub fn detail(&self, text: &str) -> String {
-        self.line(
-            if self.uses_fatal_severity {
-                ""
-            } else {
-                "detail: "
-            },
-            text,
-        )
+        self.line(self.severity("", "detail: "), text)
     }
 
     pub fn hint(&self, text: &str) -> String {
-        self.line(
-            if self.uses_fatal_severity {
-                ""
-            } else {
-                "hint: "
-            },
-            text,
-        )
+        self.line(self.severity("", "hint: "), text)
     }
 
     /// The hint after an error in the options.

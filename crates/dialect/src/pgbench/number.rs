@@ -4,12 +4,7 @@
 
 /// `strtol(text, &end, 10)`: the value (saturated), whether it overflowed, and the text after the number.
 fn strtol(text: &str) -> (i64, bool, &str) {
-    let trimmed = text.trim_start_matches(is_c_space);
-    let (negative, digits) = match trimmed.as_bytes().first() {
-        Some(b'-') => (true, &trimmed[1..]),
-        Some(b'+') => (false, &trimmed[1..]),
-        _ => (false, trimmed),
-    };
+    let (negative, digits) = split_sign(text);
     let end = digits.bytes().take_while(u8::is_ascii_digit).count();
     if end == 0 {
         return (0, false, text);
@@ -19,18 +14,23 @@ fn strtol(text: &str) -> (i64, bool, &str) {
     for byte in digits[..end].bytes() {
         let digit = i64::from(byte - b'0');
         let digit = if negative { -digit } else { digit };
-        match value
-            .checked_mul(10)
-            .and_then(|value| value.checked_add(digit))
-        {
-            Some(next) => value = next,
-            None => overflow = true,
-        }
+        let next = value.checked_mul(10).and_then(|n| n.checked_add(digit));
+        overflow |= next.is_none();
+        value = next.unwrap_or(value);
     }
     if overflow {
         value = if negative { i64::MIN } else { i64::MAX };
     }
     (value, overflow, &digits[end..])
+}
+
+/// Whether a number is negative, and the text after its sign and the white space before it.
+fn split_sign(text: &str) -> (bool, &str) {
+    let text = text.trim_start_matches(is_c_space);
+    match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
 }
 
 fn is_c_space(c: char) -> bool {
@@ -72,12 +72,7 @@ pub(crate) fn parse_weight(text: &str) -> Option<i64> {
 
 /// Parses a seed as `sscanf("%lu%c")` does: with optional leading blanks and sign, and no text after it.
 pub(crate) fn parse_seed(text: &str) -> Option<u64> {
-    let trimmed = text.trim_start_matches(is_c_space);
-    let (negative, digits) = match trimmed.as_bytes().first()? {
-        b'-' => (true, &trimmed[1..]),
-        b'+' => (false, &trimmed[1..]),
-        _ => (false, trimmed),
-    };
+    let (negative, digits) = split_sign(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -92,11 +87,8 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
 /// `atof`: the number at the beginning of a text; 0 if there is none.
 pub(crate) fn atof(text: &str) -> f64 {
     let text = text.trim_start_matches(is_c_space);
-    let (sign, body) = match text.as_bytes().first() {
-        Some(b'-') => (-1.0, &text[1..]),
-        Some(b'+') => (1.0, &text[1..]),
-        _ => (1.0, text),
-    };
+    let (negative, body) = split_sign(text);
+    let sign = if negative { -1.0 } else { 1.0 };
     let starts_with = |text_prefix: &str| {
         body.get(..text_prefix.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(text_prefix))

@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, PartialEq)]
 pub enum Invocation {
     /// Print this on standard output and exit with 0.
-    Help(String),
-    /// Print this on standard output and exit with 0.
-    Version(String),
+    Print(String),
     /// Print [`super::list_text`] on standard error and exit with 0.
     ListBuiltins,
     /// Print [`super::show_text`] of this script on standard error and exit with 0.
@@ -38,7 +36,7 @@ pub struct ConnectionOptions {
 }
 
 /// What ends a client or the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// `-t`: transactions per client.
     Transactions(u32),
@@ -99,8 +97,10 @@ pub struct LogOptions {
     pub aggregate_interval_s: Option<u32>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// For agents, without the connection, which has a password, and the scripts, of which some are in files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
+    #[serde(skip)]
     pub connection: ConnectionOptions,
     /// `-c`.
     pub clients: u32,
@@ -111,6 +111,7 @@ pub struct RunOptions {
     /// `-D`, in order; the last definition of a name applies.
     pub defines: Vec<(String, String)>,
     /// The scripts; never empty.
+    #[serde(skip)]
     pub scripts: Vec<ScriptChoice>,
     /// `-l`.
     pub log: Option<LogOptions>,

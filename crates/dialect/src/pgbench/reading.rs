@@ -4,8 +4,8 @@
 //! Must never: report a mean as measured that pgbench computed from other figures.
 
 use crate::reading::{
-    PrintedNumber, add_missing_parts, add_relation, leading_count, leading_number,
-    record_unreadable, text_between, to_u32,
+    PrintedNumber, add_missing_parts, add_relation, count, leading_count, leading_number, number,
+    record_unreadable, text_between,
 };
 use prony_plan::QueryMode;
 use prony_store::{
@@ -151,29 +151,18 @@ impl ReportReader {
             .map(|(key, value)| (key.trim(), value.trim()))?;
         let run = &mut self.run;
         let parsed = match key {
-            "scaling factor" => parse_integer(value)
-                .and_then(to_u32)
-                .map(|number| run.scale = Some(number)),
-            "number of clients" => parse_integer(value)
-                .and_then(to_u32)
-                .map(|number| run.clients = Some(number)),
-            "number of threads" => parse_integer(value)
-                .and_then(to_u32)
-                .map(|number| run.threads = Some(number)),
+            "scaling factor" => whole_count(value).map(|number| run.scale = Some(number)),
+            "number of clients" => whole_count(value).map(|number| run.clients = Some(number)),
+            "number of threads" => whole_count(value).map(|number| run.threads = Some(number)),
             "query mode" => {
                 run.protocol = QueryMode::from_name(value);
                 run.protocol.map(|_| ())
             }
-            "duration" => {
-                leading_number(value).map(|(number, _)| run.requested_s = Some(number.value))
-            }
+            "duration" => number(value).map(|number| run.requested_s = Some(number.value)),
             "number of transactions actually processed" => {
                 leading_count(value).map(|(processed, remaining)| {
                     run.transactions = Some(processed);
-                    let requested = remaining
-                        .strip_prefix('/')
-                        .and_then(|remaining| leading_count(remaining));
-                    run.requested_transactions = requested.map(|(requested, _)| requested);
+                    run.requested_transactions = remaining.strip_prefix('/').and_then(count);
                 })
             }
             "number of failed transactions" => leading_count(value).map(|(number, remaining)| {
@@ -182,17 +171,13 @@ impl ReportReader {
             "number of transactions skipped" => leading_count(value).map(|(number, remaining)| {
                 (run.skipped, self.skipped_percent) = (number, percentage_in_brackets(remaining));
             }),
-            "number of transactions retried" => {
-                leading_count(value).map(|(number, _)| run.retried = number)
-            }
-            "total number of retries" => {
-                leading_count(value).map(|(number, _)| run.retries = number)
-            }
-            "latency average" => leading_number(value).map(|(number, _)| {
+            "number of transactions retried" => count(value).map(|number| run.retried = number),
+            "total number of retries" => count(value).map(|number| run.retries = number),
+            "latency average" => number(value).map(|number| {
                 (run.mean_ms, run.mean_tolerance_ms) = (Some(number.value), number.tolerance);
                 self.mean_is_derived = true;
             }),
-            "latency stddev" => leading_number(value).map(|_| self.mean_is_derived = false),
+            "latency stddev" => number(value).map(|_| self.mean_is_derived = false),
             "rate limit schedule lag" => {
                 run.scheduled = true;
                 Some(())
@@ -217,7 +202,7 @@ impl ReportReader {
     fn read_numbered_line(&mut self, key: &str, value: &str) -> Option<bool> {
         if let Some(remaining) = key.strip_prefix("latency p") {
             let (percentile, remaining) = leading_number(remaining)?;
-            let (ms, _) = leading_number(value)?;
+            let ms = number(value)?;
             if remaining.is_empty() && percentile.value <= 100.0 {
                 self.run.percentiles_ms.push((percentile.value, ms.value));
             }
@@ -241,13 +226,13 @@ impl ReportReader {
             return;
         };
         if let Some(weight) = text.strip_prefix("weight: ") {
-            script.weight = leading_count(weight).map_or(0, |(weight, _)| weight);
+            script.weight = count(weight).unwrap_or(0);
         } else if let Some((transactions, text)) = leading_count(text)
             && text.starts_with(" transactions (")
         {
             (script.transactions, script.percent) = (transactions, percentage_in_brackets(text));
         } else if let Some(value) = text.strip_prefix("latency average = ") {
-            script.mean_ms = leading_number(value).map(|(mean, _)| mean.value);
+            script.mean_ms = number(value).map(|mean| mean.value);
         }
     }
 
@@ -256,8 +241,8 @@ impl ReportReader {
         let run = &mut self.run;
         run.mean_derived = self.mean_is_derived;
         if run.connect_per_transaction {
-            run.settings
-                .push(Setting::new("connections", "one per transaction"));
+            let setting = Setting::new("connections", "one per transaction");
+            run.settings.push(setting);
         }
         if let (Some(transactions), Some(tps)) =
             (run.transactions, self.tps.filter(|tps| tps.value > 0.0))
@@ -288,43 +273,39 @@ impl ReportReader {
 
     fn add_percentages(&mut self) {
         let run = &mut self.run;
-        let scheduled = run
-            .transactions
-            .unwrap_or(0)
-            .saturating_add(run.failed)
-            .saturating_add(run.skipped);
+        let (scheduled, late) = (scheduled_transactions(run), run.over_latency_limit);
         let shares = [
             (
-                "failed transactions, per cent",
+                "failed transactions",
                 self.failed_percent,
                 run.failed,
                 scheduled,
             ),
             (
-                "skipped transactions, per cent",
+                "skipped transactions",
                 self.skipped_percent,
                 run.skipped,
                 scheduled,
             ),
             (
-                "transactions above the limit, per cent",
+                "transactions above the limit",
                 self.late_percent,
-                run.over_latency_limit,
+                late,
                 self.late_total,
             ),
         ];
         for (name, printed, part, total) in shares {
             // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
             if let (Some(printed), true) = (printed, total > 0) {
-                let names = [name, &format!("{part} of {total}")];
+                let names = [&format!("{name}, per cent"), &format!("{part} of {total}")];
+                let names = names.map(String::as_str);
                 let figures = [printed.value, 100.0 * part as f64 / total as f64];
                 add_relation(run, RelationKind::Share, names, figures, printed.tolerance);
             }
         }
-        if run.over_latency_limit > 0 || self.late_total > 0 {
-            let transactions = run.transactions.unwrap_or(0) as f64;
+        if late > 0 || self.late_total > 0 {
             let names = ["transactions above the limit", "transactions"];
-            let figures = [run.over_latency_limit as f64, transactions];
+            let figures = [late as f64, run.transactions.unwrap_or(0) as f64];
             add_relation(run, RelationKind::AtMost, names, figures, 0.0);
         }
     }
@@ -344,13 +325,10 @@ impl ReportReader {
             .fold(0, |sum, script| sum.saturating_add(script.weight));
         // pgbench 14 and older, and 18 and later, count failed and skipped transactions too; 15 to 17 do not.
         let processed = run.transactions.unwrap_or(0);
-        let scheduled = processed
-            .saturating_add(run.failed)
-            .saturating_add(run.skipped);
         let total = if script_total == processed {
             processed
         } else {
-            scheduled
+            scheduled_transactions(run)
         };
         let names = ["transactions of all scripts", "their sum"];
         let figures = [total as f64, script_total as f64];
@@ -382,13 +360,21 @@ impl ReportReader {
     }
 }
 
-fn parse_integer(value: &str) -> Option<u64> {
-    let (number, remaining) = leading_count(value)?;
-    remaining.is_empty().then_some(number)
+/// The transactions that were processed, failed or skipped.
+fn scheduled_transactions(run: &ReportedRun) -> u64 {
+    let processed = run.transactions.unwrap_or(0);
+    processed
+        .saturating_add(run.failed)
+        .saturating_add(run.skipped)
+}
+
+/// A count that is the whole value.
+fn whole_count(value: &str) -> Option<u32> {
+    let (count, remaining) = leading_count(value)?;
+    u32::try_from(count).ok().filter(|_| remaining.is_empty())
 }
 
 /// The percentage in brackets: `(0.118%)`, or `(0.118 %)` up to pgbench 14.
 fn percentage_in_brackets(text: &str) -> Option<PrintedNumber> {
-    let inside = text_between(text, "(", "%")?;
-    leading_number(inside).map(|(number, _)| number)
+    number(text_between(text, "(", "%")?)
 }

@@ -86,11 +86,8 @@ fn outcome_counts(
     script: Option<usize>,
     percentiles: &[f64],
 ) -> Counts {
-    let failures_by_class = |class| count_failures(errors, script, class);
-    let (serialization, deadlock) = (
-        failures_by_class(ErrorClass::Serialization),
-        failures_by_class(ErrorClass::Deadlock),
-    );
+    let [serialization, deadlock] = [ErrorClass::Serialization, ErrorClass::Deadlock]
+        .map(|class| count_failures(errors, script, class));
     let percentile = |percent: &f64| Some((*percent, percentile_ms(&tally.response, *percent)?));
     Counts {
         succeeded: tally.committed,

@@ -10,18 +10,12 @@ pub struct EnvSettings {
     pub load_jobs: Option<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {value:?} {problem}")]
-pub struct InvalidSetting {
-    pub name: String,
-    pub value: String,
-    /// The problem, such as `is not a list of percentiles`.
-    pub problem: &'static str,
-}
-
 impl EnvSettings {
     /// Reads the settings. An empty value counts as not set.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
+    ///
+    /// # Errors
+    /// Which value is invalid, and why.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let get = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut settings = Self::default();
         let name = "PRONY_PGBENCH_PERCENTILES";
@@ -30,16 +24,10 @@ impl EnvSettings {
         }
         let name = "PRONY_LOAD_JOBS";
         if let Some(value) = get(name) {
-            let jobs = value
-                .trim()
-                .parse()
-                .ok()
-                .filter(|jobs| (1..=1024).contains(jobs));
-            settings.load_jobs = Some(jobs.ok_or_else(|| InvalidSetting {
-                name: name.to_owned(),
-                value,
-                problem: "is not a number of connections from 1 to 1024",
-            })?);
+            let jobs = value.trim().parse().ok();
+            let jobs = jobs.filter(|jobs| (1..=1024).contains(jobs));
+            let problem = "is not a number of connections from 1 to 1024";
+            settings.load_jobs = Some(jobs.ok_or_else(|| format!("{name}: {value:?} {problem}"))?);
         }
         Ok(settings)
     }
@@ -51,12 +39,9 @@ impl EnvSettings {
 /// # Errors
 ///
 /// A percentile is invalid. `name`: the option or variable, for the message.
-pub fn parse_percentiles(name: &str, value: &str) -> Result<Vec<f64>, InvalidSetting> {
-    let invalid = || InvalidSetting {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        problem: "is not a list of percentiles such as 50,95,99.9",
-    };
+pub fn parse_percentiles(name: &str, value: &str) -> Result<Vec<f64>, String> {
+    let problem = "is not a list of percentiles such as 50,95,99.9";
+    let invalid = || format!("{name}: {value:?} {problem}");
     let mut percentiles = Vec::new();
     for item in value.split(',') {
         let percentile: f64 = item.trim().parse().map_err(|_| invalid())?;
@@ -91,8 +76,6 @@ mod tests {
         let env = |name: &str| (name == "PRONY_LOAD_JOBS").then(|| "4".to_owned());
         assert_eq!(EnvSettings::read(env).unwrap().load_jobs, Some(4));
         let error = EnvSettings::read(|_| Some("0".into())).unwrap_err();
-        error
-            .to_string()
-            .assert_starts_with("PRONY_PGBENCH_PERCENTILES: \"0\"");
+        error.assert_starts_with("PRONY_PGBENCH_PERCENTILES: \"0\"");
     }
 }

@@ -4,15 +4,20 @@
 //! a cause that the error does not report.
 
 use super::bundled::Command;
+use crate::table;
 use prony_workload::sysbench::Driver;
 
 /// Advice about an error of a server or a connection, if it is known. `state` identifies errors of
 /// PostgreSQL; `number` identifies those of MySQL and MariaDB, including errors of the client library.
 pub fn advice(driver: Driver, number: u32, state: &str) -> Option<&'static str> {
-    match driver {
-        Driver::Mysql => advice_for_number(number),
-        Driver::Pgsql => advice_for_state(state),
-    }
+    let (driver, error) = match driver {
+        Driver::Mysql => ("mysql", number.to_string()),
+        Driver::Pgsql => ("pgsql", state.to_owned()),
+    };
+    let mut rows = table::rows(include_str!("advice.txt"));
+    let is_about = |errors: &str| errors.split(' ').any(|known| known == error);
+    let row = rows.find(|(group, [errors, _])| *group == driver && is_about(errors));
+    row.map(|(_, [_, text])| text)
 }
 
 /// Advice about an error of a command that uses the tables of a bundled test.
@@ -42,72 +47,6 @@ pub fn advice_of_test(
         }
         _ => advice(driver, number, state),
     }
-}
-
-fn advice_for_number(number: u32) -> Option<&'static str> {
-    Some(match number {
-        1045 => {
-            "check --mysql-user and --mysql-password, and the hosts that the account may connect from; an \
-             account with REQUIRE SSL needs --mysql-ssl"
-        }
-        1698 => {
-            "the account authenticates as an operating-system user (unix_socket): run as that user"
-        }
-        1044 | 1142 => "GRANT the account privileges on the database in --mysql-db",
-        1049 => "create the database, or name another one with --mysql-db",
-        1062 => {
-            "another thread inserted this key first: --mysql-ignore-errors=1213,1020,1205,1062 restarts such events; \
-             if rows are left over from an earlier run, run cleanup and prepare"
-        }
-        1040 | 1203 | 1226 => {
-            "the server's max_connections, or a limit of the account, is reached: use fewer --threads or raise it"
-        }
-        1461 => {
-            "the server's max_prepared_stmt_count is reached: raise it, or use --db-ps-mode=disable"
-        }
-        1129 => "the server blocks this host after too many failed attempts: run FLUSH HOSTS",
-        1130 => "the server has no account that may connect from this host",
-        1251 | 1275 | 2059 => {
-            "Prony or the server does not support the account's authentication plugin: change it with ALTER \
-             USER"
-        }
-        1290 => {
-            "a server option forbids it, such as read_only on a replica: the server's message names the option"
-        }
-        1836 => "the server is read-only, such as a replica: use the primary",
-        1820 | 1862 => "set a new password with ALTER USER in the server's client",
-        3118 | 4151 => {
-            "unlock the account with ALTER USER ... ACCOUNT UNLOCK in the server's client"
-        }
-        3159 => "the server accepts only encrypted connections: use --mysql-ssl",
-        2002 => {
-            "is the server running, and are --mysql-host and --mysql-port, or --mysql-socket, correct?"
-        }
-        1053 | 1927 | 2013 => {
-            "the server stopped, or the connection was killed: see its error log; \
-             --mysql-ignore-errors=1213,1020,1205,2013 reconnects"
-        }
-        1153 => "raise the server's max_allowed_packet",
-        _ => return None,
-    })
-}
-
-fn advice_for_state(state: &str) -> Option<&'static str> {
-    Some(match state {
-        "28P01" => "check --pgsql-user and --pgsql-password",
-        "28000" => {
-            "check the server's pg_hba.conf: it decides which users may connect from which hosts, and with which TLS"
-        }
-        "3D000" => "create the database, or name another one with --pgsql-db",
-        "42501" => "GRANT the role privileges on the tables and the schema",
-        "53300" => {
-            "the server's max_connections, or a limit of the role, is reached: use fewer --threads or raise it"
-        }
-        "57P01" | "57P02" | "57P03" | "08006" => {
-            "the server stopped, or the connection was terminated: see its log"
-        }
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -26,6 +26,10 @@ impl Commands for SysbenchCommands {
         None
     }
 
+    fn repair_sequences_command(&self) -> Option<String> {
+        None
+    }
+
     fn load_replaces_tables(&self) -> bool {
         false
     }

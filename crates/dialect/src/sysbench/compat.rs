@@ -15,26 +15,19 @@ pub enum Compat {
     V1_1,
 }
 
-/// The error of an unknown version in the variable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{COMPAT_VARIABLE}: \"{0}\" is not a known version of sysbench; use 1.0 or 1.1")]
-pub struct UnknownCompat(pub String);
-
 impl Compat {
     /// Parses the variable's value. No value or an empty value means 1.0.
-    pub fn read(value: Option<&str>) -> Result<Self, UnknownCompat> {
+    ///
+    /// # Errors
+    /// Which value is none of a version.
+    pub fn read(value: Option<&str>) -> Result<Self, String> {
         let value = value.unwrap_or_default().trim();
-        let is_version = |version: &str| {
-            value == version
-                || value
-                    .strip_prefix(version)
-                    .is_some_and(|patch| patch.starts_with('.'))
-        };
-        match value {
-            "" => Ok(Compat::V1_0),
-            _ if is_version("1.0") => Ok(Compat::V1_0),
-            _ if is_version("1.1") => Ok(Compat::V1_1),
-            other => Err(UnknownCompat(other.to_owned())),
+        match value.split('.').collect::<Vec<_>>()[..] {
+            [""] | ["1", "0", ..] => Ok(Compat::V1_0),
+            ["1", "1", ..] => Ok(Compat::V1_1),
+            _ => Err(format!(
+                "{COMPAT_VARIABLE}: \"{value}\" is not a known version of sysbench; use 1.0 or 1.1"
+            )),
         }
     }
 
@@ -74,7 +67,7 @@ mod tests {
         assert_eq!(Compat::read(Some("1.0.18")), Ok(Compat::V1_0));
         assert_eq!(Compat::read(Some("1.1")), Ok(Compat::V1_1));
         for invalid in ["1", "0.5", "1.10", "2.0"] {
-            let error = Compat::read(Some(invalid)).unwrap_err().to_string();
+            let error = Compat::read(Some(invalid)).unwrap_err();
             error.assert_contains("use 1.0 or 1.1");
         }
     }

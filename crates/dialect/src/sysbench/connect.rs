@@ -90,14 +90,12 @@ pub fn endpoints(mysql: &MysqlOptions) -> Vec<Endpoint> {
             .map(Endpoint::Socket)
             .collect();
     }
-    let ports = |host: &String| {
-        let host = host.clone();
-        mysql
-            .ports
-            .iter()
-            .map(move |port| Endpoint::Host(host.clone(), *port))
+    let of_host = |host: &String| {
+        let ports = mysql.ports.iter();
+        let endpoints = ports.map(|port| Endpoint::Host(host.clone(), *port));
+        endpoints.collect::<Vec<_>>()
     };
-    mysql.hosts.iter().flat_map(ports).collect()
+    mysql.hosts.iter().flat_map(of_host).collect()
 }
 
 /// The log lines if no attempt to connect succeeded, and the advice about the error, if there is any.
@@ -117,10 +115,8 @@ pub fn describe_connect_failure(
     }
     let Some(last) = failures.last() else {
         let text = "there is no address to connect to";
-        return (
-            mysql_unreachable("?", mysql_client::CONNECTION_ERROR, text),
-            None,
-        );
+        let lines = mysql_unreachable("?", mysql_client::CONNECTION_ERROR, text);
+        return (lines, None);
     };
     let endpoint = endpoint_of(&database.mysql, last);
     let (code, text) = mysql_client::connect_error(last, &endpoint);
@@ -133,10 +129,8 @@ pub fn describe_connect_failure(
         }
         _ => advice(driver, code, ""),
     };
-    (
-        mysql_unreachable(&endpoint.to_string(), code, &text),
-        advice,
-    )
+    let lines = mysql_unreachable(&endpoint.to_string(), code, &text);
+    (lines, advice)
 }
 
 /// The log lines for a connection that failed after the server had answered.
@@ -163,9 +157,6 @@ fn endpoint_of(mysql: &MysqlOptions, failure: &ConnectFailure) -> Endpoint {
         }
         _ => false,
     };
-    endpoints
-        .iter()
-        .find(matches_attempt)
-        .unwrap_or(&endpoints[0])
-        .clone()
+    let matching = endpoints.iter().find(matches_attempt);
+    matching.unwrap_or(&endpoints[0]).clone()
 }

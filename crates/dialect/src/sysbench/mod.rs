@@ -34,7 +34,7 @@ pub use advice::{advice, advice_of_test};
 pub use args::{Host, parse_args};
 pub use bundled::{BUNDLED_TESTS, BundledTest, Command, NON_DATABASE_TESTS};
 pub use commands::SysbenchCommands;
-pub use compat::{COMPAT_VARIABLE, Compat, UnknownCompat};
+pub use compat::{COMPAT_VARIABLE, Compat};
 pub use connect::{
     Endpoint, describe_connect_failure, endpoints, login_failure_lines, parse_driver, parse_ps_mode,
 };
@@ -47,7 +47,7 @@ pub use options::{
     RandomOptions, RawOption, ScriptCommand, ScriptSource,
 };
 pub use output::{LogLevel, Output, UsageError, debug_line, fatal_line, warning_line};
-pub use plan::{ProgramCost, drive_plan, load_jobs, unsupported_driver_option, workload_plan};
+pub use plan::{ProgramCost, drive_plan, unsupported_driver_option, workload_plan};
 pub use progress::{Counters, Progress, QueueState, progress_text};
 pub use prony_workload::sysbench::{Driver, IgnoredErrors};
 pub use reading::read_output;

@@ -48,9 +48,8 @@ pub fn drive_plan(
     processors: usize,
     cost: ProgramCost,
 ) -> Result<DrivePlan, String> {
-    let time = settings
-        .time_s
-        .map_or(MAX_DURATION, |time_s| to_duration(time_s).min(MAX_DURATION));
+    let time = settings.time_s.map_or(MAX_DURATION, to_duration);
+    let time = time.min(MAX_DURATION);
     let database = &settings.database;
     Ok(DrivePlan {
         clients: settings.threads,
@@ -72,9 +71,7 @@ pub fn drive_plan(
             },
         },
         warmup: to_duration(settings.warmup_s),
-        grace: settings
-            .forced_shutdown_s
-            .map_or(Duration::MAX, to_duration),
+        grace: (settings.forced_shutdown_s).map_or(Duration::MAX, to_duration),
         // PostgreSQL has no option that enables reconnecting.
         reconnect: database.driver == "mysql"
             && database.mysql.ignored_errors.ignores_lost_connection(),
@@ -93,24 +90,15 @@ fn to_duration(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
-/// The number of parallel loaders of `prepare`.
-pub fn load_jobs(settings: &GeneralOptions) -> u32 {
-    settings.threads
-}
-
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     // `bulk_insert` uses one table per thread, and is the only test without options.
     if !native.test.declares_options {
-        options.insert(
-            "tables".to_owned(),
-            i64::from(native.settings.threads).into(),
-        );
+        let tables = i64::from(native.settings.threads);
+        options.insert("tables".to_owned(), tables.into());
     } else {
-        let workload_options = native
-            .options
-            .iter()
-            .filter(|(name, _)| !CLIENT_ONLY_OPTIONS.contains(name));
+        let is_sent = |name: &str| !CLIENT_ONLY_OPTIONS.contains(&name);
+        let workload_options = native.options.iter().filter(|(name, _)| is_sent(name));
         options.extend(workload_options.map(|(name, value)| ((*name).to_owned(), value.clone())));
         options.extend(random_options(&native.settings));
         if native.test.name == "oltp_point_select" {

@@ -4,8 +4,8 @@
 //! Must never: take a checkpoint's report for the report of the run.
 
 use crate::reading::{
-    PrintedNumber, add_missing_parts, add_relation, leading_count, leading_number,
-    record_unreadable, text_between, to_u32,
+    PrintedNumber, add_missing_parts, add_relation, count, leading_count, leading_number, number,
+    record_unreadable, small_count, text_between,
 };
 use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 
@@ -117,17 +117,17 @@ impl OutputReader {
     fn read_value(&mut self, key: &str, value: &str) -> Option<bool> {
         let figures = &mut self.figures;
         let read_count = |field: &mut Option<u64>| {
-            *field = leading_count(value).map(|(number, _)| number);
+            *field = count(value);
             Some(field.is_some())
         };
         match key {
             "Number of threads" => {
-                self.run.threads = leading_count(value).and_then(|(number, _)| to_u32(number));
+                self.run.threads = small_count(value);
                 self.run.clients = self.run.threads;
                 return Some(self.run.threads.is_some());
             }
             "Target transaction rate" => {
-                self.run.rate_tps = leading_number(value).map(|(rate, _)| rate.value);
+                self.run.rate_tps = number(value).map(|rate| rate.value);
                 self.run.scheduled = true;
                 return Some(self.run.rate_tps.is_some());
             }
@@ -147,7 +147,7 @@ impl OutputReader {
 
     fn read_figure(&mut self, key: &str, value: &str) -> Option<bool> {
         let figures = &mut self.figures;
-        let number = leading_number(value).map(|(number, _)| number);
+        let number = number(value);
         let field = match key {
             "total time" | "time elapsed" => &mut figures.total_s,
             "events/s (eps)" => &mut figures.rate,
@@ -189,15 +189,12 @@ impl OutputReader {
         }
         let series = &mut self.run.series;
         let start_s = series.last().map_or(0.0, |last| last.at_s + last.length_s);
-        let number = |name: &str| {
-            let (_, remaining) = line.split_once(name)?;
-            leading_number(remaining).map(|(number, _)| number.value)
-        };
-        let Some(tps) = number(" tps: ").or_else(|| number(" eps: ")) else {
+        let figure = |name: &str| Some(number(line.split_once(name)?.1)?.value);
+        let Some(tps) = figure(" tps: ").or_else(|| figure(" eps: ")) else {
             return;
         };
-        let p95 = number("lat (ms,95%): ").filter(|ms| *ms > 0.0);
-        let p99 = number("lat (ms,99%): ").filter(|ms| *ms > 0.0);
+        let p95 = figure("lat (ms,95%): ").filter(|ms| *ms > 0.0);
+        let p99 = figure("lat (ms,99%): ").filter(|ms| *ms > 0.0);
         let ns = |ms: f64| (ms * 1e6).min(1e18) as u64;
         let seconds = time.value - start_s;
         if seconds > 0.0 {
@@ -230,16 +227,13 @@ impl OutputReader {
             return None;
         }
         // After a checkpoint, the figures cover the time since the checkpoint; the total time covers the run.
-        let covered_s = figures
-            .total_s
-            .map(|total| total.value - self.checkpoint_s.unwrap_or(0.0));
+        let total_s = figures.total_s.map(|total| total.value);
+        let covered_s = total_s.map(|total_s| total_s - self.checkpoint_s.unwrap_or(0.0));
         let covered_s = covered_s.filter(|seconds| *seconds > 0.0);
         run.actual_s = covered_s;
-        run.transactions = figures
-            .transactions
-            .map(|(count, _)| count)
-            .or(figures.events);
-        let rate = figures.transactions.map(|(_, rate)| rate).or(figures.rate);
+        let (transactions, rate) = figures.transactions.unzip();
+        run.transactions = transactions.or(figures.events);
+        let rate = rate.or(figures.rate);
         run.tps = rate.map(|rate| rate.value);
         run.mean_ms = figures.avg_ms.map(|mean| mean.value);
         run.mean_tolerance_ms = figures.avg_ms.map_or(0.0, |mean| mean.tolerance);
@@ -308,13 +302,10 @@ impl ReportFigures {
             add_relation(run, Sum, names, [events as f64, transactions as f64], 0.0);
         }
         let transactions = self.transactions.map(|(count, _)| count).or(self.events);
+        let (queries, query_rate) = self.queries.unzip();
         for (name, count, rate) in [
             ("transactions / their rate", transactions, rate),
-            (
-                "queries / their rate",
-                self.queries.map(|(count, _)| count),
-                self.queries.map(|(_, rate)| rate),
-            ),
+            ("queries / their rate", queries, query_rate),
         ] {
             if let (Some(count), Some(rate), Some(covered_s)) = (count, rate, covered_s)
                 && rate.value > 0.0
@@ -355,20 +346,17 @@ impl ReportFigures {
             let figures = [avg.value, sum.value / events as f64];
             add_relation(run, Share, names, figures, avg.tolerance);
         }
+        let percentile_ms = self.percentile.map(|(_, ms)| ms);
         let at_most = [
-            (["latency, min, ms", "avg"], self.min_ms, self.avg_ms, 0.0),
-            (["latency, avg, ms", "max"], self.avg_ms, self.max_ms, 0.0),
+            ("min, ms", "avg", self.min_ms, self.avg_ms, 0.0),
+            ("avg, ms", "max", self.avg_ms, self.max_ms, 0.0),
             // A percentile is the upper end of a histogram bucket, which is 2 % wide.
-            (
-                ["latency, percentile, ms", "max"],
-                self.percentile.map(|(_, ms)| ms),
-                self.max_ms,
-                0.02,
-            ),
+            ("percentile, ms", "max", percentile_ms, self.max_ms, 0.02),
         ];
-        for (names, smaller, larger, width) in at_most {
+        for (name, larger_name, smaller, larger, width) in at_most {
             if let (Some(smaller), Some(larger)) = (smaller, larger) {
                 let tolerance = smaller.tolerance + larger.tolerance + width * larger.value;
+                let names = [&format!("latency, {name}"), larger_name];
                 let figures = [smaller.value, larger.value];
                 add_relation(run, AtMost, names, figures, tolerance);
             }
@@ -378,7 +366,9 @@ impl ReportFigures {
 
 /// Reads a count with its rate: `4694   (1444.52 per sec.)`.
 fn count_with_rate(value: &str) -> Option<(u64, PrintedNumber)> {
-    let (number, remaining) = leading_count(value)?;
-    let inside = text_between(remaining, "(", " per sec.")?;
-    leading_number(inside).map(|(rate, _)| (number, rate))
+    let (transactions, remaining) = leading_count(value)?;
+    Some((
+        transactions,
+        number(text_between(remaining, "(", " per sec.")?)?,
+    ))
 }

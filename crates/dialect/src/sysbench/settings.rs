@@ -43,7 +43,7 @@ impl OptionTexts {
         number::parse_switch(Some(self.text(name))).unwrap_or(false)
     }
 
-    fn int_value(&mut self, name: &str) -> UsageResult<i32> {
+    fn int_value(&self, name: &str) -> UsageResult<i32> {
         let text = self.text(name);
         let value = number::parse_int(text);
         value.ok_or_else(|| {
@@ -55,7 +55,7 @@ impl OptionTexts {
     }
 
     /// Parses a number that must not be negative; sysbench misbehaves with negative values.
-    fn non_negative_int(&mut self, name: &str) -> UsageResult<u32> {
+    fn non_negative_int(&self, name: &str) -> UsageResult<u32> {
         let value = self.int_value(name)?;
         self.check_not_negative(name, value)
     }
@@ -115,17 +115,12 @@ impl OptionTexts {
         let checkpoints_s = self.parse_checkpoints()?;
         let (debug, verbosity) = self.parse_verbosity()?;
         let (percentile, histogram) = self.parse_latency_options()?;
-        let is_v1_1 = self.compat == Compat::V1_1;
-        let warmup_s = if is_v1_1 {
-            self.non_negative_int("warmup_time")?
-        } else {
-            0
+        let seconds = |name: &str, default| match self.compat {
+            Compat::V1_0 => Ok(default),
+            Compat::V1_1 => self.non_negative_int(name),
         };
-        let thread_init_timeout_s = if is_v1_1 {
-            self.non_negative_int("thread_init_timeout")?
-        } else {
-            30
-        };
+        let warmup_s = seconds("warmup_time", 0)?;
+        let thread_init_timeout_s = seconds("thread_init_timeout", 30)?;
         if LogLevel::Notice.is_printed_at(verbosity) {
             self.out.stdout += &self.compat.banner();
         }
@@ -153,7 +148,7 @@ impl OptionTexts {
     }
 
     /// Seconds from the end of `--time` to a forced shutdown; `None` without a time limit.
-    fn parse_forced_shutdown(&mut self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
+    fn parse_forced_shutdown(&self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
         let Some(time) = time_s else {
             return Ok(None);
         };
@@ -163,32 +158,25 @@ impl OptionTexts {
         } else if text.is_empty() {
             Some(time / 20)
         } else if let Some(percent) = text.strip_suffix('%') {
-            let percent =
-                number::parse_int(percent).and_then(|percent| u64::try_from(percent).ok());
-            percent.and_then(|percent| {
-                let seconds = u64::from(time).checked_mul(percent)? / 100;
-                u32::try_from(seconds).ok()
+            number::parse_int(percent).and_then(|percent| {
+                let percent = u64::try_from(percent).ok()?;
+                u32::try_from(u64::from(time).checked_mul(percent)? / 100).ok()
             })
         } else {
             text.parse().ok()
         };
-        match seconds {
-            Some(seconds) => Ok(Some(seconds)),
-            None => {
-                let text = format!("Invalid value for --forced-shutdown: '{text}'");
-                Err(self.fatal(&text))
-            }
-        }
+        let problem = || self.fatal(&format!("Invalid value for --forced-shutdown: '{text}'"));
+        seconds.ok_or_else(problem).map(Some)
     }
 
-    fn parse_thread_stack(&mut self) -> UsageResult<u64> {
+    fn parse_thread_stack(&self) -> UsageResult<u64> {
         match number::parse_size(self.text("thread_stack_size")) {
             0 => Err(self.fatal("Invalid value for thread-stack-size: 0.\n")),
             bytes => Ok(bytes),
         }
     }
 
-    fn parse_checkpoints(&mut self) -> UsageResult<Vec<u32>> {
+    fn parse_checkpoints(&self) -> UsageResult<Vec<u32>> {
         let mut seconds = Vec::new();
         for text in number::parse_list(self.text("report_checkpoints")) {
             let Ok(second) = text.parse() else {
@@ -202,7 +190,7 @@ impl OptionTexts {
     }
 
     /// `--debug` and the verbosity, which is 5 with `--debug`.
-    fn parse_verbosity(&mut self) -> UsageResult<(bool, u8)> {
+    fn parse_verbosity(&self) -> UsageResult<(bool, u8)> {
         let debug = self.is_on("debug");
         // sysbench stores the verbosity in one byte.
         let verbosity = self.int_value("verbosity")? as u8;
@@ -215,7 +203,7 @@ impl OptionTexts {
     }
 
     /// `--percentile` and `--histogram`.
-    fn parse_latency_options(&mut self) -> UsageResult<(u8, bool)> {
+    fn parse_latency_options(&self) -> UsageResult<(u8, bool)> {
         let percentile = self.int_value("percentile")?;
         let Some(valid) = u8::try_from(percentile).ok().filter(|pct| *pct <= 100) else {
             let text = format!("Invalid value for --percentile: {percentile}");
@@ -229,7 +217,7 @@ impl OptionTexts {
         Ok((valid, histogram))
     }
 
-    fn parse_random(&mut self) -> UsageResult<RandomOptions> {
+    fn parse_random(&self) -> UsageResult<RandomOptions> {
         let seed = self.int_value("rand_seed")?;
         let distribution = self.text("rand_type").to_owned();
         let known_distributions: &[&str] = match self.compat {
@@ -240,31 +228,22 @@ impl OptionTexts {
             let text = format!("Invalid random numbers distribution: {distribution}.");
             return Err(self.fatal(&text));
         }
-        let is_v1_0 = self.compat == Compat::V1_0;
-        let mut special = |name, default| {
-            if is_v1_0 {
-                self.int_value(name)
-            } else {
-                Ok(default)
-            }
+        let special = |name, default| match self.compat {
+            Compat::V1_0 => self.int_value(name),
+            Compat::V1_1 => Ok(default),
         };
-        let (spec_iterations, spec_pct, spec_res) = (
-            special("rand_spec_iter", 12)?,
-            special("rand_spec_pct", 1)?,
-            special("rand_spec_res", 75)?,
-        );
         Ok(RandomOptions {
             distribution,
             seed: (seed != 0).then_some(seed),
-            spec_iterations,
-            spec_pct,
-            spec_res,
+            spec_iterations: special("rand_spec_iter", 12)?,
+            spec_pct: special("rand_spec_pct", 1)?,
+            spec_res: special("rand_spec_res", 75)?,
             pareto_h: number::leading_number(self.text("rand_pareto_h")),
             zipfian_exponent: number::leading_number(self.text("rand_zipfian_exp")),
         })
     }
 
-    fn parse_database(&mut self) -> UsageResult<DatabaseOptions> {
+    fn parse_database(&self) -> UsageResult<DatabaseOptions> {
         // An invalid port is an error only if the driver uses it.
         let mut pgsql_port = 0;
         if self.text("db_driver") == "pgsql" {
@@ -346,10 +325,7 @@ impl OptionTexts {
         match port.filter(|_| is_number) {
             Some(port) => Ok(port),
             None if !is_used => Ok(0),
-            None => {
-                let text = format!("Invalid value for --mysql-port: {text}.");
-                Err(self.fatal(&text))
-            }
+            None => Err(self.fatal(&format!("Invalid value for --mysql-port: {text}."))),
         }
     }
 }

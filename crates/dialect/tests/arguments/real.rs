@@ -64,10 +64,10 @@ pub fn prony_output(
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let (stdout, stderr, status) = match parse_args(&real.path, &arguments, &real.level, host) {
         Ok(Invocation::Run(_) | Invocation::Initialize(_)) => return None,
-        Ok(Invocation::Help(text) | Invocation::Version(text)) => (text, String::new(), 0),
+        Ok(Invocation::Print(text)) => (text, String::new(), 0),
         Ok(Invocation::ListBuiltins) => (String::new(), list_text(), 0),
         Ok(Invocation::ShowScript(builtin)) => (String::new(), show_text(builtin), 0),
-        Err(error) => (String::new(), error.stderr, i32::from(error.exit_status)),
+        Err(stderr) => (String::new(), stderr, 1),
     };
     Some(ProgramOutput {
         stdout,

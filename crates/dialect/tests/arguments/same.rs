@@ -36,37 +36,14 @@ fn single_command_lines_match_pgbench() {
 /// Which of two errors is reported depends on the order of the options and of the checks.
 #[test]
 fn pairs_of_options_match_pgbench() {
-    let options = [
-        "-i",
-        "-S",
-        "-b nothing",
-        "-F 9",
-        "-F 90",
-        "-I d",
-        "-c x",
-        "-c 2",
-        "-t 5",
-        "-T 7",
-        "-l",
-        "--sampling-rate=0.5",
-        "--aggregate-interval=2",
-        "--log-prefix=x",
-        "--progress-timestamp",
-        "--max-tries=0",
-        "-L 5",
-        "--partition-method=hash",
-        "-b se@0",
-        "db",
-        "--bad",
-        "-D x",
-        "--random-seed=7",
-        // No file can be created in /proc.
-        "-f /proc/absent",
-        "-d",
-    ];
+    // No file can be created in /proc.
+    let options = "-i;-S;-b nothing;-F 9;-F 90;-I d;-c x;-c 2;-t 5;-T 7;-l;--sampling-rate=0.5;\
+                   --aggregate-interval=2;--log-prefix=x;--progress-timestamp;--max-tries=0;-L 5;\
+                   --partition-method=hash;-b se@0;db;--bad;-D x;--random-seed=7;-f /proc/absent;-d";
+    let options: Vec<&str> = options.split(';').collect();
     for real in &installed_programs() {
-        for first in options {
-            for second in options {
+        for first in &options {
+            for second in &options {
                 let line = format!("{first} {second}");
                 let arguments: Vec<&str> = line.split(' ').collect();
                 compare_with_pgbench(real, &arguments, &[]);

@@ -1,6 +1,7 @@
 //! A host for the parser of pgbench's arguments, with a fixed environment.
 
-use prony_dialect::pgbench::{Host, Level, Messages};
+use prony_dialect::pgbench::{Host, Invocation, Level, Messages, parse_args};
+use std::ffi::OsString;
 use std::path::Path;
 
 pub struct TestHost {
@@ -24,12 +25,17 @@ impl TestHost {
     }
 }
 
+/// Parses a command line with a space between its arguments.
+#[allow(dead_code, reason = "not every test parses lines")]
+pub fn parse_line(line: &str, level: &Level, host: &mut TestHost) -> Result<Invocation, String> {
+    let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+    parse_args("pgbench", &arguments, level, host)
+}
+
 impl Host for TestHost {
     fn env_var(&self, name: &str) -> Option<String> {
-        let variable = self
-            .variables
-            .iter()
-            .find(|(variable, _)| *variable == name);
+        let mut variables = self.variables.iter();
+        let variable = variables.find(|(variable, _)| *variable == name);
         variable.map(|(_, value)| (*value).to_owned())
     }
 
@@ -45,12 +51,14 @@ impl Host for TestHost {
         }
         match std::fs::read(path) {
             Ok(script) if !script.is_empty() => Ok(()),
-            Err(_) if path != Path::new("-") => Err(self.messages.fatal(&format!(
-                "could not open file \"{name}\": No such file or directory"
-            ))),
-            _ => Err(self
-                .messages
-                .fatal(&format!("empty command list for script \"{name}\""))),
+            Err(_) if path != Path::new("-") => {
+                let problem = format!("could not open file \"{name}\": No such file or directory");
+                Err(self.messages.fatal(&problem))
+            }
+            _ => {
+                let problem = format!("empty command list for script \"{name}\"");
+                Err(self.messages.fatal(&problem))
+            }
         }
     }
 

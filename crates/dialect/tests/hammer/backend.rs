@@ -1,12 +1,10 @@
 //! An in-memory backend that records requests and prints lines for them.
 
 use prony_dialect::hammerdb::tcl::System;
-use prony_dialect::hammerdb::text::{finished_line, running_line, terminal_line, vuser_line};
+use prony_dialect::hammerdb::text::{self, finished_line, running_line};
 use prony_dialect::hammerdb::{
-    Backend, BuildLine, BuildRequest, Driver, RunLine, RunRequest, SchemaRequest, Settings,
-    VuserOutcome,
+    Backend, BuildRequest, Driver, RunRequest, SchemaRequest, Settings, VuserOutcome,
 };
-use prony_document::SqlDialect;
 
 use super::MemoryHost;
 
@@ -22,11 +20,11 @@ pub struct FakeBackend {
 
 impl FakeBackend {
     pub fn print_line(&mut self, line: &str) {
-        self.memory.out.push_str(&terminal_line(line));
+        self.memory.out.push_str(&text::terminal_line(line));
     }
 
     pub fn vuser_line(&mut self, number: u32, line: impl std::fmt::Display) {
-        self.print_line(&vuser_line(number, line));
+        self.print_line(&text::vuser_line(number, line));
     }
 }
 
@@ -43,20 +41,10 @@ impl Backend for FakeBackend {
         if let Some(build_error) = self.build_error.take() {
             return Err(build_error);
         }
-        let (database, owner) = (request.owner.database.clone(), request.owner.user.clone());
-        let owner = match request.owner.product.dialect {
-            SqlDialect::PostgreSql => Some(owner),
-            SqlDialect::MySql | SqlDialect::TransactSql => None,
-        };
         let schema = request.schema_name();
-        self.vuser_line(
-            1,
-            BuildLine::CreatingSchema {
-                schema: schema.clone(),
-            },
-        );
-        self.vuser_line(1, BuildLine::CreatingDatabase { database, owner });
-        self.vuser_line(1, BuildLine::Complete { schema });
+        self.vuser_line(1, text::creating_line(&schema));
+        self.vuser_line(1, text::database_line(&request.owner));
+        self.vuser_line(1, text::complete_line(&schema));
         self.print_line(&finished_line(1, true));
         Ok(VuserOutcome::default())
     }
@@ -71,19 +59,11 @@ impl Backend for FakeBackend {
         self.runs.push(request.clone());
         self.print_line(&running_line(1));
         if let Driver::Timed { rampup_min, .. } = request.driver {
-            self.vuser_line(
-                1,
-                RunLine::Rampup {
-                    minutes: rampup_min,
-                },
-            );
+            let line = format!("Beginning rampup time of {rampup_min} minutes");
+            self.vuser_line(1, line);
         }
-        let result = RunLine::Result {
-            nopm: 252_970,
-            tpm: Some(582_385),
-            database: request.login.product.name.to_owned(),
-            tpm_first: request.tpm_first,
-        };
+        let product = request.login.product.name;
+        let result = text::result_line(252_970, Some(582_385), product, request.tpm_first);
         self.vuser_line(1, result);
         self.print_line(&finished_line(3, false));
         Ok(VuserOutcome {

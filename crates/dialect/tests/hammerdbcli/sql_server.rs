@@ -3,7 +3,7 @@
 use crate::hammer::backend::FakeBackend;
 use crate::support::{lines, run_file};
 use prony_assertions::TextAssertions;
-use prony_dialect::hammerdb::{Driver, Login, RunLine, SqlServerConnection, read_output};
+use prony_dialect::hammerdb::{Driver, Login, SqlServerConnection, read_output, text};
 use prony_document::Product;
 
 /// Commands as in HammerDB's sample scripts, with this host, password and size.
@@ -219,18 +219,12 @@ fn unsupported_settings_are_refused_in_words() {
 
 #[test]
 fn a_result_without_tpm_says_so_and_is_read_back() {
-    let result = |tpm, tpm_first| RunLine::Result {
-        nopm: 1_200,
-        tpm,
-        database: "SQL Server".to_owned(),
-        tpm_first,
-    };
     for (tpm, tpm_first, expected) in [
         (Some(2_760), false, "1200 NOPM from 2760 SQL Server TPM"),
         (None, false, "1200 NOPM from unknown SQL Server TPM"),
         (None, true, "unknown SQL Server TPM at 1200 NOPM"),
     ] {
-        let line = result(tpm, tpm_first).to_string();
+        let line = text::result_line(1_200, tpm, "SQL Server", tpm_first);
         assert_eq!(line, format!("TEST RESULT : System achieved {expected}"));
         let runs = read_output(&format!(
             "Vuser 1:Timing test period of 1 in minutes\n mssqls_count_ware = 7\nVuser 1:{line}\n"

@@ -4,16 +4,17 @@ use crate::hammer::backend::FakeBackend;
 use crate::support::*;
 use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::text::{
-    assigned_warehouses, connect_failure, counter_entry, counter_line, counter_log_header,
-    log_entry, log_header,
+    assigned_warehouses, complete_line, connect_failure, counter_entry, counter_line,
+    counter_log_header, creating_line, log_entry, log_header,
 };
 use prony_dialect::hammerdb::{
-    BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, select_profile,
+    ProcTiming, Settings, TimeProfile, Timeline, TimelineEvent, UserTiming, select_profile,
 };
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Endpoint};
 use prony_wire::{ConnectError, Protocol, ServerError};
 use proptest::prelude::*;
+use std::time::Duration;
 
 #[test]
 fn a_refused_login_names_what_may_be_missing() {
@@ -41,97 +42,42 @@ fn a_refused_login_names_what_may_be_missing() {
 
 #[test]
 fn lines_match_the_recorded_runs() {
-    let assigning = RunLine::Assigning {
-        vuser: 2,
-        warehouse: 1,
-        users: 1,
-        warehouses: 1,
-        index: 1,
-        count: 1,
+    let printed_by = |settings: &str| -> Vec<String> {
+        let (backend, _) = run_file(&format!("{settings}\nvurun"));
+        let timeline = Timeline::new(&backend.runs[0], Duration::from_secs(60), 1, None);
+        let lines = timeline.into_iter().filter_map(|(_, event)| match event {
+            TimelineEvent::PrintLine(_, line) => Some(line),
+            _ => None,
+        });
+        lines.collect()
     };
-    for (line, expected) in [
-        (RunLine::Profiler, "Initializing xtprof time profiler"),
-        (
-            RunLine::RampupMinutes { minutes: 1 },
-            "Rampup 1 minutes complete ...",
-        ),
-        (
-            RunLine::RampupComplete,
-            "Rampup complete, Taking start Transaction Count.",
-        ),
-        (
-            RunLine::Timing { minutes: 1 },
-            "Timing test period of 1 in minutes",
-        ),
-        (RunLine::Minute { minutes: 1 }, "1 ...,"),
-        (
-            RunLine::TestComplete,
-            "Test complete, Taking end Transaction Count.",
-        ),
-        (
-            RunLine::ActiveUsers { users: 3 },
-            "3 Active Virtual Users configured",
-        ),
-        (
-            assigning,
-            "VU 2 : Assigning WID=1 based on VU count 1, Warehouses = 1 (1 out of 1)",
-        ),
-        (
-            RunLine::Processing {
-                iterations: 20,
-                suppressed: false,
-            },
-            "Processing 20 transactions without output suppressed...",
-        ),
-        (
-            RunLine::WritingTimings {
-                path: "/tmp/hdbxtprofile.log".to_owned(),
-            },
-            "Writing timing data to /tmp/hdbxtprofile.log",
-        ),
-    ] {
-        assert_eq!(line.to_string(), expected);
-    }
-    for (line, expected) in [
-        (
-            BuildLine::LoadingWarehouses { first: 2, last: 2 },
-            "Loading 1 Warehouses start:2 end:2",
-        ),
-        (BuildLine::Items { rows: 10_000 }, "Loading Items - 10000"),
-        (
-            BuildLine::LoadingStock { warehouse: 2 },
-            "Loading Stock Wid=2",
-        ),
-        (
-            BuildLine::LoadingCustomer {
-                district: 10,
-                warehouse: 2,
-            },
-            "Loading Customer for DID=10 WID=2",
-        ),
-        (
-            BuildLine::LoadingOrders {
-                district: 1,
-                warehouse: 1,
-            },
-            "Loading Orders for D=1 W=1",
-        ),
-        (BuildLine::Orders { rows: 3000 }, "...3000"),
-        (
-            BuildLine::Workers { active: 1, done: 1 },
-            "Workers: 1 Active 1 Done",
-        ),
-    ] {
-        assert_eq!(line.to_string(), expected);
-    }
+    let timed = "diset tpcc pg_driver timed\ndiset tpcc pg_rampup 1\ndiset tpcc pg_duration 1\n\
+                 diset tpcc pg_timeprofile true\ndiset tpcc pg_allwarehouse true";
+    let assigning = "VU 2 : Assigning WID=1 based on VU count 1, Warehouses = 1 (1 out of 1)";
+    let expected = [
+        "Initializing xtprof time profiler",
+        "Beginning rampup time of 1 minutes",
+        "Initializing xtprof time profiler",
+        assigning,
+        "Processing 10000000 transactions with output suppressed...",
+        "Rampup 1 minutes complete ...",
+        "Rampup complete, Taking start Transaction Count.",
+        "Timing test period of 1 in minutes",
+        "1 ...,",
+        "Test complete, Taking end Transaction Count.",
+    ];
+    assert_eq!(printed_by(timed), expected);
+    assert_eq!(
+        printed_by("diset tpcc pg_driver test\ndiset tpcc pg_total_iterations 20"),
+        ["Processing 20 transactions without output suppressed..."]
+    );
     let date = "Fri Nov 20 22:30:42 UTC 2026";
     assert_eq!(
         log_header(date),
         "Hammerdb Log @ Fri Nov 20 22:30:42 UTC 2026\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-\n"
     );
-    let timing = RunLine::Timing { minutes: 1 };
     assert_eq!(
-        log_entry(1, timing, Some(date)),
+        log_entry(1, "Timing test period of 1 in minutes", Some(date)),
         "Timestamp 1 @ Fri Nov 20 22:30:42 UTC 2026\nVuser 1:Timing test period of 1 in minutes\n"
     );
     assert_eq!(assigned_warehouses(3, 2, 5), [2, 4, 1]);
@@ -211,11 +157,8 @@ fn a_counter_entry_ends_with_its_time() {
 
 #[test]
 fn build_lines_name_the_schema_in_capitals() {
-    let schema = || "tpcch".to_owned();
-    let start = BuildLine::CreatingSchema { schema: schema() };
-    assert_eq!(start.to_string(), "CREATING TPCCH SCHEMA");
-    let end = BuildLine::Complete { schema: schema() };
-    assert_eq!(end.to_string(), "TPCCH SCHEMA COMPLETE");
+    assert_eq!(creating_line("tpcch"), "CREATING TPCCH SCHEMA");
+    assert_eq!(complete_line("tpcch"), "TPCCH SCHEMA COMPLETE");
 }
 
 #[test]

@@ -76,22 +76,28 @@ impl Users<'_> {
         self.timing.recorder.set_connections(up, lost);
     }
 
-    /// If the current interval has ended by `now_ns`, adds the queries and the waiting starts to it, and
-    /// closes it. Returns whether a finished interval is available.
+    /// Closes the current interval if it has ended by `now_ns`. Returns whether a finished interval is available.
     #[inline]
     pub fn rotate_interval(&mut self, now_ns: u64) -> bool {
         if self.timing.recorder.is_outside_current(now_ns) {
-            self.follow_window_start();
-            let recorder = &mut self.timing.recorder;
-            recorder.count_queries(&self.context.take_queries());
-            if let Some(schedule) = &mut self.timing.schedule {
-                let waiting = schedule.count_waiting(now_ns);
-                let slots = self.slots.iter();
-                let in_progress = slots.filter(|slot| slot.conn.is_in_transaction());
-                recorder.set_waiting_and_in_progress(waiting, in_progress.count() as u32);
-            }
+            self.end_interval(now_ns);
         }
-        self.timing.recorder.rotate(now_ns)
+        self.timing.recorder.has_finished()
+    }
+
+    /// Adds the queries and the waiting starts to the current interval, and closes it.
+    #[cold]
+    fn end_interval(&mut self, now_ns: u64) {
+        self.follow_window_start();
+        let recorder = &mut self.timing.recorder;
+        recorder.count_queries(&self.context.take_queries());
+        if let Some(schedule) = &mut self.timing.schedule {
+            let waiting = schedule.count_waiting(now_ns);
+            let slots = self.slots.iter();
+            let in_progress = slots.filter(|slot| slot.conn.is_in_transaction());
+            recorder.set_waiting_and_in_progress(waiting, in_progress.count() as u32);
+        }
+        self.timing.recorder.rotate(now_ns);
     }
 
     /// Takes over when the window begins, once that is decided: at least a part of a second before, so that each

@@ -122,7 +122,12 @@ async fn execute(
                 db.exec(statement, &[]).await?;
             }
         }
-        1 => drop(db.exec(update, &[]).await?),
+        1 => {
+            let results = db.exec(update, &[]).await?.result_count();
+            // The ledger's statements are in no reply that a user sees.
+            let of_last = [db.last_reply().result_count(), db.result_count()];
+            assert_eq!((results, of_last), (1, [1, 1]));
+        }
         _ => drop(db.write("UPDATE t").await?),
     }
     Ok(Outcome::Committed)

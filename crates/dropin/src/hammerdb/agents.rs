@@ -7,10 +7,10 @@ use super::bench::{
     CallTimes, DelayedUsers, ErrorFlags, SampleSinks, StartDelays, TimesRecorder, UserTimes,
 };
 use super::connection::tool_server;
-use crate::agents::{read, refusal, too_few, write};
+use crate::agents::{Coordinator, read, refusal, too_few, write};
 use prony_dialect::hammerdb::{Driver, RunRequest};
 use prony_drive::{SampleListener, clients_of_thread};
-use prony_fleet::{ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest};
+use prony_fleet::{ToolCoordinator, ToolListening, ToolOutput, ToolProgram, ToolRequest};
 use prony_measure::{Distribution, InvalidInterval, Outcome, Sample, SerializedTimes};
 use prony_plan::{ErrorParts, UserError};
 use prony_server::Target;
@@ -78,12 +78,6 @@ impl SentTimes {
     }
 }
 
-/// HammerDB's side at the coordinator.
-pub struct Coordinator<'a> {
-    load: ToolLoad,
-    sinks: &'a SampleSinks,
-}
-
 /// Why agents cannot drive this run, in one sentence; `None` if they can, or there are none.
 pub fn problem(request: &RunRequest) -> Option<String> {
     let is_test = matches!(request.driver, Driver::Test);
@@ -92,48 +86,30 @@ pub fn problem(request: &RunRequest) -> Option<String> {
     refusal(is_test, what).or_else(too_few)
 }
 
-impl<'a> Coordinator<'a> {
-    /// `warmup`: of the run.
-    pub fn new(
-        request: &RunRequest,
-        warmup: Duration,
-        target: &Target,
-        sinks: &'a SampleSinks,
-    ) -> Coordinator<'a> {
-        let program = SentProgram {
-            delays: StartDelays::of(request, warmup),
-            raise_error: request.raise_error,
-            first_vuser: request.first_vuser(),
-            has_time_profile: request.time_profile_path.is_some(),
-        };
-        Coordinator {
-            load: ToolLoad {
-                tool: TOOL,
-                program: write(&program),
-                server: tool_server(&request.login, target),
-            },
-            sinks,
-        }
-    }
-}
-
-impl ToolCoordinator for Coordinator<'_> {
-    fn load(&self) -> &ToolLoad {
-        &self.load
-    }
-
-    fn heard(&self, _: usize, text: &str) -> Result<(), String> {
-        match read(text)? {
-            SentMessage::Failed(client, kind, code) => {
-                self.sinks.record_failure(client, kind, code)
-            }
+/// HammerDB's side at the coordinator. `warmup`: of the run.
+pub fn coordinator<'a>(
+    request: &RunRequest,
+    warmup: Duration,
+    target: &Target,
+    sinks: &'a SampleSinks,
+) -> impl ToolCoordinator + use<'a> {
+    let program = SentProgram {
+        delays: StartDelays::of(request, warmup),
+        raise_error: request.raise_error,
+        first_vuser: request.first_vuser(),
+        has_time_profile: request.time_profile_path.is_some(),
+    };
+    let server = tool_server(&request.login, target);
+    Coordinator::new(TOOL, &program, server, move |_, message| {
+        match message {
+            SentMessage::Failed(client, kind, code) => sinks.record_failure(client, kind, code),
             SentMessage::Times(times) => {
                 let times = times.into_times().map_err(|error| error.to_string())?;
-                self.sinks.add_times(times)?;
+                sinks.add_times(times)?;
             }
         }
         Ok(())
-    }
+    })
 }
 
 /// Reports failed transactions of an agent, and at the end the times of its virtual users.

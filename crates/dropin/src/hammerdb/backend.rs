@@ -7,7 +7,8 @@ use super::job::Job;
 use super::lines::VuserLines;
 use super::storage::Storage;
 use super::system::ScriptSystem;
-use super::{build, clock, jobs, schema, warn};
+use super::{build, jobs, schema, warn};
+use jiff::Timestamp;
 use prony_dialect::hammerdb::tcl::System;
 use prony_dialect::hammerdb::{
     Backend, BuildRequest, OutputOptions, RunRequest, SchemaRequest, Settings, VuserOutcome, text,
@@ -101,7 +102,7 @@ impl Backend for ScriptBackend {
     }
 
     fn new_job_id(&mut self) -> String {
-        let seconds = clock::now_ms() / 1000;
+        let seconds = Timestamp::now().as_second();
         // The system's random numbers seed each new RandomState.
         let random = RandomState::new().build_hasher().finish();
         format!("{:08X}{random:016X}", seconds & 0xffff_ffff)

@@ -7,16 +7,6 @@ use jiff::{Timestamp, Zoned, civil, tz::TimeZone};
 /// HammerDB's date format: `Fri Nov 20 22:21:44 UTC 2026`.
 const HAMMERDB_FORMAT: &str = "%a %b %d %H:%M:%S %Z %Y";
 
-/// Milliseconds since 1970, UTC.
-pub fn now_ms() -> i64 {
-    Timestamp::now().as_millisecond()
-}
-
-/// Microseconds since 1970, UTC.
-pub fn now_us() -> i64 {
-    Timestamp::now().as_microsecond()
-}
-
 /// The current time in HammerDB's format.
 pub fn now_as_text() -> String {
     Zoned::now().strftime(HAMMERDB_FORMAT).to_string()

@@ -71,6 +71,11 @@ impl VuserLines {
         state.store_line(line);
     }
 
+    /// Prints and logs a line of virtual user 1.
+    pub fn say(&self, line: impl Display) {
+        self.print_line(1, line);
+    }
+
     /// Prints and logs a line of a virtual user.
     pub fn print_line(&self, number: u32, line: impl Display) {
         let line = line.to_string();

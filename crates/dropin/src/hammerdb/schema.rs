@@ -23,7 +23,7 @@ pub fn check(
 ) -> Result<VuserOutcome, String> {
     let (_, mut control) = connection::open(&request.owner)?;
     let database = &request.owner.database;
-    lines.print_line(1, format!("Checking {database} TPROC-C schema"));
+    lines.say(format!("Checking {database} TPROC-C schema"));
     let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
     let report = with_stop_watcher(&signals.flag(), |watch| {
         watch.register(&control);
@@ -36,40 +36,29 @@ pub fn check(
             FindingState::Ok => "OK",
             FindingState::Note => "NOTE",
             FindingState::Wrong => {
-                failed_checks.push(finding.id);
+                failed_checks.push(finding.id.as_str());
                 "FAILED"
             }
         };
-        lines.print_line(
-            1,
-            format!(
-                "{state} {}: {}",
-                finding.id,
-                finding.render(&HammerdbCommands)
-            ),
-        );
+        let text = finding.render(&HammerdbCommands);
+        lines.say(format!("{state} {}: {text}", finding.id));
     }
     if let Some(scale) = report.scale
         && u64::from(scale) != request.warehouses
     {
-        lines.print_line(
-            1,
-            format!(
-                "FAILED warehouses: the schema has {scale}, and {} is {}",
-                request.owner.key("count_ware"),
-                request.warehouses
-            ),
-        );
+        let (key, warehouses) = (request.owner.key("count_ware"), request.warehouses);
+        lines.say(format!(
+            "FAILED warehouses: the schema has {scale}, and {key} is {warehouses}"
+        ));
         failed_checks.push("warehouses");
     }
     if !failed_checks.is_empty() {
         let names = failed_checks.join(", ");
         return Err(format!("TPROC-C Schema check failed: {names}"));
     }
-    lines.print_line(
-        1,
-        format!("{database} TPROC-C Schema has been checked successfully."),
-    );
+    lines.say(format!(
+        "{database} TPROC-C Schema has been checked successfully."
+    ));
     lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }
@@ -99,7 +88,7 @@ pub fn delete(
         ));
     }
     refuse_other_tables(&mut control, request)?;
-    lines.print_line(1, "DELETING TPCC SCHEMA");
+    lines.say("DELETING TPCC SCHEMA");
     let mut objects = vec![("DATABASE", database)];
     match owner.product.dialect {
         SqlDialect::PostgreSql => objects.push(("ROLE", &owner.user)),
@@ -112,14 +101,14 @@ pub fn delete(
             _ => database_exists(&mut control, name),
         };
         if !exists.map_err(|error| error.to_string())? {
-            lines.print_line(1, format!("THERE IS NO {object} {name}"));
+            lines.say(format!("THERE IS NO {object} {name}"));
             continue;
         }
         if object == "ROLE" && *name == superuser.user {
-            lines.print_line(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
+            lines.say(format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
             continue;
         }
-        lines.print_line(1, format!("DROPPING {object} {name}"));
+        lines.say(format!("DROPPING {object} {name}"));
         let dropped = with_stop_watcher(&signals.flag(), |watch| {
             watch.register(&control);
             match object {
@@ -132,7 +121,7 @@ pub fn delete(
             _ => error.to_string(),
         })?;
     }
-    lines.print_line(1, "TPCC SCHEMA DELETED");
+    lines.say("TPCC SCHEMA DELETED");
     lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }

@@ -11,6 +11,7 @@ use super::job::Job;
 use prony_dialect::hammerdb::Settings;
 use prony_store::RunStore;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -50,12 +51,7 @@ impl Storage {
         let Ok(folder) = &self.folder else {
             return Ok(Settings::default());
         };
-        let path = folder.join("settings.json");
-        match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(error_at(&path)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Settings::default()),
-            Err(error) => Err(error_at(&path)(error)),
-        }
+        Ok(read(&folder.join("settings.json"))?.unwrap_or_default())
     }
 
     pub fn save_settings(&self, settings: &Settings) -> Result<(), String> {
@@ -84,16 +80,8 @@ impl Storage {
 
     /// Reads a job; `None` if it does not exist.
     pub fn read_job(&self, id: &str) -> Result<Option<Job>, String> {
-        let Some(path) = self.job_path(id)? else {
-            return Ok(None);
-        };
-        match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(error_at(&path)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error_at(&path)(error)),
-        }
+        let path = self.job_path(id)?;
+        path.map_or(Ok(None), |path| read(&path))
     }
 
     /// Deletes a job. Its run stays in the store.
@@ -128,6 +116,15 @@ impl Storage {
             fs::rename(&temporary, &path)
         };
         write().map_err(error_at(&path))
+    }
+}
+
+/// Reads a document; `None` if there is no such file.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, String> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(error_at(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error_at(path)(error)),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::clock;
 use crate::output::{eprint, print};
 use crate::process::env_var;
+use jiff::Timestamp;
 use prony_dialect::hammerdb::tcl::{Channel, PathKind, System};
 use prony_runner::Signals;
 use std::collections::HashMap;
@@ -75,11 +76,11 @@ impl System for ScriptSystem {
     }
 
     fn now_ms(&self) -> i64 {
-        clock::now_ms()
+        Timestamp::now().as_millisecond()
     }
 
     fn now_us(&self) -> i64 {
-        clock::now_us()
+        Timestamp::now().as_microsecond()
     }
 
     fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {

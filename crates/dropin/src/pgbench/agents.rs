@@ -8,7 +8,7 @@ use super::bench::logs::{Logs, SampleLogger, uses_default_seed};
 use super::call::PgbenchCall;
 use super::connection::libpq_options;
 use super::host::ScriptFiles;
-use crate::agents::{self, read, refusal, too_few, write};
+use crate::agents::{self, Coordinator, read, refusal, too_few, write};
 use crate::output::{eprint, lock};
 use prony_dialect::pgbench::{
     Level, LogOptions, Logger, Messages, RunOptions, ScriptSource, script_policy,
@@ -16,8 +16,8 @@ use prony_dialect::pgbench::{
 use prony_document::SqlDialect;
 use prony_drive::clients_of_thread;
 use prony_fleet::{
-    Fleet, NewSampleListener, ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram,
-    ToolRequest, ToolServer,
+    Fleet, NewSampleListener, ToolCoordinator, ToolListening, ToolOutput, ToolProgram, ToolRequest,
+    ToolServer,
 };
 use prony_plan::ErrorParts;
 use prony_server::Target;
@@ -40,17 +40,8 @@ struct SentProgram {
     argv0: String,
     major: u16,
     scripts: Vec<SentScript>,
-    defines: Vec<(String, String)>,
     scale: u32,
-    continue_on_error: bool,
-    max_tries: u32,
-    latency_limit_us: Option<u64>,
-    report_per_command: bool,
-    verbose_errors: bool,
-    debug: bool,
-    rate_tps: Option<f64>,
-    failures_detailed: bool,
-    log: Option<LogOptions>,
+    options: RunOptions,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,23 +59,21 @@ enum SentMessage {
     Stderr(String),
     /// This client cannot continue.
     Aborted(u32),
-    /// Executions, their time in nanoseconds, failures and retries, by script and command.
-    Commands(Vec<Vec<(u64, u64, u64, u64)>>),
+    /// By script and command.
+    Commands(Vec<Vec<SentStats>>),
     /// Lines of the log of this thread of the run.
     Log(u32, String),
 }
 
+/// Executions of a command, their time in nanoseconds, failures and retries.
+type SentStats = (u64, u64, u64, u64);
+
 /// The sums of each command, by script and command.
 type Commands = Vec<Vec<CommandStats>>;
 
-/// pgbench's side at the coordinator.
-pub struct Coordinator<'a> {
-    load: ToolLoad,
-    logs: &'a Logs,
-    script_messages: Arc<ScriptMessages>,
-    /// The figures of commands that each agent has sent.
-    commands: Mutex<Vec<Commands>>,
-}
+/// The figures of commands that each agent has sent.
+#[derive(Default)]
+pub struct AgentCommands(Mutex<Vec<Commands>>);
 
 /// Starts the agents of the environment; `None` if it names none.
 ///
@@ -114,112 +103,86 @@ fn problem(options: &RunOptions, files: &ScriptFiles) -> Option<String> {
     })
 }
 
-impl<'a> Coordinator<'a> {
-    /// `logs`: where the lines of agents are written.
-    pub fn new(
-        call: &PgbenchCall,
-        options: &RunOptions,
-        texts: Vec<String>,
-        scale: u32,
-        target: &Target,
-        script_messages: Arc<ScriptMessages>,
-        logs: &'a Logs,
-    ) -> Coordinator<'a> {
-        let mut texts = texts.into_iter();
-        let scripts = options.scripts.iter().map(|choice| {
-            let (name, text) = match &choice.source {
-                ScriptSource::Builtin(builtin) => (builtin.name.to_owned(), None),
-                ScriptSource::File(path) => (path.to_string_lossy().into_owned(), texts.next()),
-            };
-            SentScript {
-                name,
-                text,
-                weight: choice.weight,
-            }
-        });
-        let program = SentProgram {
-            argv0: call.messages.progname().to_owned(),
-            major: call.level.major(),
-            scripts: scripts.collect(),
-            defines: options.defines.clone(),
-            scale,
-            continue_on_error: options.continue_on_error,
-            max_tries: options.max_tries,
-            latency_limit_us: options.latency_limit_us,
-            report_per_command: options.report_per_command,
-            verbose_errors: options.verbose_errors,
-            debug: options.debug,
-            rate_tps: options.rate_tps,
-            failures_detailed: options.failures_detailed,
-            log: options.log.clone(),
+/// pgbench's side at the coordinator. `logs`: where the lines of agents are written.
+pub fn coordinator<'a>(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    texts: Vec<String>,
+    scale: u32,
+    target: &Target,
+    script_messages: Arc<ScriptMessages>,
+    (logs, commands): (&'a Logs, &'a AgentCommands),
+) -> impl ToolCoordinator + use<'a> {
+    let mut texts = texts.into_iter();
+    let scripts = options.scripts.iter().map(|choice| {
+        let (name, text) = match &choice.source {
+            ScriptSource::Builtin(builtin) => (builtin.name.to_owned(), None),
+            ScriptSource::File(path) => (path.to_string_lossy().into_owned(), texts.next()),
         };
-        let connection = &options.connection;
-        let named = libpq_options(connection, &call.messages);
-        let server = ToolServer {
-            database: connection.dbname.clone(),
-            ..ToolServer::new(SqlDialect::PostgreSql, &named, target)
-        };
-        Coordinator {
-            load: ToolLoad {
-                tool: TOOL,
-                program: write(&program),
-                server,
-            },
-            logs,
-            script_messages,
-            commands: Mutex::default(),
+        SentScript {
+            name,
+            text,
+            weight: choice.weight,
         }
-    }
+    });
+    let program = SentProgram {
+        argv0: call.messages.progname().to_owned(),
+        major: call.level.major(),
+        scripts: scripts.collect(),
+        scale,
+        options: options.clone(),
+    };
+    let connection = &options.connection;
+    let named = libpq_options(connection, &call.messages);
+    let server = ToolServer {
+        database: connection.dbname.clone(),
+        ..ToolServer::new(SqlDialect::PostgreSql, &named, target)
+    };
+    Coordinator::new(TOOL, &program, server, move |agent, message| {
+        match message {
+            SentMessage::Stderr(lines) => eprint(&lines),
+            SentMessage::Aborted(client) => script_messages.client_aborted(client),
+            SentMessage::Log(thread, lines) => logs.add_lines(thread, &lines)?,
+            SentMessage::Commands(sent) => commands.set(agent, &sent)?,
+        }
+        Ok(())
+    })
+}
 
+impl AgentCommands {
     /// The sums of each command over all agents.
-    pub fn command_stats(&self) -> Commands {
-        let agents = lock(&self.commands);
+    pub fn sums(&self) -> Commands {
+        let agents = lock(&self.0);
         let mut agents = agents.iter();
         let mut sums = agents.next().cloned().unwrap_or_default();
         for commands in agents {
-            // All have the same scripts: see `heard`.
+            // All have the same scripts: see `set`.
             let all = sums.iter_mut().flatten().zip(commands.iter().flatten());
             all.for_each(|(sum, stats)| sum.add(stats));
         }
         sums
     }
-}
 
-impl ToolCoordinator for Coordinator<'_> {
-    fn load(&self) -> &ToolLoad {
-        &self.load
-    }
-
-    fn heard(&self, agent: usize, text: &str) -> Result<(), String> {
-        match read(text)? {
-            SentMessage::Stderr(lines) => eprint(&lines),
-            SentMessage::Aborted(client) => self.script_messages.client_aborted(client),
-            SentMessage::Log(thread, lines) => self.logs.add_lines(thread, &lines)?,
-            SentMessage::Commands(sent) => {
-                let of_command = |&(count, sum_ns, failures, retries)| CommandStats {
-                    count,
-                    sum_ns: u128::from(sum_ns),
-                    failures,
-                    retries,
-                    ..CommandStats::default()
-                };
-                let mut agents = lock(&self.commands);
-                let lengths = |scripts: &Commands| scripts.iter().map(Vec::len).collect::<Vec<_>>();
-                let others = agents
-                    .iter()
-                    .map(lengths)
-                    .find(|lengths| !lengths.is_empty());
-                let own: Vec<usize> = sent.iter().map(Vec::len).collect();
-                if others.is_some_and(|others| others != own) {
-                    return Err("it sent figures of other scripts".to_owned());
-                }
-                let count = agents.len().max(agent + 1);
-                agents.resize_with(count, Vec::new);
-                let scripts = sent.iter();
-                let scripts = scripts.map(|script| script.iter().map(of_command).collect());
-                agents[agent] = scripts.collect();
-            }
+    fn set(&self, agent: usize, sent: &[Vec<SentStats>]) -> Result<(), String> {
+        let of_command = |&(count, sum_ns, failures, retries): &SentStats| CommandStats {
+            count,
+            sum_ns: u128::from(sum_ns),
+            failures,
+            retries,
+            ..CommandStats::default()
+        };
+        let mut agents = lock(&self.0);
+        let lengths = |scripts: &Commands| scripts.iter().map(Vec::len).collect::<Vec<_>>();
+        let mut known = agents.iter().map(lengths);
+        let own: Vec<usize> = sent.iter().map(Vec::len).collect();
+        if (known.find(|lengths| !lengths.is_empty())).is_some_and(|others| others != own) {
+            return Err("it sent figures of other scripts".to_owned());
         }
+        let count = agents.len().max(agent + 1);
+        agents.resize_with(count, Vec::new);
+        let scripts = sent.iter();
+        let scripts = scripts.map(|script| script.iter().map(of_command).collect());
+        agents[agent] = scripts.collect();
         Ok(())
     }
 }
@@ -262,19 +225,9 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let sent: SentProgram = read(request.program).map_err(ErrorParts::new)?;
     let level = Level::of_major(sent.major).unwrap_or_default();
     let major = u32::from(level.major());
-    let options = RunOptions {
-        continue_on_error: sent.continue_on_error,
-        max_tries: sent.max_tries,
-        latency_limit_us: sent.latency_limit_us,
-        report_per_command: sent.report_per_command,
-        verbose_errors: sent.verbose_errors,
-        debug: sent.debug,
-        rate_tps: sent.rate_tps,
-        failures_detailed: sent.failures_detailed,
-        ..RunOptions::default()
-    };
-    let log = sent.log.map(|log| {
-        let has_default_seed = uses_default_seed(&sent.defines);
+    let options = sent.options;
+    let log = options.log.clone().map(|log| {
+        let has_default_seed = uses_default_seed(&options.defines);
         new_logs(log, &level, &options, has_default_seed, &request)
     });
     let mut names = VariableNames::new();
@@ -298,7 +251,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         has_builtin: sent.scripts.iter().any(|script| script.text.is_none()),
         scripts: parsed.into_iter().flatten().collect(),
         names,
-        defines: sent.defines,
+        defines: options.defines.clone(),
     };
     let listener = Arc::new(AgentMessages {
         messages: Messages::new(&sent.argv0, &level),
@@ -322,7 +275,9 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     Ok(ToolProgram {
         ready,
         listening: ToolListening {
-            report: sent.report_per_command.then(|| Box::new(report) as Box<_>),
+            report: options
+                .report_per_command
+                .then(|| Box::new(report) as Box<_>),
             new_sample_listener: log,
             ..ToolListening::default()
         },

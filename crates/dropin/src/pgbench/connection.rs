@@ -207,50 +207,37 @@ mod tests {
         let ProtocolOptions::PostgreSql(options) = &target.protocol else {
             panic!("pgbench connects to PostgreSQL");
         };
-        let name = options
-            .parameters
-            .iter()
-            .find(|(name, _)| name == "application_name");
-        format!(
-            "{} {} {} {}",
-            target.describe(),
-            target.user,
-            target.database,
-            name.map_or("", |(_, value)| value)
-        )
+        let mut parameters = options.parameters.iter();
+        let name = parameters.find(|(name, _)| name == "application_name");
+        let name = name.map_or("", |(_, value)| value);
+        let (user, database) = (&target.user, &target.database);
+        format!("{} {user} {database} {name}", target.describe())
     }
 
     #[test]
     fn connection_string_overrides_options_which_override_environment() {
         let env = environment();
-        let cases = [
+        let url = "postgres://v@127.0.0.1:3/e?application_name=n";
+        for (host, port, user, dbname, expected) in [
+            ("", "", "", "d", "unix:/env/.s.PGSQL.1 env d pgbench-15"),
+            ("/h", "2", "u", "d", "unix:/h/.s.PGSQL.2 u d pgbench-15"),
             (
-                options("", "", "", "d"),
-                "unix:/env/.s.PGSQL.1 env d pgbench-15",
-            ),
-            (
-                options("/h", "2", "u", "d"),
-                "unix:/h/.s.PGSQL.2 u d pgbench-15",
-            ),
-            (
-                options("/h", "2", "u", "host=/s dbname=e"),
+                "/h",
+                "2",
+                "u",
+                "host=/s dbname=e",
                 "unix:/s/.s.PGSQL.2 u e pgbench-15",
             ),
+            ("/h", "2", "u", url, "tcp:127.0.0.1:3 v e n"),
             (
-                options(
-                    "/h",
-                    "2",
-                    "u",
-                    "postgres://v@127.0.0.1:3/e?application_name=n",
-                ),
-                "tcp:127.0.0.1:3 v e n",
-            ),
-            (
-                options("", "", "u", "port=4"),
+                "",
+                "",
+                "u",
+                "port=4",
                 "unix:/env/.s.PGSQL.4 u env pgbench-15",
             ),
-        ];
-        for (connection, expected) in cases {
+        ] {
+            let connection = options(host, port, user, dbname);
             assert_eq!(describe(&connection, &env), expected, "{connection:?}");
         }
         let env_with_appname = env.with("PGAPPNAME", "n");
@@ -272,37 +259,25 @@ mod tests {
 
     #[test]
     fn errors_have_libpqs_wording() {
-        let cases = [
+        let not_an_integer = |option: &str| {
+            format!("invalid integer value \"x\" for connection option \"{option}\"")
+        };
+        for (port, dbname, expected) in [
+            ("x", "d", &*not_an_integer("port")),
+            ("0", "d", "invalid port number: \"0\""),
+            ("", "connect_timeout=x", &not_an_integer("connect_timeout")),
             (
-                options("", "x", "", "d"),
-                "invalid integer value \"x\" for connection option \"port\"",
-            ),
-            (options("", "0", "", "d"), "invalid port number: \"0\""),
-            (
-                options("", "", "", "connect_timeout=x"),
-                "invalid integer value \"x\" for connection option \"connect_timeout\"",
-            ),
-            (
-                options("", "", "", "host=/x,/y port=1,2,3"),
+                "",
+                "host=/x,/y port=1,2,3",
                 "could not match 3 port numbers to 2 hosts",
             ),
-            (
-                options("", "", "", "foo=bar"),
-                "invalid connection option \"foo\"",
-            ),
-            (
-                options("", "", "", "sslmode=bar"),
-                "invalid sslmode value: \"bar\"",
-            ),
-            (
-                options("", "", "", "service=d"),
-                "definition of service \"d\" not found",
-            ),
-        ];
-        for (connection, expected) in cases {
-            let problem =
-                resolve_options(&connection, &environment()).expect_err("invalid options");
-            assert_eq!(problem, expected);
+            ("", "foo=bar", "invalid connection option \"foo\""),
+            ("", "sslmode=bar", "invalid sslmode value: \"bar\""),
+            ("", "service=d", "definition of service \"d\" not found"),
+        ] {
+            let connection = options("", port, "", dbname);
+            let problem = resolve_options(&connection, &environment());
+            assert_eq!(problem.expect_err("invalid options"), expected);
         }
     }
 

@@ -4,13 +4,13 @@
 //! continue a run after an error that ends it.
 
 use super::bench::EventCounts;
-use super::errors::{SysbenchErrorPolicy, fatal_error};
+use super::errors::{FatalError, SysbenchErrorPolicy, fatal_error};
 use super::native::BULK_INSERT;
-use crate::agents::{read, write};
+use crate::agents::{Coordinator, read, write};
 use prony_dialect::sysbench::{Driver, IgnoredErrors};
 use prony_document::SqlDialect;
 use prony_fleet::{
-    ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
+    ToolCoordinator, ToolListening, ToolOutput, ToolProgram, ToolRequest, ToolServer,
 };
 use prony_plan::{ErrorParts, UserError};
 use prony_workload::ReadyWorkload;
@@ -31,12 +31,7 @@ struct SentProgram {
 /// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
 enum SentMessage {
-    /// An error ends the run: lines of the log, and the server's number and code of it.
-    Fatal {
-        lines: String,
-        number: u32,
-        code: String,
-    },
+    Fatal(FatalError),
     Events(SentEvents),
 }
 
@@ -60,52 +55,24 @@ impl SentEvents {
 }
 
 /// sysbench's side at the coordinator.
-pub struct Coordinator {
-    load: ToolLoad,
+pub fn coordinator(
+    driver: Driver,
+    ignored: &IgnoredErrors,
+    server: ToolServer,
     errors: Arc<SysbenchErrorPolicy>,
     event_counts: Arc<EventCounts>,
-}
-
-impl Coordinator {
-    pub fn new(
-        driver: Driver,
-        ignored: &IgnoredErrors,
-        server: ToolServer,
-        errors: Arc<SysbenchErrorPolicy>,
-        event_counts: Arc<EventCounts>,
-    ) -> Coordinator {
-        let program = SentProgram {
-            driver,
-            ignored: ignored.clone(),
-        };
-        Coordinator {
-            load: ToolLoad {
-                tool: TOOL,
-                program: write(&program),
-                server,
-            },
-            errors,
-            event_counts,
-        }
-    }
-}
-
-impl ToolCoordinator for Coordinator {
-    fn load(&self) -> &ToolLoad {
-        &self.load
-    }
-
-    fn heard(&self, _: usize, text: &str) -> Result<(), String> {
-        match read(text)? {
-            SentMessage::Fatal {
-                lines,
-                number,
-                code,
-            } => self.errors.end_run(&lines, number, &code),
-            SentMessage::Events(events) => events.set_in(&self.event_counts),
+) -> impl ToolCoordinator + use<> {
+    let program = SentProgram {
+        driver,
+        ignored: ignored.clone(),
+    };
+    Coordinator::new(TOOL, &program, server, move |_, message| {
+        match message {
+            SentMessage::Fatal(error) => errors.end_run(&error),
+            SentMessage::Events(events) => events.set_in(&event_counts),
         }
         Ok(())
-    }
+    })
 }
 
 /// Handles errors of all users of an agent.
@@ -122,12 +89,9 @@ impl ErrorPolicy for AgentErrors {
             return ErrorAction::Retry;
         }
         let error = fatal_error(self.driver, self.is_bulk, failure);
-        self.output.say(write(&SentMessage::Fatal {
-            lines: error.lines,
-            number: error.number,
-            code: error.code,
-        }));
-        ErrorAction::EndUser(error.reason)
+        let reason = error.reason.clone();
+        self.output.say(write(&SentMessage::Fatal(error)));
+        ErrorAction::EndUser(reason)
     }
 }
 

@@ -6,7 +6,8 @@
 pub use crate::output::eprint;
 use crate::output::{self, lock, print_bytes};
 use prony_dialect::sysbench::{
-    Compat, GeneralOptions, LogLevel, Output, fatal_line, repetitions_line,
+    Command, Compat, GeneralOptions, LogLevel, Output, failing_function, fatal_line,
+    function_failed, repetitions_line, threads_failed,
 };
 use prony_report::visible::visible_colored;
 use std::io::{IsTerminal, stdout};
@@ -92,6 +93,16 @@ impl SysbenchCall {
     pub fn fail(&self, lines: &str) -> CommandError {
         self.log(LogLevel::Fatal, lines);
         CommandError(1)
+    }
+
+    /// Prints why the threads of a command did not start: `lines`, and then the name of the function of sysbench that
+    /// failed for `reason`.
+    pub fn fail_to_start(&self, command: Command, lines: String, reason: &str) -> CommandError {
+        let mut lines = lines + &function_failed(failing_function(command, false), reason);
+        if command == Command::Run {
+            lines += &threads_failed(self.compat);
+        }
+        self.fail(&lines)
     }
 
     /// Like `fail`, for one line without the prefix of the log level.

@@ -60,10 +60,7 @@ pub fn tool_server(database: &DatabaseOptions, target: &Target) -> ToolServer {
     match parse_driver(database) {
         Ok(Driver::Mysql) => {
             let endpoint = endpoints(&database.mysql).remove(0);
-            let port = match &endpoint {
-                Endpoint::Host(_, port) => port.to_string(),
-                Endpoint::Socket(_) => String::new(),
-            };
+            let port = port_text(&endpoint);
             let options = mysql_options(&database.mysql, &endpoint, &port);
             agents::server(Driver::Mysql, &options, target)
         }
@@ -100,10 +97,7 @@ fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
     environment.mysql_sockets = process.mysql_sockets;
     let mut targets = Vec::new();
     for endpoint in endpoints(mysql) {
-        let port = match &endpoint {
-            Endpoint::Host(_, port) => port.to_string(),
-            Endpoint::Socket(_) => String::new(),
-        };
+        let port = port_text(&endpoint);
         let options = mysql_options(mysql, &endpoint, &port);
         let target = resolve_mysql(&options, "the options", &environment).map_err(|error| {
             let (code, text) = mysql_client::target_error(&error, &endpoint);
@@ -115,6 +109,13 @@ fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
     target.additional_targets = targets;
     target.spread = Spread::RoundRobin;
     Ok(target)
+}
+
+fn port_text(endpoint: &Endpoint) -> String {
+    match endpoint {
+        Endpoint::Host(_, port) => port.to_string(),
+        Endpoint::Socket(_) => String::new(),
+    }
 }
 
 /// Warns that `--mysql-ssl-cipher` is ignored, unless TLS is off.

@@ -10,6 +10,7 @@ use prony_dialect::sysbench::{
 };
 use prony_server::control::Error;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,9 +46,10 @@ impl SysbenchErrorPolicy {
     }
 
     /// Prints the lines about an error, and ends the run.
-    pub fn end_run(&self, lines: &str, number: u32, code: &str) {
+    pub fn end_run(&self, error: &FatalError) {
+        let (number, code) = (error.number, &error.code);
         set_advice(advice_of_test(self.driver, Command::Run, number, code));
-        self.call.log(LogLevel::Fatal, lines);
+        self.call.log(LogLevel::Fatal, &error.lines);
         self.has_ended_run.store(true, Ordering::Relaxed);
         self.stop_flag.store(true, Ordering::Relaxed);
     }
@@ -59,6 +61,7 @@ impl SysbenchErrorPolicy {
 }
 
 /// An error that ends a run.
+#[derive(Serialize, Deserialize)]
 pub struct FatalError {
     /// Lines of the log.
     pub lines: String,
@@ -101,7 +104,7 @@ impl ErrorPolicy for SysbenchErrorPolicy {
             return ErrorAction::Retry;
         }
         let error = fatal_error(self.driver, self.is_bulk, failure);
-        self.end_run(&error.lines, error.number, &error.code);
+        self.end_run(&error);
         ErrorAction::EndUser(error.reason)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never: measure a test or options that differ from the command line.
 
-use super::agents::Coordinator;
+use super::agents::coordinator;
 use super::bench::{Bench, DefaultTexts, EventCounts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::connection;
@@ -13,12 +13,12 @@ use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, ToolFleet, facts_or_reason};
 use prony_dialect::sysbench::{
     Command, Driver, LogLevel, NOT_CONNECTED, NOT_PREPARED, NativeCommand, ProgramCost,
-    SysbenchCommands, advice_of_test, command_header, failing_function, function_failed,
-    parse_ps_mode, prepare_failed, threads_failed, unsupported_driver_option, workload_plan,
+    SysbenchCommands, advice_of_test, command_header, parse_ps_mode, prepare_failed,
+    unsupported_driver_option, workload_plan,
 };
 use prony_fleet::Fleet;
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::{ConnectionInfo, GrowthBefore, Signals, read_others};
+use prony_runner::{GrowthBefore, Signals};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
@@ -91,10 +91,9 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
             .map_err(|error| call.fail_with_text(&error.to_string()))?;
     }
     call.log(LogLevel::Notice, &command_header(native));
-    let (driver, target) =
-        connection::resolve_server(&native.settings).map_err(|(lines, reason)| {
-            print_threads_not_started(call, native.command, lines, reason)
-        })?;
+    let server = connection::resolve_server(&native.settings);
+    let not_started = |(lines, reason)| call.fail_to_start(native.command, lines, reason);
+    let (driver, target) = server.map_err(not_started)?;
     let tables = Tables {
         call,
         command: &command,
@@ -133,22 +132,6 @@ fn option_error_text(native: &NativeCommand, problem: &prony_workload::Error) ->
     format!("--{option}={text} is not {expected}: {values}")
 }
 
-/// Prints the error of a command whose threads did not start: `lines`, and then the name of the function of
-/// sysbench that failed for `reason`.
-fn print_threads_not_started(
-    call: &SysbenchCall,
-    command: Command,
-    lines: String,
-    reason: &str,
-) -> CommandError {
-    let function = failing_function(command, false);
-    let mut lines = lines + &function_failed(function, reason);
-    if command == Command::Run {
-        lines += &threads_failed(call.compat);
-    }
-    call.fail(&lines)
-}
-
 fn run(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -165,7 +148,7 @@ fn run(
             return print_late_start(call, &native.settings);
         }
         let lines = connection::control_error_lines(database, driver, &error);
-        print_threads_not_started(call, native.command, lines, NOT_CONNECTED)
+        call.fail_to_start(native.command, lines, NOT_CONNECTED)
     })?;
     check_tables(call, command, driver, &mut control)?;
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
@@ -173,9 +156,7 @@ fn run(
     let facts = facts_or_reason(&mut control);
     let scale = program.table_count();
     let growth = GrowthBefore::read(&mut control, command.workload, &command.plan, scale);
-    let connection = ConnectionInfo::of(&mut control);
-    let before = read_others(&mut control);
-    let server = ConnectedServer::new(target, facts, connection, Some(growth), before);
+    let server = ConnectedServer::read(target, facts, &mut control, Some(growth));
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(
@@ -188,14 +169,8 @@ fn run(
     let event_counts = Arc::new(EventCounts::new(native.settings.threads));
     let coordinator = fleet.is_some().then(|| {
         let tool_server = connection::tool_server(database, &server.server.target);
-        let ignored = &database.mysql.ignored_errors;
-        Coordinator::new(
-            driver,
-            ignored,
-            tool_server,
-            errors.clone(),
-            event_counts.clone(),
-        )
+        let (ignored, counts) = (&database.mysql.ignored_errors, event_counts.clone());
+        coordinator(driver, ignored, tool_server, errors.clone(), counts)
     });
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
@@ -253,23 +228,14 @@ fn check_tables(
         if !uses_prepared {
             return Ok(());
         }
-        set_advice(advice_of_test(
-            driver,
-            Command::Run,
-            server_error.number,
-            server_error.code(),
-        ));
+        let (number, code) = (server_error.number, server_error.code());
+        set_advice(advice_of_test(driver, Command::Run, number, code));
         let message = match driver {
             Driver::Mysql => server_error.message.clone(),
             Driver::Pgsql => server_error.in_statement(&sql),
         };
-        let lines = prepare_failed(driver, server_error.number, &message);
-        return Err(print_threads_not_started(
-            call,
-            Command::Run,
-            lines,
-            NOT_PREPARED,
-        ));
+        let lines = prepare_failed(driver, number, &message);
+        return Err(call.fail_to_start(Command::Run, lines, NOT_PREPARED));
     }
     // The tables exist, but may have fewer rows than the options require.
     let problem = problem.render(&SysbenchCommands);

@@ -9,8 +9,8 @@ use super::errors;
 use super::native::BundledCommand;
 use prony_dialect::sysbench::{
     Command, Driver, NOT_CONNECTED, SysbenchCommands, creating_index, creating_table,
-    dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
-    prewarm_mysql_only, prewarming_table,
+    dropping_table, failing_function, function_failed, inserting_rows, prewarm_mysql_only,
+    prewarming_table,
 };
 use prony_document::SqlDialect;
 use prony_runner::Signals;
@@ -40,9 +40,8 @@ impl Tables<'_> {
         crate::cleartext::connect(self.target).map_err(|error| {
             let database = &self.command.native.settings.database;
             let lines = connection::control_error_lines(database, self.driver, &error);
-            let function = failing_function(self.command.native.command, false);
-            let failed = function_failed(function, NOT_CONNECTED);
-            self.call.fail(&(lines + &failed))
+            let command = self.command.native.command;
+            self.call.fail_to_start(command, lines, NOT_CONNECTED)
         })
     }
 
@@ -91,7 +90,7 @@ impl Tables<'_> {
         let request = LoadRequest {
             target: self.target,
             plan: &command.plan,
-            jobs: load_jobs(&command.native.settings),
+            jobs: command.native.settings.threads,
             seed: 0,
             division: LoadDivision::Undivided,
             progress: &progress,
@@ -133,17 +132,13 @@ impl Tables<'_> {
             let name = statements::table_name(number);
             print_line(&prewarming_table(&name, call.compat));
             let rows = "sum(length(c) + length(pad))";
+            let primary = format!("select {rows} from {name} force index (primary)");
+            let secondary = format!("select sum(k) from {name} force index (k_{number})");
             for (sql, may_be_refused) in [
                 (format!("analyze table {name}"), false),
-                (
-                    format!("select {rows} from {name} force index (primary)"),
-                    false,
-                ),
+                (primary, false),
                 // Without a secondary index there is nothing to read.
-                (
-                    format!("select sum(k) from {name} force index (k_{number})"),
-                    true,
-                ),
+                (secondary, true),
             ] {
                 match control.query(&sql) {
                     Ok(_) => {}
@@ -213,9 +208,8 @@ impl PrepareProgress {
         };
         while *printed_table_count < table {
             if *printed_table_count > 0 && self.has_secondary_index {
-                print_line(&creating_index(&statements::table_name(
-                    *printed_table_count,
-                )));
+                let name = statements::table_name(*printed_table_count);
+                print_line(&creating_index(&name));
             }
             *printed_table_count += 1;
             if *printed_table_count > self.table_count {

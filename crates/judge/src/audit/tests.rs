@@ -9,7 +9,8 @@ fn ids(audit: &Audit) -> Vec<&str> {
 }
 
 fn audit_of(reported: ReportedRun) -> Audit {
-    audit(&reported, &reported.to_run())
+    let run = reported.to_run();
+    audit(&reported, &run)
 }
 
 fn pgbench(clients: u32, tps: f64, mean_ms: f64) -> ReportedRun {
@@ -218,7 +219,8 @@ fn errors_and_unfinished_transactions_explain_excess_reads_but_not_writes() {
     assert!(ids(&audit_of(run)).contains(&"mix"), "each made 14 reads");
     let mut without_mix = sysbench(2, 1, 1);
     without_mix.reads_and_writes_per_txn = None;
-    audit_of(without_mix).examined[0].assert_contains("not checked");
+    let audit = audit_of(without_mix);
+    audit.examined[0].assert_contains("not checked");
 }
 
 #[test]

@@ -181,11 +181,14 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     }
 }
 
-/// A time as a share of its upper limit.
+/// A response or server time as a share of its upper limit: with it, a search estimates at which rate the time meets the
+/// limit. `None` for other figures. The length of an outage is compared with a time too, but does not grow with the rate.
 fn share_of_limit(result: &RequirementResult) -> Option<f64> {
-    // How long an outage lasts does not grow with the rate.
-    let (RequiredFigure::Time { .. } | RequiredFigure::Primary, RequiredLimit::Time(limit)) =
-        (&result.requirement.figure, &result.requirement.limit)
+    let Requirement {
+        figure: RequiredFigure::Time { .. },
+        limit: RequiredLimit::Time(limit),
+        ..
+    } = &result.requirement
     else {
         return None;
     };

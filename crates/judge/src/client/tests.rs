@@ -36,7 +36,8 @@ fn waiting_for_a_cpu_counts_as_cpu_use() {
     // 67 % of the 120 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(80.4);
     assert_eq!(check_client_limit(&run), None);
-    check_client_headroom(&run).expect("83 % of a CPU").finding.assert_contains(
+    let check = check_client_headroom(&run).expect("83 % of a CPU");
+    check.finding.assert_contains(
         "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
              room for about 1.2 times",
     );

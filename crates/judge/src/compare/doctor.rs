@@ -96,10 +96,11 @@ mod tests {
         let verdict_of = |other: &Run| {
             let comparison = compare(&base, other, false);
             let subjects = comparison.differences.into_iter().map(|found| found.what);
+            let keys_differ = comparison_key(&base) != comparison_key(other);
             (
                 comparison.verdict,
                 subjects.collect::<Vec<_>>(),
-                comparison_key(&base) != comparison_key(other),
+                keys_differ,
             )
         };
         let other = examined(&[("mtu", Ok, "9000"), ("steal", Ok, "0.4 %")]);

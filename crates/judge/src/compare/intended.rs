@@ -351,7 +351,8 @@ mod tests {
             run
         };
         let with = |mut run: Run, replication| {
-            observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
+            let before = observed_mut(&mut run).before.as_mut().unwrap();
+            before.replication = Some(replication);
             run
         };
         let verdict = |a: &Run, b: &Run| {

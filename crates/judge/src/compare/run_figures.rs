@@ -9,7 +9,7 @@ use crate::formatting::either;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
 use crate::outage::{longest_outage_s, recovery_s};
 use crate::reproduced::counts_batch_requests;
-use prony_store::{KindFigures, MetricName, Run};
+use prony_store::{KindFigures, NOPM, Run, TPM};
 
 /// Name of the figure of committed transactions per second.
 pub(crate) const TPS_FIGURE: &str = "TPS";
@@ -22,8 +22,8 @@ pub(crate) const P99_FIGURE: &str = "p99";
 
 /// The figures that say most of a run: of a load at a rate the response time, otherwise the throughput.
 pub(crate) fn preferred_figures(paced: bool) -> [&'static str; 3] {
-    let by_time = [P99_FIGURE, MetricName::NOPM, TPS_FIGURE];
-    either(paced, by_time, [MetricName::NOPM, TPS_FIGURE, P99_FIGURE])
+    let by_time = [P99_FIGURE, NOPM, TPS_FIGURE];
+    either(paced, by_time, [NOPM, TPS_FIGURE, P99_FIGURE])
 }
 
 /// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.
@@ -114,7 +114,7 @@ pub(crate) fn attempts_p99(all: &KindFigures) -> Option<u64> {
 /// Whether a figure of these runs is compared. That of all attempts repeats that of the committed transactions
 /// unless a transaction failed. TPM counts batch requests on SQL Server and transactions on the other engines.
 pub(crate) fn is_compared(name: &str, runs: &[&Run]) -> bool {
-    if name == MetricName::Tpm.to_string() {
+    if name == TPM {
         let mut counts_requests = runs.iter().map(|run| counts_batch_requests(run));
         let first = counts_requests.next();
         return counts_requests.all(|other| Some(other) == first);

@@ -334,9 +334,8 @@ pub(super) const ROUND_TRIP_PROPERTY: &str = "round trip";
 /// The median round trip of an empty statement before the load; `None` on one machine, where it has no network.
 pub(super) fn round_trip_ns(run: &Run) -> Option<u64> {
     let round_trip = run.observed.as_ref()?.round_trip.as_ref()?;
-    shared_machine_evidence(run)
-        .is_none()
-        .then_some(round_trip.p50_ns)
+    let is_shared = shared_machine_evidence(run).is_some();
+    (!is_shared).then_some(round_trip.p50_ns)
 }
 
 const WHY_OTHER_MACHINE: &str = "the servers ran on different machines";

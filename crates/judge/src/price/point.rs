@@ -8,7 +8,7 @@ use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
 use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
 use prony_store::{
-    DeclaredFact, Durability, HighAvailability, MetricName, ObservedTopic, Run, RunState, Severity,
+    DeclaredFact, Durability, HighAvailability, NOPM, ObservedTopic, Run, RunState, Severity,
 };
 use serde::Serialize;
 
@@ -222,7 +222,7 @@ pub(super) fn good_tps(run: &Run) -> f64 {
 }
 
 fn nopm(run: &Run) -> Option<f64> {
-    run.metric(&MetricName::Nopm).filter(|value| *value > 0.0)
+    run.metric(NOPM).filter(|value| *value > 0.0)
 }
 
 /// The order-statistic interval of the median; the range of the runs if they are too few for one. `None` for a

@@ -68,7 +68,7 @@ fn ratios_match_a_hand_calculation() {
     let sheet = sheet(&configuration("a", 1000.0, ""));
     let mut orders = run("x", 10_000.0);
     orders.rates = vec![prony_store::IndustryMetric {
-        name: prony_store::MetricName::Nopm,
+        name: prony_store::NOPM.to_owned(),
         value: 360_000.0,
         ..Default::default()
     }];
@@ -204,7 +204,8 @@ fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
         }
         let prices = priced(&sheet, &runs);
         let ranks = prices.points.iter().map(|point| point.rank.unwrap());
-        (ranks.collect::<Vec<_>>(), prices.ranking.unwrap().order)
+        let order = prices.ranking.unwrap().order;
+        (ranks.collect::<Vec<_>>(), order)
     };
     let low = [90.0, 95.0, 99.0];
     let middle = [98.0, 100.0, 104.0];

@@ -295,9 +295,10 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
     if original.replication.is_some() && original.replication == measured {
         return None;
     }
+    let published = original.replication.map_or(NOT_STATED, Replication::name);
     difference(
         "replication",
-        original.replication.map_or(NOT_STATED, Replication::name),
+        published,
         measured.map_or(UNKNOWN, Replication::name),
     )
 }

@@ -158,8 +158,9 @@ mod tests {
             size(242, true)
         );
         // A sum of 0 means that the tables were not analyzed.
+        let empty = [("sbtest1", Some(0))];
         assert_eq!(
-            data_size_before(&run_with_tables("oltp_insert", 1, &[("sbtest1", Some(0))])),
+            data_size_before(&run_with_tables("oltp_insert", 1, &empty)),
             size(242, true)
         );
         let mut unobserved = run_with_tables("oltp_insert", 1, &two_tables);

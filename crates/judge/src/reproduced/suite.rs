@@ -277,7 +277,8 @@ mod tests {
             original.dialect = Some(prony_store::SqlDialect::MySql);
         });
         assert_eq!(other, (false, vec!["another engine"]));
-        assert_eq!(change(|run| run.drive.clients += 1), (true, vec![]));
+        let more = change(|run| run.drive.clients += 1);
+        assert_eq!(more, (true, vec![]));
     }
 
     #[test]

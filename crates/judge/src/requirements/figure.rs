@@ -61,7 +61,8 @@ pub(super) fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, Str
             statistic,
         } => {
             let times = times_of(run, kind.as_deref(), *is_server)?;
-            time_figure(run, times, *statistic, kind.is_some() || *is_server)
+            let is_part = kind.is_some() || *is_server;
+            time_figure(run, times, *statistic, is_part)
         }
     }
 }
@@ -86,7 +87,8 @@ fn times_of<'a>(run: &'a Run, kind: Option<&str>, is_server: bool) -> Result<&'a
 
 /// Per second or per minute; the variation is that of the throughput.
 fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
-    scaled_mean_interval(&per_second_rates(run, |second| second.committed)?, value)
+    let rates = per_second_rates(run, |second| second.committed)?;
+    scaled_mean_interval(&rates, value)
 }
 
 /// The interval of the mean of a run's seconds, scaled to a value that means the same.

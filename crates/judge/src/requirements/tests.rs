@@ -167,7 +167,8 @@ fn repeats_are_decided_by_their_values() {
     let verdict = |tps: &[f64]| {
         let runs: Vec<Run> = tps.iter().map(|tps| run(*tps)).collect();
         let runs: Vec<&Run> = runs.iter().collect();
-        answer_repeats(&[requirement("throughput>15000")], &runs, runs.len(), &[])
+        let requirements = [requirement("throughput>15000")];
+        answer_repeats(&requirements, &runs, runs.len(), &[])
             .unwrap()
             .verdict
     };
@@ -240,10 +241,8 @@ fn what_one_repeat_counted_misses_the_limit_for_all() {
     let result = of_repeats(&crashed, 3, "errors=0");
     assert_eq!((result.verdict, result.value), (Fail, Some(2.0)));
     // A repeat that must not be used and counted nothing is left out.
-    assert_eq!(
-        of_repeats(&[failed(0), invalid(failed(0)), failed(0)], 3, "errors=0").verdict,
-        Pass
-    );
+    let noisy = [failed(0), invalid(failed(0)), failed(0)];
+    assert_eq!(of_repeats(&noisy, 3, "errors=0").verdict, Pass);
     // The worst of several is shown.
     let many = [failed(1), failed(7), failed(3)];
     assert_eq!(of_repeats(&many, 3, "errors=0").value, Some(7.0));

@@ -11,7 +11,8 @@ use prony_store::{
 
 fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();
-    observed_mut(&mut run).after.as_mut().unwrap().commits = Some(1_000 + server_commits);
+    let observed = observed_mut(&mut run);
+    observed.after.as_mut().unwrap().commits = Some(1_000 + server_commits);
     run
 }
 
@@ -66,8 +67,9 @@ fn commit_counts_of_client_and_server_agree() {
     let mut pooled = with_commits(9_600_000);
     pooled.server.pooler = Some(FoundPooler::default());
     assert_eq!(severity(&pooled), None, "a pooler's sessions report late");
+    let shared = with_commits(11_900_000);
     assert_eq!(
-        severity(&with_commits(11_900_000)),
+        severity(&shared),
         Some(Invalid),
         "whether or not a session was seen"
     );
@@ -117,7 +119,8 @@ fn a_restart_or_failover_is_reported() {
         None,
         "its counters went on, and no connection was lost"
     );
-    observed_mut(&mut run).after.as_mut().unwrap().commits = Some(0);
+    let after = observed_mut(&mut run).after.as_mut().unwrap();
+    after.commits = Some(0);
     assert_eq!(severity(&run), Some(Invalid));
     assert_eq!(check_server_commits(&run), None, "its counters were reset");
     run.server.service = Some(prony_store::Service::Dolt);
@@ -130,7 +133,8 @@ fn a_restart_or_failover_is_reported() {
 #[test]
 fn an_expected_restart_is_a_note() {
     let mut run = observed_run();
-    observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
+    let after = observed_mut(&mut run).after.as_mut().unwrap();
+    after.is_replica = Some(true);
     assert_eq!(check_restart(&run).unwrap().severity, Invalid);
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
     assert_eq!(check_restart(&run).unwrap().severity, Note);

@@ -42,8 +42,9 @@ fn steady_and_slow_runs_have_no_stall() {
     assert!(check(&with_series(&slow)).is_some());
     slow[7] = 1;
     assert_eq!(check(&with_series(&slow)), None, "a tenth is not a stall");
+    let three_per_second = [3, 0, 2, 4, 0, 0, 5, 1, 3, 0, 2, 6];
     assert_eq!(
-        check(&with_series(&[3, 0, 2, 4, 0, 0, 5, 1, 3, 0, 2, 6])),
+        check(&with_series(&three_per_second)),
         None,
         "three per second"
     );

@@ -136,8 +136,9 @@ mod tests {
             (16.0, 405.0),
         ];
         assert_eq!(knee_of(&plateau), (KneeState::Found, Some(2)));
+        let falling = [(1.0, 100.0), (2.0, 200.0), (4.0, 390.0), (8.0, 300.0)];
         assert_eq!(
-            knee_of(&[(1.0, 100.0), (2.0, 200.0), (4.0, 390.0), (8.0, 300.0)]),
+            knee_of(&falling),
             (KneeState::Found, Some(2)),
             "the highest point, and a fall"
         );

@@ -57,7 +57,8 @@ impl RankComparison {
             - self
                 .log_ratios
                 .partition_point(|ratio| *ratio < -self.resolution);
-        (2.0 * mann_whitney_cdf(self.runs, not_above.min(not_below))).min(1.0)
+        let tail = mann_whitney_cdf(self.runs, not_above.min(not_below));
+        (2.0 * tail).min(1.0)
     }
 
     /// The interval of the ratio at a level of at least `1 - alpha`; `None` if there are too few runs for

@@ -209,8 +209,9 @@ mod tests {
                 two_sided_p(t, 1.0)
             );
             let root = (2.0 + t * t).sqrt();
+            let two = 2.0 / (root * (root + t));
             assert!(
-                near(two_sided_p(t, 2.0), 2.0 / (root * (root + t))),
+                near(two_sided_p(t, 2.0), two),
                 "{t}: {}",
                 two_sided_p(t, 2.0)
             );

@@ -239,11 +239,12 @@ fn fit_line(bins: &[f64]) -> Fit {
     let model = |at: usize| level + slope * (at as f64 - centre);
     let at_all = vec![(bins.len() as f64).sqrt().recip(); bins.len()];
     let rising = (0..bins.len()).map(|at| (at as f64 - centre) / sum_xx.sqrt());
+    let directions = [at_all, rising.collect()];
     Fit::new(
         change,
         bins,
         model,
-        ([at_all, rising.collect()], [0.0, length / sum_xx.sqrt()]),
+        (directions, [0.0, length / sum_xx.sqrt()]),
         2.0,
     )
 }
@@ -269,11 +270,12 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
         };
         (0..bins.len()).map(in_side).collect()
     };
+    let directions = [side(false), side(true)];
     Fit::new(
         change,
         bins,
         model,
-        ([side(false), side(true)], [-lengths[0], lengths[1]]),
+        (directions, [-lengths[0], lengths[1]]),
         3.0,
     )
 }

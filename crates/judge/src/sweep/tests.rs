@@ -137,8 +137,9 @@ fn each_limit_is_named_by_what_was_observed() {
     assert_eq!(other.0, Unknown);
     other.1.assert_contains("50 % busy");
     other.1.assert_contains("IPC/SyncRep");
+    let unobserved = limit(|run| run.observed = None);
     assert_eq!(
-        limit(|run| run.observed = None),
+        unobserved,
         (Unknown, "the server was not observed".to_owned())
     );
 }
@@ -256,7 +257,8 @@ fn machines_are_ordered_by_their_cpus_and_have_throughput_for_the_money() {
         .map(|(name, tps)| (vec![Setting::new("machine", name)], tps))
         .collect();
     let mut runs = sweep_runs(&points, |run, tps| {
-        observed_mut(run).machine.cpus = Some((tps / 900.0) as u32);
+        let cpus = (tps / 900.0) as u32;
+        observed_mut(run).machine.cpus = Some(cpus);
         run.measured.kinds[0].committed = (tps * 600.0) as u64;
         run.server
             .declared

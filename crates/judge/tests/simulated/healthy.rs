@@ -18,8 +18,8 @@ pub enum Load {
 
 /// A healthy run of 60 to 600 s on a server of its own, with all observations.
 pub fn simulate(random: &mut Random, load: Load) -> Run {
-    let length = random.between(60.0, 600.0).round();
-    simulate_seconds(random, load, length, None)
+    let length_s = random.between(60.0, 600.0).round();
+    simulate_seconds(random, load, length_s, None)
 }
 
 /// A healthy run of a closed loop on a virtual machine: its throughput wanders by this share, and neighbouring seconds have
@@ -74,7 +74,8 @@ fn add_hiccups(random: &mut Random, run: &mut Run) {
             second.gaps.push(gap);
         }
         if random.chance(1.0 / 50.0) {
-            second.max_ns = second.max_ns.max(random.between(0.1e9, 0.6e9) as u64);
+            let waited_ns = random.between(0.1e9, 0.6e9) as u64;
+            second.max_ns = second.max_ns.max(waited_ns);
         }
     }
 }

@@ -177,7 +177,8 @@ fn each_fault_is_found_in_95_of_100_runs() {
 fn no_fault_is_found_in_healthy_runs() {
     let mut random = Random(3);
     let mut healthy = |load| -> Vec<Vec<Check>> {
-        ((0..RUNS_PER_FAULT).map(|_| judge(&simulate(&mut random, load)))).collect()
+        let runs = (0..RUNS_PER_FAULT).map(|_| judge(&simulate(&mut random, load)));
+        runs.collect()
     };
     let (closed, open) = (healthy(Load::ClosedLoop), healthy(Load::OpenLoop));
     for fault in sick::FAULTS {

@@ -250,7 +250,8 @@ pub const FAULTS: &[Fault] = &[
         |run, random| {
             let observed = run.observed.as_mut().expect("it was observed");
             for row in &mut observed.series {
-                row.client.get_or_insert_default().throttled_s = Some(random.between(0.03, 0.07));
+                let client = row.client.get_or_insert_default();
+                client.throttled_s = Some(random.between(0.03, 0.07));
             }
         },
     ),
@@ -261,7 +262,8 @@ pub const FAULTS: &[Fault] = &[
         |run, random| {
             let observed = run.observed.as_mut().expect("it was observed");
             for row in &mut observed.series {
-                row.client.get_or_insert_default().link_busy_share = Some(random.between(0.7, 1.0));
+                let client = row.client.get_or_insert_default();
+                client.link_busy_share = Some(random.between(0.7, 1.0));
             }
         },
     ),

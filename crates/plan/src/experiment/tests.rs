@@ -174,10 +174,8 @@ fn a_pooler_makes_two_variants_that_differ_by_the_url() {
 fn two_servers_are_two_variants() {
     let base = "[server]\nurl = \"postgres://h/d\"\n[workload]\nname = \"tpcb\"\n[experiment]\nversus = \"postgres://ann:secret@g/d\"\n";
     let experiment = check(base).unwrap();
-    let sides = experiment
-        .variants
-        .iter()
-        .map(|side| (side.name.as_str(), &side.plan.server));
+    let variants = experiment.variants.iter();
+    let sides = variants.map(|side| (side.name.as_str(), &side.plan.server));
     let url = |url: &str| ServerPlan::Url(url.to_owned());
     let expected = [
         ("A", &url("postgres://h/d")),

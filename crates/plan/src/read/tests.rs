@@ -205,11 +205,8 @@ fn only_problems_that_are_shown_get_a_hint() {
     let tables: String = (0..2_000).map(|table| format!("[y{table}]\n")).collect();
     for text in [unknown.clone(), format!("[run]\n{unknown}"), tables] {
         let input = PlanInput::from_toml("p.toml", &text).expect("TOML");
-        let with_hint = input
-            .file
-            .problems
-            .iter()
-            .filter(|found| found.hint.is_some());
+        let problems = input.file.problems.iter();
+        let with_hint = problems.filter(|found| found.hint.is_some());
         assert_eq!(with_hint.count(), MAX_PROBLEMS + 1);
         assert_eq!(input.file.problems.len(), 2_000);
         let shown = Problems::sorted(input.file.problems).0;

@@ -270,10 +270,8 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
         ("index-insert-only", 12_851.0, 999.0),
     ] {
         let [whole, phases @ ..] = load(id);
-        let phases: f64 = phases
-            .into_iter()
-            .map(|phase| phase.expect("published"))
-            .sum();
+        let phases = phases.into_iter();
+        let phases: f64 = phases.map(|phase| phase.expect("published")).sum();
         assert_eq!(whole, Some(total), "{id}");
         assert!((total - phases - dropped).abs() < 2.0, "{id}: {phases}");
     }

@@ -92,16 +92,11 @@ impl Checker {
         has_rejected_tables: bool,
     ) -> Option<Configuration> {
         let hint = "give it a name, such as name = \"small\"";
-        let name = self.check_text(
-            "name",
-            &input.name,
-            &input.location,
-            &input.rejected_keys,
-            hint,
-        );
+        let (location, rejected_keys) = (&input.location, &input.rejected_keys);
+        let name = self.check_text("name", &input.name, location, rejected_keys, hint);
         if input.items.is_empty() && !has_rejected_tables {
             let hint = "write a [[configuration.item]] below it for each thing that is paid for";
-            self.report(&input.location, "has no item", hint);
+            self.report(location, "has no item", hint);
         }
         let items: Vec<Option<PricedItem>> = input
             .items
@@ -125,9 +120,9 @@ impl Checker {
         let hint = "state the price of one; Prony knows no prices";
         let unit_price = self.check_amount("unit_price", &input.unit_price, input, hint);
         let per = input.per.as_ref().map(|per| per.value);
-        if per.is_none() && !rejected_keys.iter().any(|key| key == "per") {
+        if per.is_none() {
             let hint = "state the billing period: per = \"hour\", \"month\", \"year\" or \"once\"";
-            self.report(&location_of_key(location, "per"), "is missing", hint);
+            self.report_missing("per", location, rejected_keys, hint);
         }
         let usage = self.check_number("usage", &input.usage, 1.0, 1.0);
         let discount = self.check_number("discount_percent", &input.discount_percent, 0.0, 100.0);
@@ -135,13 +130,8 @@ impl Checker {
         let rejected_shared_keys = &common.rejected_keys;
         let [currency, region, term, source, entered_by] = std::array::from_fn(|nth| {
             let (key, hint) = SHARED_KEYS[nth];
-            self.check_shared_text(
-                key,
-                &common.texts[nth],
-                location,
-                rejected_shared_keys,
-                hint,
-            )
+            let input = &common.texts[nth];
+            self.check_text(key, input, location, rejected_shared_keys, hint)
         });
         let as_of = common.as_of.as_ref().map(|date| date.value);
         if as_of.is_none() {
@@ -183,28 +173,10 @@ impl Checker {
             }
             Some(text) => Some(text.value.clone()),
             None => {
-                if !rejected_keys.iter().any(|name| name == key) {
-                    self.report(&location_of_key(location, key), "is missing", hint);
-                }
+                self.report_missing(key, location, rejected_keys, hint);
                 None
             }
         }
-    }
-
-    /// Checks a text that may be given once for many items.
-    fn check_shared_text(
-        &mut self,
-        key: &str,
-        input: &InputValue<String>,
-        location: &InputLocation,
-        rejected_keys: &[String],
-        hint: &str,
-    ) -> Option<String> {
-        if input.is_some() {
-            return self.check_text(key, input, location, rejected_keys, hint);
-        }
-        self.report_missing(key, location, rejected_keys, hint);
-        None
     }
 
     /// Reports a missing value. A value that is missing everywhere is reported once, not for each item.
@@ -244,9 +216,7 @@ impl Checker {
         hint: &str,
     ) -> Option<f64> {
         let Some(number) = amount else {
-            if !input.rejected_keys.iter().any(|name| name == key) {
-                self.report(&location_of_key(&input.location, key), "is missing", hint);
-            }
+            self.report_missing(key, &input.location, &input.rejected_keys, hint);
             return None;
         };
         // A price may be 0, a quantity may not.

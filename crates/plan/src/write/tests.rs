@@ -80,9 +80,8 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
         assert!(
             variant_table["required"].is_null() && variant_table["dependentRequired"].is_null()
         );
-        let defaults = properties
-            .values()
-            .filter(|property| !property["default"].is_null());
+        let properties = properties.values();
+        let defaults = properties.filter(|property| !property["default"].is_null());
         assert_eq!(
             defaults.count(),
             0,

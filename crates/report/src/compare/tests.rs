@@ -132,7 +132,8 @@ fn seconds_of_single_runs_give_no_verdict() {
         vec![run]
     };
     let views = compare_runs(&[seconds("a", 10_000.0), seconds("b", 4_000.0)]);
-    views.json["answer"][0].as_str().unwrap().assert_starts_with(
+    let answer = views.json["answer"][0].as_str().unwrap();
+    answer.assert_starts_with(
         "Not known whether B differs from A, because there is 1 run per side: TPS 10,000 and 4,000 (-60.0 %), p99",
     );
     let sentence = "TPS: A 10,000, B 4,000 (-60.0 %); no statement about a difference: there is 1 run per side.";
@@ -402,8 +403,9 @@ fn each_of_several_sides_has_its_own_row() {
         views.markdown
     );
     // One case for comparability, and one for each figure.
+    let cases = views.xml.matches("<testcase ").count();
     assert_eq!(
-        views.xml.matches("<testcase ").count(),
+        cases,
         2 * (1 + views.comparison.side_comparisons[0].figures.len())
     );
 }

@@ -153,7 +153,8 @@ mod tests {
         page.assert_contains("client wait, mean");
         page.assert_contains(">answer</text>");
         page.assert_contains("invalid (neighbours)");
-        assert_eq!(page.matches("<circle ").count(), 3 * found.steps.len() + 1);
+        let steps = found.steps.len();
+        assert_eq!(page.matches("<circle ").count(), 3 * steps + 1);
         found
             .steps
             .retain(|step| step.verdict == AnswerVerdict::Pass);

@@ -140,7 +140,8 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
         if sides.are_variants {
             write_comparison_of_variants(&mut content, names, comparison)?
         } else {
-            write_comparison_of_runs(&mut content, names, [sides.sides[0].runs[0], other.runs[0]])?
+            let runs = [sides.sides[0].runs[0], other.runs[0]];
+            write_comparison_of_runs(&mut content, names, runs)?
         }
         if is_folded {
             write_fold(out, markup!(" id=\"{}\"", id), heading, content)?;

@@ -156,7 +156,8 @@ fn draw_histogram(
         let Some(ns) = ns else { continue };
         let x = x.position(ns as f64);
         PLOT.draw_vertical_line(&mut drawing, "percentile", x)?;
-        drawing.text("x", x, PLOT.top - 4.0 - 11.0 * (2 - row) as f64, name)?;
+        let y = PLOT.top - 4.0 - 11.0 * (2 - row) as f64;
+        drawing.text("x", x, y, name)?;
     }
     let [min, max] = [latency.min_ns, latency.max_ns].map(|ns| units::time(ns as f64));
     let figure = Figure {

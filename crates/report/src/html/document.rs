@@ -18,7 +18,8 @@ impl Document {
     /// # Errors
     /// If a figure of the Run is not a number, which JSON cannot represent.
     pub fn from_run(run: &Run) -> io::Result<Document> {
-        Document::parse(EmbeddedText::new(serde_json::to_string(run)?)).map_err(io::Error::other)
+        let json = EmbeddedText::new(serde_json::to_string(run)?);
+        Document::parse(json).map_err(io::Error::other)
     }
 
     pub fn parse(json: EmbeddedText) -> Result<Document, DocumentError> {

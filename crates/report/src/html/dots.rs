@@ -145,7 +145,8 @@ pub fn write_runs(out: &mut Html, documents: &[Document], names: &[String]) -> f
 
 fn measured_tps(run: &Run) -> Option<f64> {
     let is_measured = !run.measured.is_empty();
-    Some(run.measured.all_kinds().filter(|_| is_measured)?.tps).filter(|tps| tps.is_finite())
+    let all = run.measured.all_kinds().filter(|_| is_measured)?;
+    Some(all.tps).filter(|tps| tps.is_finite())
 }
 
 fn percentile_row(run: &Run, name: &str) -> DotRow {

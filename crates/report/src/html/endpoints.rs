@@ -80,17 +80,20 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         cpus,
         Axis::Linear(units::rate),
     )?;
+    let title = "Connections of the run at each server";
+    let axis = Axis::Linear(units::whole);
     timeline.draw(
         &mut charts,
         "endpoints-connections",
-        "Connections of the run at each server",
+        title,
         connections,
-        Axis::Linear(units::whole),
+        axis,
     )?;
+    let caption = "Each server over time, numbered as in the table above";
     timeline.write_table(
         &mut charts,
         "The figures of these charts",
-        "Each server over time, numbered as in the table above",
+        caption,
         &columns,
     )?;
     write_fold(out, chart_fold(false), "The servers over time", charts)

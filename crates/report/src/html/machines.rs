@@ -30,7 +30,8 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let line = |(name, seconds): (String, &[u64])| {
         let values = points.starts().map(|start| {
             let rows = seconds.iter().skip(start).take(points.per_point);
-            span(start).rate(rows.fold(0_u64, |sum, row| sum.saturating_add(*row)) as f64)
+            let committed = rows.fold(0_u64, |sum, row| sum.saturating_add(*row));
+            span(start).rate(committed as f64)
         });
         ChartLine::new(name, values)
     };

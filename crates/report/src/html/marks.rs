@@ -12,12 +12,12 @@ use prony_judge::outage::{commit_gap, events_with_joined_losses};
 use prony_store::{Event, EventKind, Run};
 use std::fmt;
 
-/// Minimum distance between two letters of one row, in units of the drawing.
-const MIN_LETTER_DISTANCE: f64 = 12.0;
+/// Minimum distance between two letters of one row, in units of the drawing: the width of the widest one in a narrow window.
+const MIN_LETTER_DISTANCE: f64 = 18.0;
 /// Minimum distance between two bands of one kind, in units of the drawing.
 const MIN_GAP: f64 = 0.5;
-/// Height of a row of letters, in units of the drawing.
-const ROW_HEIGHT: f64 = 11.0;
+/// Height of a row of letters, in units of the drawing: that of letters in a narrow window, which are larger.
+const ROW_HEIGHT: f64 = 14.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
@@ -223,6 +223,23 @@ mod tests {
         let mut text = Html::default();
         write_legend(&mut text, &marks).unwrap();
         text.assert_contains("×").assert_lacks("checkpoint");
+    }
+
+    /// The page draws letters larger in a narrow window, such as one of 390 pixels.
+    #[test]
+    fn letters_of_every_size_fit_their_rows() {
+        let sizes = include_str!("page.css").lines().filter_map(|line| {
+            let rule = line.trim().strip_prefix(".plot .letter { font-size: ")?;
+            rule.split_once("px")?.0.parse::<f64>().ok()
+        });
+        let sizes: Vec<f64> = sizes.collect();
+        assert_eq!(sizes.len(), 2, "{sizes:?}");
+        for size in sizes {
+            // Of a bold sans-serif font: the height of capital letters, and the width of an M.
+            let (height, width) = (0.73 * size, 0.96 * size);
+            assert!(height < ROW_HEIGHT, "{size}");
+            assert!(width < MIN_LETTER_DISTANCE, "{size}");
+        }
     }
 
     #[test]

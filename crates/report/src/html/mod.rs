@@ -130,7 +130,8 @@ pub fn write_contents(
         .map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
     let page = generate_page(&documents, page_prices.as_ref(), contents.form, build);
-    out.write_all(page.map_err(io::Error::other)?.as_bytes())
+    let page = page.map_err(io::Error::other)?;
+    out.write_all(page.as_bytes())
 }
 
 /// Checks whether these runs can be priced with these inputs.

@@ -169,7 +169,8 @@ fn write_table(
     });
     let mut table = Html::default();
     write_figure_table(&mut table, "Percentiles", &columns, rows)?;
-    write_fold(out, "", "The percentiles of the curves as a table", table)
+    let summary = "The percentiles of the curves as a table";
+    write_fold(out, "", summary, table)
 }
 
 #[cfg(test)]

@@ -80,7 +80,8 @@ impl Scale {
             .collect();
         ticks.retain(|tick| *tick >= low * 0.999 && *tick <= high * 1.001);
         if ticks.len() > 9 {
-            ticks.retain(|tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6);
+            let is_power_of_ten = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
+            ticks.retain(is_power_of_ten);
         }
         ticks.truncate(MAX_TICKS);
         Scale {

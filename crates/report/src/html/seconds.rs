@@ -19,7 +19,8 @@ pub fn tps(rows: &[Second]) -> Option<f64> {
 
 /// The longest of a time in some seconds, in nanoseconds.
 fn longest(rows: &[Second], time_ns: fn(&Second) -> Option<u64>) -> Option<f64> {
-    rows.iter().filter_map(time_ns).max().map(|ns| ns as f64)
+    let times_ns = rows.iter().filter_map(time_ns);
+    times_ns.max().map(|ns| ns as f64)
 }
 
 /// The lowest number of connections in some seconds.

@@ -113,7 +113,8 @@ fn draw_laws(
     };
     let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
     let path = |throughput: &dyn Fn(f64) -> f64| {
-        path_through(((0..=LAW_STEPS).map(at)).map(|n| (x.position(n), y.position(throughput(n)))))
+        let points = (0..=LAW_STEPS).map(at);
+        path_through(points.map(|n| (x.position(n), y.position(throughput(n)))))
     };
     let mut legend = vec![(line_sample(0), "measured".to_owned())];
     if let Some(UslFit::Fits(usl)) = &curve.usl {

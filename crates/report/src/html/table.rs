@@ -15,7 +15,8 @@ pub fn write_table(out: &mut Html, caption: &str, table: &Table) -> fmt::Result 
         };
         write_markup!(out, "<tr><th scope=\"row\">{}</th>", EscapedName(name))?;
         for (cell, is_text) in cells.iter().zip(table.are_texts().skip(1)) {
-            write_cell(out, if is_text { "text" } else { "" }, cell)?;
+            let class = if is_text { "text" } else { "" };
+            write_cell(out, class, cell)?;
         }
         out.push_str("</tr>\n");
         Ok(())

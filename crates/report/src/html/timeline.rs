@@ -41,7 +41,8 @@ impl ChartLine {
     /// The same figures in a column of the table.
     pub fn column(&self, title: impl Into<String>, format_value: impl Fn(f64) -> String) -> Column {
         let values = self.values.iter();
-        Column::new(title, values.map(|value| or_dash(*value, &format_value)))
+        let cells = values.map(|value| or_dash(*value, &format_value));
+        Column::new(title, cells)
     }
 
     pub fn is_known(&self) -> bool {
@@ -166,7 +167,8 @@ impl Timeline<'_> {
         }
         for (number, values) in drawn.iter().enumerate() {
             let d = self.interrupted_path(values, &x, &y);
-            drawing.numbered_line(look(number, chart.lines[number].group.as_ref()), &d)?;
+            let number = look(number, chart.lines[number].group.as_ref());
+            drawing.numbered_line(number, &d)?;
         }
         self.draw_warmup_label(&mut drawing, &drawn, &plot, &x, &y)?;
         let name = |line: &ChartLine| {
@@ -333,7 +335,8 @@ impl Timeline<'_> {
             });
             occupied.extend(near_segments.map(|segment| [segment[0].1, segment[1].1]));
         }
-        out.text("word-over", left, free_baseline(&occupied, plot), "warm-up")
+        let baseline = free_baseline(&occupied, plot);
+        out.text("word-over", left, baseline, "warm-up")
     }
 }
 

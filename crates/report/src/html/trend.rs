@@ -184,9 +184,12 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     }
     start_section(out, 2, "left", "Runs left out")?;
     let rows = reasons(trend).into_iter();
-    let rows =
-        rows.map(|(reason, runs)| [reason.to_owned(), first_and_more(&runs, MAX_LEFT_OUT, ", ")]);
-    table::write_text_table(out, "Why runs are not comparable", ["reason", "runs"], rows)?;
+    let rows = rows.map(|(reason, runs)| {
+        let newest = first_and_more(&runs, MAX_LEFT_OUT, ", ");
+        [reason.to_owned(), newest]
+    });
+    let caption = "Why runs are not comparable";
+    table::write_text_table(out, caption, ["reason", "runs"], rows)?;
     out.push_str("</section>\n");
     Ok(())
 }

@@ -151,7 +151,8 @@ fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>,
         EmbeddedError::CutOff => VerifyError::CutOff,
         EmbeddedError::Changed(reason) => VerifyError::PricesChanged(reason),
     })?;
-    json.map(|json| PagePrices::parse(json, documents))
+    let prices = json.map(|json| PagePrices::parse(json, documents));
+    prices
         .transpose()
         .map_err(|error| VerifyError::PricesChanged(error.to_string()))
 }

@@ -7,7 +7,7 @@
 use super::RunOutline;
 use super::minute::{LastMinute, MergeMode, SECONDS};
 use crate::style::{Size, Style};
-use crate::text::{ascii, cut, either, joined, plain};
+use crate::text::{ascii, cut, joined, plain};
 use crate::units::{self, or_dash, time_or_dash};
 use prony_store::{Second, SecondPhase, ServerSecond};
 
@@ -232,8 +232,11 @@ impl MinuteChart {
         format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
-        let peak = format!("  max {}", format_value(top));
-        let peak = either(top > 0.0, peak, String::new());
+        let peak = if top > 0.0 {
+            format!("  max {}", format_value(top))
+        } else {
+            String::new()
+        };
         let bars = |width| minute.bars(self.at_s, width, mode, top);
         self.line(name, value, bars, &peak)
     }

@@ -202,7 +202,8 @@ fn percentiles_name_their_population_once_a_transaction_has_failed() {
     let mut state = LiveState::default();
     let (mut second, _) = second_at(0, 1.0);
     state.add_second(&second);
-    state.frame(&outline(), &second, &terminal(), size)[4].assert_starts_with(" p99      9.00 ms");
+    let before = state.frame(&outline(), &second, &terminal(), size);
+    before[4].assert_starts_with(" p99      9.00 ms");
     second.at_s = 1.0;
     second.failed = 7;
     second.attempts_p99_ns = Some(31_000_000);
@@ -213,8 +214,10 @@ fn percentiles_name_their_population_once_a_transaction_has_failed() {
     let mut out = Vec::new();
     let mut live = LiveView::new(&mut out, Style::plain(), RunOutline::default(), 1.0);
     live.show_second(&second).unwrap();
-    let expected = "committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)";
-    String::from_utf8(out).unwrap().assert_contains(expected);
+    let text = String::from_utf8(out).unwrap();
+    text.assert_contains(
+        "committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)",
+    );
 }
 
 /// The sizes of a small split pane, the usual terminal, and a large one.

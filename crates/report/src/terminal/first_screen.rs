@@ -71,7 +71,8 @@ pub(super) fn write(
     // For a scenario, its published figures are the point of the run: they follow in full.
     super::reproduced::write(out, run)?;
     out.line("")?;
-    out.line(last_line(run, stored, width))
+    let line = &last_line(run, stored, width);
+    out.line(line)
 }
 
 /// What the run says to what was required of it; nothing if nothing was.
@@ -125,7 +126,8 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         });
     }
     paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
-    paragraphs.extend(outage_text(run).map(|text| indented(&text, 3).with_rank(1)));
+    let outage = outage_text(run);
+    paragraphs.extend(outage.map(|text| indented(&text, 3).with_rank(1)));
     let account = account_text(run).map(|text| format!("account: {text}"));
     paragraphs.extend(account.map(|text| indented(&text, 2).with_rank(1)));
 }
@@ -217,7 +219,8 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
     let mut add_row = |name: &str, latency: &Latency| {
         let max_ns = (latency.max_ns > 0).then_some(latency.max_ns);
         let times = [latency.p50_ns, latency.p95_ns, latency.p99_ns, max_ns];
-        table.row(std::iter::once(name.to_owned()).chain(times.into_iter().map(time_or_dash)));
+        let cells = times.into_iter().map(time_or_dash);
+        table.row(std::iter::once(name.to_owned()).chain(cells));
     };
     if run.drive.open_loop {
         add_row("response (schedule)", &all.response);
@@ -254,7 +257,8 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
 fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::gap());
     if !run.measured.is_empty() {
-        paragraphs.push(Paragraph::labelled("limit", &limit(run), width, 2).with_rank(2));
+        let limit = limit(run);
+        paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
     }
     if let Some(mix) = mix_sentence(run) {
         paragraphs.push(Paragraph::labelled("mix", &mix, width, 2).with_rank(2));

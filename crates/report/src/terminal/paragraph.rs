@@ -86,7 +86,8 @@ impl Paragraph {
 
     /// Removes the last line.
     fn shorten(&mut self, width: usize) {
-        self.lines = first_lines(&self.lines, self.lines.len().saturating_sub(1), width);
+        let kept = self.lines.len().saturating_sub(1);
+        self.lines = first_lines(&self.lines, kept, width);
     }
 }
 
@@ -126,9 +127,10 @@ pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) 
             .sum();
         let can_shorten = |paragraph: &&mut Paragraph| paragraph.lines.len() > paragraph.min_lines;
         let paragraphs = paragraphs.iter_mut();
-        let shortest = paragraphs
-            .filter(can_shorten)
-            .min_by_key(|paragraph| (paragraph.lines.len() <= paragraph.max_lines, paragraph.rank));
+        let shortest = paragraphs.filter(can_shorten).min_by_key(|paragraph| {
+            let is_within_limit = paragraph.lines.len() <= paragraph.max_lines;
+            (is_within_limit, paragraph.rank)
+        });
         match shortest {
             Some(paragraph) if lines > max_lines => paragraph.shorten(width),
             _ => return,

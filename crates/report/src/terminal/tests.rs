@@ -57,7 +57,7 @@ fn outcomes_of_transactions_in_flight_add_up() {
 fn industry_metrics_precede_the_throughput() {
     let mut run = sample_run::closed();
     run.rates = vec![prony_store::IndustryMetric {
-        name: prony_store::MetricName::Nopm,
+        name: prony_store::NOPM.to_owned(),
         title: "new orders committed per minute".into(),
         value: 54_818.0,
         per_scale: 548.18,
@@ -140,7 +140,8 @@ fn fixed_counts_have_their_own_table() {
     });
     let flat = flat_text(&run);
     flat.assert_contains("were retried (1,348 retries)");
-    flat.assert_contains("has 50,358 reads and 10,650 writes, 4.73 reads per write.");
+    let expected = "has 50,358 reads and 10,650 writes, 4.73 reads per write.";
+    flat.assert_contains(expected);
 }
 
 #[test]
@@ -251,7 +252,8 @@ fn a_run_without_transactions_is_shown() {
     text.assert_contains("\n  Nothing was measured\n");
     text.assert_contains("\n  No second of the load was recorded.\n");
     run.measured.length_s = 3.0;
-    flat_text(&run).assert_contains("0 transactions/s committed");
+    let text = flat_text(&run);
+    text.assert_contains("0 transactions/s committed");
 }
 
 #[test]
@@ -304,7 +306,8 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     text.assert_contains("memory at most unknown");
     run.machine_mut().host.cpu = String::new();
     run.machine_mut().host.memory_bytes = 0;
-    flat_text(&run).assert_contains("client bench1, 8 CPUs, kernel ");
+    let text = flat_text(&run);
+    text.assert_contains("client bench1, 8 CPUs, kernel ");
 }
 
 fn flat_text(run: &Run) -> String {

@@ -29,7 +29,8 @@ fn time_shares(run: &Run) -> Vec<TimeShare> {
         .all(|kind| kind.parts.is_some() || kind.committed == 0);
     let time_ns = |kind: &KindFigures| {
         let parts = kind.parts.as_ref().filter(|_| has_parts);
-        kind.committed as f64 * parts.map_or(kind.service.mean_ns, |parts| parts.server.mean_ns)
+        let mean_ns = parts.map_or(kind.service.mean_ns, |parts| parts.server.mean_ns);
+        kind.committed as f64 * mean_ns
     };
     let all_ns: f64 = kinds.iter().map(|kind| time_ns(kind)).sum();
     let observed = |name: &str, base: &str| {
@@ -203,7 +204,8 @@ mod tests {
         table.write(&mut bytes, &style, 0).expect("written");
         let text = String::from_utf8(bytes).expect("UTF-8");
         let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").assert_contains(
+        let text = words.join(" ");
+        text.assert_contains(
             "look 50.0 % 75.0 % 1.00 3.00 pay 30.0 % 25.0 % 1.00 1.10 pay, statement 1 20.0 % 16.7 % 1.00 1.10 \
              pay, statement 2 10.0 % 0.0 %",
         );

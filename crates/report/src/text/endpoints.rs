@@ -37,8 +37,9 @@ pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
                 _ => "primary".to_owned(),
             },
         };
+        let only_reads = if endpoint.only_reads { ", reads" } else { "" };
         table.row([
-            plain(&endpoint.address) + if endpoint.only_reads { ", reads" } else { "" },
+            plain(&endpoint.address) + only_reads,
             format!(
                 "{} to {}",
                 count(endpoint.connections_at_start.into()),

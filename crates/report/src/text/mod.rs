@@ -92,7 +92,8 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
             Some(values[from..to].iter().sum::<f64>() / (to - from) as f64)
         })
         .collect();
-    bars(&means, means.iter().flatten().copied().fold(0.0, f64::max))
+    let top = means.iter().flatten().copied().fold(0.0, f64::max);
+    bars(&means, top)
 }
 
 /// One bar per value, with a full bar for `top`; zeros and unknown values are spaces.

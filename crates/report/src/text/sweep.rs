@@ -43,7 +43,8 @@ pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
 pub(crate) fn curve_name(curve: &Curve) -> String {
     let settings = curve.settings.iter();
-    joined(settings.map(|setting| plain(&setting.to_string())), ", ")
+    let settings = settings.map(|setting| plain(&setting.to_string()));
+    joined(settings, ", ")
 }
 
 /// The knee of each curve and what limits it there; empty if the axis has no numbers.
@@ -351,8 +352,9 @@ mod tests {
             steps: Vec::new(),
             sweep: Some(sweep(KneeState::Found, Some(1), Limiter::ServerCpus)),
         };
+        let sentence = clients_sentence(&found);
         assert_eq!(
-            clients_sentence(&found),
+            sentence,
             "4,210 /s, with 16 clients; limit: the server's CPUs"
         );
         found.sweep = Some(sweep(KneeState::Found, Some(1), Limiter::Unknown));
@@ -436,7 +438,8 @@ mod tests {
             (UslFit::TooFewPoints, "takes 4 points"),
         ] {
             curve.usl = Some(fit);
-            usl_sentence(curve).unwrap().assert_contains(expected);
+            let text = usl_sentence(curve).unwrap();
+            text.assert_contains(expected);
         }
     }
 }

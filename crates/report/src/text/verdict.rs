@@ -2,7 +2,7 @@
 //!
 //! In: a Run with its findings. Out: sentences. Must never: judge; the findings are already in the Run.
 
-use crate::text::{either, plain};
+use crate::text::plain;
 use crate::units::{count_of, span};
 use prony_judge::{checks, is_judged, is_too_short_for_steadiness};
 use prony_store::{Run, RunState, Severity};
@@ -58,8 +58,11 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let observed = run.observed.as_ref();
     let is_too_short = is_too_short_for_steadiness(run);
     let too_short = |conjunction: &str| {
-        let text = format!("{conjunction} {TOO_SHORT}");
-        either(is_too_short, text, String::new())
+        if is_too_short {
+            format!("{conjunction} {TOO_SHORT}")
+        } else {
+            String::new()
+        }
     };
     if run.state == RunState::Complete && !is_judged(run) {
         let others = match run.rules_version {
@@ -88,7 +91,11 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             Severity::Note,
             format!(
                 "Valid by the client's figures, but {}the server was not observed",
-                either(is_too_short, format!("{TOO_SHORT}, and "), String::new())
+                if is_too_short {
+                    format!("{TOO_SHORT}, and ")
+                } else {
+                    String::new()
+                }
             ),
         ),
         (RunState::Complete, 0) if is_too_short => {

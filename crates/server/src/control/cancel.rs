@@ -30,57 +30,25 @@ pub struct Canceller {
 }
 
 #[derive(Clone, Debug)]
-enum CancelMethod {
-    /// PostgreSQL's CancelRequest.
+pub(super) enum CancelMethod {
+    /// PostgreSQL's CancelRequest. `over_tls`: the session's connection uses TLS, so the request does too, to
+    /// protect the key.
     Request { key: CancelKey, over_tls: bool },
-    /// A statement on another connection: MySQL's `KILL QUERY` with the connection id, SQL Server's `KILL`
-    /// with the session id. `gone`: the server's error if there is no such session. `attention`: what to try
-    /// first.
-    Kill {
-        statement: String,
-        gone: u32,
-        attention: Option<AttentionRequest>,
-    },
+    /// MySQL's `KILL QUERY` with the connection id.
+    KillQuery(u32),
+    /// For the SQL Server session with this id. The first cancel asks for an attention, which cancels the statement
+    /// alone and needs no permission. If a statement runs on, because the connection is stuck or the server ignores
+    /// attentions, further cancels end the whole session by `KILL`, for which the login needs the permission ALTER
+    /// ANY CONNECTION.
+    AttentionThenKill(u32, AttentionRequest),
 }
 
 impl Canceller {
-    /// A handle for a PostgreSQL session opened over this route. `over_tls`: the session's connection
-    /// uses TLS, so the request does too, to protect the key.
-    pub fn new(route: Route, key: CancelKey, over_tls: bool) -> Canceller {
+    /// A handle for a session that was opened over this route.
+    pub(super) fn new(route: Route, method: CancelMethod) -> Canceller {
         Canceller {
             route: Box::new(route),
-            method: CancelMethod::Request { key, over_tls },
-        }
-    }
-
-    /// A handle for the MySQL or MariaDB session with this connection id, opened over this route.
-    pub fn kill_query(route: Route, connection_id: u32) -> Canceller {
-        Canceller {
-            route: Box::new(route),
-            method: CancelMethod::Kill {
-                statement: format!("KILL QUERY {connection_id}"),
-                gone: NO_SUCH_THREAD,
-                attention: None,
-            },
-        }
-    }
-
-    /// A handle for the SQL Server session with this id, opened over this route. The first cancel asks for an
-    /// attention, which cancels the statement alone and needs no permission. If a statement runs on, because the
-    /// connection is stuck or the server ignores attentions, further cancels end the whole session by `KILL`, for
-    /// which the login needs the permission ALTER ANY CONNECTION.
-    pub fn attention_then_kill(
-        route: Route,
-        session_id: u32,
-        attention: AttentionRequest,
-    ) -> Canceller {
-        Canceller {
-            route: Box::new(route),
-            method: CancelMethod::Kill {
-                statement: format!("KILL {session_id}"),
-                gone: NO_SUCH_PROCESS,
-                attention: Some(attention),
-            },
+            method,
         }
     }
 
@@ -88,38 +56,37 @@ impl Canceller {
     /// accepted the request; for an attention it does not wait. The statement may still end normally first.
     pub fn cancel(&self) -> Result<(), Error> {
         let deadline = Deadline::after(Some(TIMEOUT));
-        let result = match &self.method {
-            CancelMethod::Request { key, over_tls } => {
-                self.send_cancel_request(key.clone(), *over_tls, deadline)
+        match &self.method {
+            CancelMethod::Request { key, over_tls } => self
+                .send_cancel_request(key.clone(), *over_tls, deadline)
+                .map_err(|cause| self.failure(cause)),
+            CancelMethod::KillQuery(id) => {
+                self.kill(&format!("KILL QUERY {id}"), NO_SUCH_THREAD, deadline)
             }
-            CancelMethod::Kill {
-                attention: Some(attention),
-                ..
-            } if attention.request() => return Ok(()),
-            CancelMethod::Kill {
-                statement, gone, ..
-            } => {
-                match log_in((*self.route).clone(), deadline, QueryMode::Simple) {
-                    Ok(mut opened) => {
-                        match opened
-                            .connection
-                            .request(|exchange| exchange.query(statement))
-                        {
-                            // A connection that no longer exists needs no cancel.
-                            Err(Error::Statement(error)) if error.number == *gone => {
-                                return Ok(());
-                            }
-                            outcome => return outcome,
-                        }
-                    }
-                    Err((failure, _)) => Err(failure.cause),
-                }
+            CancelMethod::AttentionThenKill(_, attention) if attention.request() => Ok(()),
+            CancelMethod::AttentionThenKill(id, _) => {
+                self.kill(&format!("KILL {id}"), NO_SUCH_PROCESS, deadline)
             }
-        };
-        result.map_err(|cause| {
-            let endpoint = Box::new(self.route.endpoint.clone());
-            Error::Connect(vec![ConnectFailure { endpoint, cause }])
-        })
+        }
+    }
+
+    /// Runs a statement on another connection. `gone`: the server's error if there is no such session.
+    fn kill(&self, statement: &str, gone: u32, deadline: Deadline) -> Result<(), Error> {
+        let mut opened = log_in((*self.route).clone(), deadline, QueryMode::Simple)
+            .map_err(|(failure, _)| self.failure(failure.cause))?;
+        let reply = opened
+            .connection
+            .request(|exchange| exchange.query(statement));
+        match reply {
+            // A connection that no longer exists needs no cancel.
+            Err(Error::Statement(error)) if error.number == gone => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    fn failure(&self, cause: FailureCause) -> Error {
+        let endpoint = Box::new(self.route.endpoint.clone());
+        Error::Connect(vec![ConnectFailure { endpoint, cause }])
     }
 
     fn send_cancel_request(

@@ -80,25 +80,6 @@ impl<'a> CopyIn<'a> {
         Ok(self.control.connection.exchange().affected_rows())
     }
 
-    /// Aborts the copy: no row remains. `reason` appears in the server's log.
-    pub fn abort(mut self, reason: &str) -> Result<(), Error> {
-        self.abort_with(reason)
-    }
-
-    fn abort_with(&mut self, reason: &str) -> Result<(), Error> {
-        if std::mem::replace(&mut self.ended, true) {
-            return Ok(());
-        }
-        let mut message = Vec::new();
-        put_copy_fail(reason, &mut message);
-        let sent = self.control.connection.send([&message, &[]]);
-        match sent.and_then(|()| self.control.complete()) {
-            // The server confirms the end with an error (57014).
-            Err(error) if error.is_lost() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
     fn flush(&mut self) -> Result<(), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let sent = self.send(&buffer);
@@ -136,7 +117,13 @@ impl<'a> CopyIn<'a> {
 
 impl Drop for CopyIn<'_> {
     fn drop(&mut self) {
-        // `drop` cannot report an error.
-        let _ = self.abort_with("the copy was abandoned");
+        if self.ended {
+            return;
+        }
+        let mut message = Vec::new();
+        put_copy_fail("the copy was abandoned", &mut message);
+        let sent = self.control.connection.send([&message, &[]]);
+        // The server confirms the end with an error (57014), and `drop` cannot report a lost connection.
+        let _ = sent.and_then(|()| self.control.complete());
     }
 }

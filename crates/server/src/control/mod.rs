@@ -30,6 +30,7 @@ mod socket;
 mod waiting;
 
 pub use bulk::BulkIn;
+use cancel::CancelMethod;
 pub use cancel::Canceller;
 pub use connect_failure::{ConnectFailure, FailureCause, connect_parts};
 pub use connection::BlockingConnection;
@@ -42,7 +43,6 @@ pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, NOTICE_AFTER, Silence, StopSignal, WaitOptions};
 
-use crate::observe::is_mariadb;
 use crate::target::{Endpoint, Target};
 use prony_wire::mysql::SessionUse;
 use prony_wire::{
@@ -226,16 +226,15 @@ impl Control {
 
     /// The server's product, derived from the protocol and the server's version text.
     pub fn product(&self) -> Product {
-        match self.route.account {
-            Account::Postgres(_) => Product::POSTGRESQL,
-            Account::Mysql(_) if is_mariadb(self.version_text()) => Product::MARIADB,
-            Account::Mysql(_) => Product::MYSQL,
-            Account::Tds(_) => Product::SQL_SERVER,
-        }
+        recognize_product(self.dialect(), self.version_text())
     }
 
     pub fn dialect(&self) -> SqlDialect {
-        self.product().dialect
+        match self.route.account {
+            Account::Postgres(_) => SqlDialect::PostgreSql,
+            Account::Mysql(_) => SqlDialect::MySql,
+            Account::Tds(_) => SqlDialect::TransactSql,
+        }
     }
 
     /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603
@@ -287,14 +286,18 @@ impl Control {
     /// A handle that cancels this connection's statement from any thread.
     pub fn canceller(&self) -> Canceller {
         let (route, key) = (self.route.clone(), self.session.cancel.clone());
-        match self.route.account {
-            Account::Postgres(_) => Canceller::new(route, key, self.tls.is_some()),
-            Account::Mysql(_) => Canceller::kill_query(route, key.backend_pid),
+        let method = match self.route.account {
+            Account::Postgres(_) => CancelMethod::Request {
+                key,
+                over_tls: self.tls.is_some(),
+            },
+            Account::Mysql(_) => CancelMethod::KillQuery(key.backend_pid),
             Account::Tds(_) => {
                 let attention = self.connection.attention_request();
-                Canceller::attention_then_kill(route, key.backend_pid, attention)
+                CancelMethod::AttentionThenKill(key.backend_pid, attention)
             }
-        }
+        };
+        Canceller::new(route, method)
     }
 
     /// Changes [`WaitOptions::io_timeout`] of this connection; has no effect if it was `None`.
@@ -439,6 +442,16 @@ fn refuse_zero_bytes(sql: &str) -> Result<(), Error> {
         Err(Error::Usage("a statement cannot contain a zero byte"))
     } else {
         Ok(())
+    }
+}
+
+/// The product that understands this dialect and reports this version. Nothing else decides on a product.
+pub(crate) fn recognize_product(dialect: SqlDialect, version: &str) -> Product {
+    match dialect {
+        SqlDialect::PostgreSql => Product::POSTGRESQL,
+        SqlDialect::MySql if version.to_ascii_lowercase().contains("mariadb") => Product::MARIADB,
+        SqlDialect::MySql => Product::MYSQL,
+        SqlDialect::TransactSql => Product::SQL_SERVER,
     }
 }
 

@@ -9,11 +9,11 @@
 use super::connect_failure::{ConnectFailure, FailureCause};
 use super::waiting::WaitOptions;
 use crate::target::{
-    Address, AuthMethod, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions, RequireAuth,
-    SqlServerOptions, SslMode, Target, TcpOptions,
+    Address, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions, SqlServerOptions, SslMode,
+    Target, TcpOptions,
 };
 use prony_wire::login::{TlsParts, TlsUse};
-use prony_wire::postgres::{AuthMethods, CancelKey, Connector, Login};
+use prony_wire::postgres::{CancelKey, Connector, Login};
 use prony_wire::{ConnectError, ErrorClass, PendingLogin, mysql, tds};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
@@ -302,16 +302,12 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
         user: target.user.clone(),
         database: target.database.clone(),
         password: endpoint.password.clone(),
-        attributes: options.attributes.clone(),
-        cleartext: options.allow_cleartext,
-        // On this machine, nobody can answer in place of the server with a key of their own.
-        get_server_public_key: options.get_server_public_key || !endpoint.is_remote(),
-        server_public_key: options.server_public_key.clone(),
-        local_infile: options.local_infile,
-        found_rows: options.found_rows,
+        options: MysqlOptions {
+            // On this machine, nobody can answer in place of the server with a key of their own.
+            get_server_public_key: options.get_server_public_key || !endpoint.is_remote(),
+            ..options.clone()
+        },
         session_use: target.session_use(),
-        sets_session: options.sets_session.clone(),
-        session_settings: options.session_settings.clone(),
         over_unix_socket: matches!(endpoint.address, Address::Unix(_)),
     }
 }
@@ -321,48 +317,6 @@ fn postgres_login(target: &Target, endpoint: &Endpoint, options: &PostgresOption
     login.parameters.clone_from(&options.parameters);
     login.password.clone_from(&endpoint.password);
     login.channel_binding = options.channel_binding;
-    let methods = [
-        (AuthMethod::None, AuthMethods::NONE),
-        (AuthMethod::Password, AuthMethods::PASSWORD),
-        (AuthMethod::Md5, AuthMethods::MD5),
-        (AuthMethod::ScramSha256, AuthMethods::SCRAM_SHA_256),
-        (AuthMethod::Gss, AuthMethods::GSS),
-        (AuthMethod::Sspi, AuthMethods::SSPI),
-    ];
-    login.require_auth = options.require_auth.to_string();
-    if options.require_auth != RequireAuth::Any {
-        login.auth_methods = methods
-            .into_iter()
-            .filter(|(method, _)| options.require_auth.allows(*method))
-            .fold(AuthMethods::EMPTY, |allowed, (_, method)| {
-                allowed.union(method)
-            });
-    }
+    login.require_auth.clone_from(&options.require_auth);
     login
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Environment, resolve};
-
-    #[test]
-    fn the_rsa_key_of_a_server_on_another_machine_is_requested_only_if_the_user_says_so() {
-        for (url, expected) in [
-            ("mysql://ann:secret@127.0.0.1/", true),
-            ("mysql://ann:secret@[::1]/", true),
-            ("mysql://ann:secret@192.0.2.1/", false),
-            (
-                "mysql://ann:secret@192.0.2.1/?get-server-public-key=1",
-                true,
-            ),
-        ] {
-            let target = resolve(url, &Environment::without_home("ann")).expect("a target");
-            let ProtocolOptions::MySql(options) = &target.protocol else {
-                panic!("{url} is not MySQL's");
-            };
-            let login = mysql_login(&target, &target.endpoints[0], options);
-            assert_eq!(login.get_server_public_key, expected, "{url}");
-        }
-    }
 }

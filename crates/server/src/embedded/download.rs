@@ -25,39 +25,37 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 const MAVEN_CENTRAL: &str = "https://repo1.maven.org/maven2";
 
-/// The same version on all platforms: 18.6.0 did not exist for arm64 when this was written
-/// (November 2026).
-const VERSION: &str = "18.4.0";
+/// Version of PostgreSQL, as the repository writes it, the same on all platforms: 18.6.0 did not exist for
+/// arm64 when this was written (November 2026).
+pub(super) const VERSION: &str = "18.4.0";
 
 /// The SHA-256 of each jar, as Maven Central publishes it beside the file, and its size.
 const PACKAGES: [Package; 4] = [
-    Package::new(
-        "linux-amd64",
-        15_175_961,
-        "401d4e69baba9072d3772607710df0d47b39a7632c6b01b2a5f5d85a9514e212",
-    ),
-    Package::new(
-        "linux-arm64v8",
-        14_176_928,
-        "a9ec284923b9a7d2db41509bfb88c3d0eeb9f4aa5e2b29ea0aac5e8dbaf4c335",
-    ),
-    Package::new(
-        "darwin-amd64",
-        33_142_772,
-        "68381ed1488edd337345c6c4bc6ae0c823832a4dd7af8b04656ee5c218c291b5",
-    ),
-    Package::new(
-        "darwin-arm64v8",
-        33_143_779,
-        "ab698c4486a795d2aa8a158b3a41e1201a77e7ff72a6255094cd5900080853c2",
-    ),
+    Package {
+        platform: "linux-amd64",
+        size_bytes: 15_175_961,
+        sha256: "401d4e69baba9072d3772607710df0d47b39a7632c6b01b2a5f5d85a9514e212",
+    },
+    Package {
+        platform: "linux-arm64v8",
+        size_bytes: 14_176_928,
+        sha256: "a9ec284923b9a7d2db41509bfb88c3d0eeb9f4aa5e2b29ea0aac5e8dbaf4c335",
+    },
+    Package {
+        platform: "darwin-amd64",
+        size_bytes: 33_142_772,
+        sha256: "68381ed1488edd337345c6c4bc6ae0c823832a4dd7af8b04656ee5c218c291b5",
+    },
+    Package {
+        platform: "darwin-arm64v8",
+        size_bytes: 33_143_779,
+        sha256: "ab698c4486a795d2aa8a158b3a41e1201a77e7ff72a6255094cd5900080853c2",
+    },
 ];
 
 /// A file in the repository with PostgreSQL's programs for one platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Version of PostgreSQL, as the repository writes it.
-    pub version: &'static str,
     /// `os-arch`, as the repository writes it.
     pub platform: &'static str,
     /// Size of the file, bytes.
@@ -73,15 +71,6 @@ pub struct DownloadProgress {
 }
 
 impl Package {
-    const fn new(platform: &'static str, size_bytes: u64, sha256: &'static str) -> Self {
-        Package {
-            version: VERSION,
-            platform,
-            size_bytes,
-            sha256,
-        }
-    }
-
     pub fn for_this_machine() -> Result<Package, Error> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let platform = match (os, arch) {
@@ -108,18 +97,13 @@ impl Package {
     }
 
     pub(super) fn url_at(&self, base: &str) -> String {
-        let (platform, version) = (self.platform, self.version);
-        let name = format!("embedded-postgres-binaries-{platform}");
+        let name = format!("embedded-postgres-binaries-{}", self.platform);
         let base = base.trim_end_matches('/');
-        format!("{base}/io/zonky/test/postgres/{name}/{version}/{name}-{version}.jar")
-    }
-
-    pub fn folder(&self) -> PathBuf {
-        cache_dir().join(self.folder_name())
+        format!("{base}/io/zonky/test/postgres/{name}/{VERSION}/{name}-{VERSION}.jar")
     }
 
     fn folder_name(&self) -> String {
-        format!("{}-{}", self.version, self.platform)
+        format!("{VERSION}-{}", self.platform)
     }
 }
 

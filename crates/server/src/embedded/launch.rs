@@ -231,7 +231,6 @@ impl EmbeddedPostgres {
 
 /// Sends the signals in turn until the postmaster has ended, and waits the given time after each.
 pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
-    thaw(state);
     for &(signal, timeout) in steps {
         let Some(child) = state.child.as_mut() else {
             return;
@@ -261,14 +260,6 @@ pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
 /// The exit status, once the child has ended.
 fn exit_status(state: &mut ProcessState) -> Option<ExitStatus> {
     state.child.as_mut()?.try_wait().ok().flatten()
-}
-
-pub(super) fn thaw(state: &mut ProcessState) {
-    // Popping resumes the postmaster last, because it is first in the list: otherwise it would see that its
-    // children are stopped.
-    while let Some(pid) = state.frozen.pop() {
-        let _ = process::signal(pid, libc::SIGCONT);
-    }
 }
 
 /// A port that was free a moment ago.

@@ -113,23 +113,3 @@ pub(crate) fn kill_group(pid: u32) -> io::Result<()> {
     let pid = pid.ok_or(Errno::INVAL)?;
     Ok(rustix::process::kill_process_group(pid, Signal::KILL)?)
 }
-
-/// The processes whose parent is `pid`, from /proc; empty on systems without /proc.
-pub(crate) fn children(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|&candidate| parent_of(candidate) == Some(pid))
-        .collect()
-}
-
-/// Parent of a process, from /proc/PID/stat: `pid (name) state ppid ...`, where name may contain
-/// spaces.
-fn parent_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name.split_ascii_whitespace().nth(1)?.parse().ok()
-}

@@ -4,9 +4,9 @@
 //! value, or signal a process that it did not start.
 
 use super::directory::{Directory, random_hex};
-use super::launch::{free_port, terminate, thaw};
+use super::launch::{free_port, terminate};
 use super::privileges::{ServerUser, server_user};
-use super::{EmbeddedOptions, Error, Installation, process};
+use super::{EmbeddedOptions, Error, Installation};
 use crate::control::StopSignal;
 use prony_wire::Secret;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,6 @@ pub struct EmbeddedPostgres {
 pub(super) struct ProcessState {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
-    /// Processes that [`EmbeddedPostgres::freeze`] has suspended.
-    pub(super) frozen: Vec<u32>,
     /// Whether the last postmaster was killed, and so left its shared memory behind.
     pub(super) killed: bool,
 }
@@ -108,7 +106,6 @@ impl EmbeddedPostgres {
             state: Mutex::new(ProcessState {
                 child: None,
                 port: 0,
-                frozen: Vec::new(),
                 killed: false,
             }),
             directory,
@@ -178,10 +175,6 @@ impl EmbeddedPostgres {
         child.is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
     }
 
-    pub fn installation(&self) -> &Installation {
-        &self.installation
-    }
-
     /// Requests a fast shutdown, then an immediate one, then kills the server. The directory stays
     /// until the value is dropped, for [`EmbeddedPostgres::restart`]. Does nothing if stopped.
     pub fn stop(&self) {
@@ -221,26 +214,6 @@ impl EmbeddedPostgres {
                 outcome => return outcome,
             }
         }
-    }
-
-    /// Suspends all processes of the server with SIGSTOP: connections stay open but get no replies. On
-    /// systems without /proc only the postmaster is suspended: no new connection is accepted.
-    pub fn freeze(&self) -> Result<(), Error> {
-        let mut state = self.state();
-        let postmaster = state.child.as_ref().ok_or(Error::NotRunning)?.id();
-        // The postmaster first, so that it starts no more backends.
-        let _ = process::signal(postmaster, libc::SIGSTOP);
-        state.frozen.push(postmaster);
-        for backend in process::children(postmaster) {
-            let _ = process::signal(backend, libc::SIGSTOP);
-            state.frozen.push(backend);
-        }
-        Ok(())
-    }
-
-    /// Resumes the processes that [`EmbeddedPostgres::freeze`] suspended.
-    pub fn thaw(&self) {
-        thaw(&mut self.state());
     }
 
     /// Shuts down immediately and removes the directory, for a process about to exit, which does

@@ -4,7 +4,8 @@ mod archives;
 mod lifetime;
 mod servers;
 
-use super::{EmbeddedOptions, EmbeddedPostgres, find, process};
+use super::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_test_servers::children;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -82,7 +83,7 @@ impl Drop for TestFolder {
 }
 
 fn process_tree(pid: u32) -> Vec<u32> {
-    let mut processes = process::children(pid);
+    let mut processes = children(pid);
     processes.push(pid);
     processes
 }

@@ -6,6 +6,7 @@
 
 use super::Error;
 use crate::control::StopSignal;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::{Component, Path};
@@ -21,23 +22,16 @@ pub(super) fn unpack(
     scratch: &Path,
     stop: &StopSignal,
 ) -> Result<(), Error> {
-    let name = jar.display().to_string();
-    let archive_error = |reason: String| Error::Archive {
-        origin: name.clone(),
-        reason,
-    };
+    let unusable = |reason: &dyn Display| archive_error(jar, reason);
     let file = File::open(jar).map_err(Error::io("open", jar))?;
-    let mut zip =
-        zip::ZipArchive::new(BufReader::new(file)).map_err(|e| archive_error(e.to_string()))?;
+    let mut zip = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| unusable(&e))?;
     let txz_name = zip
         .file_names()
         .filter_map(Result::ok)
         .find(|name| name.ends_with(".txz"))
         .map(|name| name.into_owned())
-        .ok_or_else(|| archive_error("it contains no .txz".to_owned()))?;
-    let txz = zip
-        .by_name(&txz_name)
-        .map_err(|e| archive_error(e.to_string()))?;
+        .ok_or_else(|| unusable(&"it contains no .txz"))?;
+    let txz = zip.by_name(&txz_name).map_err(|e| unusable(&e))?;
 
     let mut tar = File::options()
         .read(true)
@@ -54,7 +48,7 @@ pub(super) fn unpack(
     if stop.is_requested() {
         return Err(Error::Interrupted);
     }
-    unpacked.map_err(|problem| archive_error(format!("{txz_name}: {}", error_text(problem))))?;
+    unpacked.map_err(|problem| unusable(&format!("{txz_name}: {}", error_text(problem))))?;
     bounded.inner.flush().map_err(Error::io("write", scratch))?;
     drop(bounded);
     tar.rewind().map_err(Error::io("read", scratch))?;
@@ -72,48 +66,38 @@ fn error_text(problem: lzma_rs::error::Error) -> String {
 
 /// Unpacks a tar. Checks each entry before writing it.
 fn untar(tar: File, folder: &Path) -> Result<(), Error> {
-    let archive_error = |origin: &Path, reason: String| Error::Archive {
-        origin: origin.display().to_string(),
-        reason,
-    };
     let mut archive = tar::Archive::new(BufReader::new(tar));
     archive.set_overwrite(true);
-    let entries = archive
-        .entries()
-        .map_err(|e| archive_error(folder, e.to_string()))?;
+    let entries = archive.entries().map_err(|e| archive_error(folder, &e))?;
     for entry in entries {
-        let mut entry = entry.map_err(|e| archive_error(folder, e.to_string()))?;
-        let path = entry
-            .path()
-            .map_err(|e| archive_error(folder, e.to_string()))?
-            .into_owned();
-        check_path(&path).map_err(|reason| archive_error(&path, reason))?;
+        let mut entry = entry.map_err(|e| archive_error(folder, &e))?;
+        let path = entry.path().map_err(|e| archive_error(folder, &e))?;
+        let path = path.into_owned();
+        let unusable = |reason: &dyn Display| archive_error(&path, reason);
+        check_path(&path).map_err(|reason| unusable(&reason))?;
         let kind = entry.header().entry_type();
         if kind.is_symlink() || kind.is_hard_link() {
-            let target = entry
-                .link_name()
-                .map_err(|e| archive_error(&path, e.to_string()))?
-                .ok_or_else(|| archive_error(&path, "a link without a target".to_owned()))?;
-            check_link(&path, &target, kind.is_symlink())
-                .map_err(|reason| archive_error(&path, reason))?;
+            let target = entry.link_name().map_err(|e| unusable(&e))?;
+            let target = target.ok_or_else(|| unusable(&"a link without a target"))?;
+            check_link(&path, &target, kind.is_symlink()).map_err(|reason| unusable(&reason))?;
         } else if !(kind.is_file() || kind.is_dir()) {
-            return Err(archive_error(
-                &path,
-                "neither a file, a folder nor a link".to_owned(),
-            ));
+            return Err(unusable(&"neither a file, a folder nor a link"));
         }
         // unpack_in also refuses to write through a link that leads out of the folder.
-        let is_inside = entry
-            .unpack_in(folder)
-            .map_err(|e| archive_error(&path, e.to_string()))?;
+        let is_inside = entry.unpack_in(folder).map_err(|e| unusable(&e))?;
         if !is_inside {
-            return Err(archive_error(
-                &path,
-                "it leads out of the folder".to_owned(),
-            ));
+            return Err(unusable(&"it leads out of the folder"));
         }
     }
     Ok(())
+}
+
+/// `origin`: the archive, or one of its entries.
+fn archive_error(origin: &Path, reason: &dyn Display) -> Error {
+    Error::Archive {
+        origin: origin.display().to_string(),
+        reason: reason.to_string(),
+    }
 }
 
 /// Checks that a path stays inside the folder.

@@ -2,11 +2,9 @@
 //!
 //! In: hosts of the URL, options. Out: endpoints, in the order to try them. Must never: connect.
 
-use super::invalid_value;
-use super::options::Options;
 use super::url::Host;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use crate::resolve::{ResolvedHost, endpoints_of, look_up_name, unix_socket};
 use crate::target::{Address, Endpoint};
@@ -27,7 +25,7 @@ enum Transport {
 /// Resolves the hosts of the URL, or of the options if the URL has none.
 pub(super) fn resolve(
     hosts: &[Host],
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     password: Option<Secret>,
     warnings: &mut Vec<String>,
@@ -38,7 +36,7 @@ pub(super) fn resolve(
             "default" => Transport::ByHost,
             "tcp" => Transport::Tcp,
             "socket" => Transport::Socket,
-            _ => return Err(invalid_value(options, "protocol", "write tcp or socket")),
+            _ => return Err(options.invalid_value("protocol", "write tcp or socket")),
         },
     };
     let port = options.number::<u16>("port")?.filter(|port| *port > 0);
@@ -77,7 +75,7 @@ pub(super) fn resolve(
 }
 
 /// The path of the server's socket: that of the option `socket`, else the first default path that exists.
-fn socket_path(options: &Options, env: &Environment) -> PathBuf {
+fn socket_path(options: &OptionValues, env: &Environment) -> PathBuf {
     let default_path = || {
         let existing = env.mysql_sockets.iter().find(|path| path.exists());
         existing.or(env.mysql_sockets.first()).cloned()

@@ -9,8 +9,8 @@
 //! was derived from files.
 
 use super::option_file;
-use super::options::Options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::postgres::Environment;
 use aes::Aes128;
 use aes::cipher::{BlockCipherDecrypt, KeyInit};
@@ -23,7 +23,7 @@ const BLOCK_BYTES: usize = 16;
 
 /// Reads the groups `client` and, if one is named, `login_path`.
 pub(super) fn read(
-    options: &mut Options,
+    options: &mut OptionValues,
     env: &Environment,
     login_path: Option<&str>,
     warnings: &mut Vec<String>,

@@ -25,14 +25,12 @@ pub use user_lock::{UserLock, take_user_lock};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions, limited};
-use options::Options;
 use prony_plan::Spread;
 use prony_wire::Secret;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Default program name in the connection attributes.
@@ -55,7 +53,7 @@ pub fn resolve_mysql(
 ) -> Result<Target, Error> {
     build_target(env, |options| {
         for (name, value) in settings.iter().filter(|(_, value)| !value.is_empty()) {
-            if !options.set(name, Some(value), Origin::Other(origin.into())) {
+            if !options::set(options, name, Some(value), Origin::Other(origin.into())) {
                 return Err(Error::UnknownOption {
                     name: (*name).to_owned(),
                     origin: origin.to_owned(),
@@ -71,13 +69,13 @@ pub fn resolve_mysql(
 /// caller, and returns the hosts of the URL.
 fn build_target(
     env: &Environment,
-    set_explicit: impl FnOnce(&mut Options) -> Result<Vec<url::Host>, Error>,
+    set_explicit: impl FnOnce(&mut OptionValues) -> Result<Vec<url::Host>, Error>,
 ) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let mut options = Options::default();
-    options.add_environment(env);
+    let mut options = OptionValues::default();
+    options::add_environment(&mut options, env);
     option_file::read_all(&mut options, env, &mut warnings)?;
-    let mut explicit = Options::default();
+    let mut explicit = OptionValues::default();
     let hosts = set_explicit(&mut explicit)?;
     login_file::read(
         &mut options,
@@ -103,6 +101,10 @@ fn build_target(
     )?)?;
     let tls = tls::build(&options)?;
     let timeout_s: Option<u32> = options.number("connect-timeout")?;
+    // 0 is no limit.
+    let seconds = |name| -> Result<Option<u32>, Error> {
+        Ok(options.number(name)?.filter(|seconds| *seconds > 0))
+    };
     let key_path = options.non_empty("server-public-key-path").map(Path::new);
     Ok(Target {
         endpoints,
@@ -115,21 +117,18 @@ fn build_target(
         }),
         wait_options: WaitOptions::default(),
         tcp: TcpOptions {
-            user_timeout_ms: (options.seconds("write-timeout")?)
-                .map(|seconds| seconds.saturating_mul(1000)),
-            reply_timeout: (options.seconds("read-timeout")?)
-                .map(|seconds| Duration::from_secs(seconds.into())),
+            user_timeout_ms: seconds("write-timeout")?.map(|limit| limit.saturating_mul(1000)),
+            reply_timeout: seconds("read-timeout")?.map(|limit| Duration::from_secs(limit.into())),
             ..TcpOptions::default()
         },
         protocol: ProtocolOptions::MySql(MysqlOptions {
             attributes: connection_attributes(),
-            allow_cleartext: options.is_on("enable-cleartext-plugin")?,
-            get_server_public_key: options.is_on("get-server-public-key")?,
+            allow_cleartext: options::is_on(&options, "enable-cleartext-plugin")?,
+            get_server_public_key: options::is_on(&options, "get-server-public-key")?,
             server_public_key: key_path.map(tls::read_public_key).transpose()?,
-            local_infile: options.is_on("local-infile")?,
-            found_rows: options.is_on("found-rows")?,
-            sets_session: Arc::default(),
-            session_settings: Vec::new(),
+            local_infile: options::is_on(&options, "local-infile")?,
+            found_rows: options::is_on(&options, "found-rows")?,
+            ..MysqlOptions::default()
         }),
         spread: Spread::First,
         additional_targets: Vec::new(),
@@ -151,17 +150,4 @@ fn connection_attributes() -> Vec<(String, String)> {
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .collect()
-}
-
-fn invalid_value(options: &Options, option: &'static str, hint: &str) -> Error {
-    let secret = options::is_secret(option);
-    Error::Value {
-        option,
-        value: match options.get(option) {
-            Some(value) if !secret => value.to_owned(),
-            _ => "***".to_owned(),
-        },
-        origin: options.origin(option).to_string(),
-        hint: hint.to_owned(),
-    }
 }

@@ -3,9 +3,9 @@
 //! Only the groups for clients are used. Must never: show a line, which may contain a password; use
 //! a file that any user can write. Source: MySQL documentation, "Using Option Files".
 
-use super::options::Options;
+use super::options;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const INCLUDE_DEPTH_MAX: u32 = 10;
 
 /// Reads the system's files, then the user's; later values override earlier ones.
 pub(super) fn read_all(
-    options: &mut Options,
+    options: &mut OptionValues,
     env: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
@@ -33,7 +33,7 @@ pub(super) fn read_all(
 fn read(
     path: &Path,
     depth: u32,
-    options: &mut Options,
+    options: &mut OptionValues,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let file_error = |problem: String, hint: &str| Error::File {
@@ -83,7 +83,7 @@ pub(super) fn apply_groups<'a>(
     text: &str,
     groups: &[&'a str],
     path: &Path,
-    options: &mut Options,
+    options: &mut OptionValues,
 ) -> Vec<&'a str> {
     let (mut found_groups, mut is_in_group) = (Vec::new(), false);
     for line in text.lines() {
@@ -127,17 +127,14 @@ impl Line<'_> {
     }
 }
 
-fn set_option(line: &str, path: &Path, options: &mut Options) {
+fn set_option(line: &str, path: &Path, options: &mut OptionValues) {
     let line = strip_comment(line);
     let (name, value) = match line.split_once('=') {
         Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
         None => (line.trim(), None),
     };
-    options.set(
-        name,
-        value.as_deref(),
-        Origin::Other(path.display().to_string().into()),
-    );
+    let origin = Origin::Other(path.display().to_string().into());
+    options::set(options, name, value.as_deref(), origin);
 }
 
 /// Reads the files that `!include FILE` or `!includedir FOLDER` names. A relative path is relative
@@ -146,7 +143,7 @@ fn include(
     from: &Path,
     directive: &str,
     depth: u32,
-    options: &mut Options,
+    options: &mut OptionValues,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let (word, path) = directive

@@ -1,13 +1,11 @@
-//! The options that are set, with their origin.
+//! The options of MySQL's clients.
 //!
 //! Must never: show a password.
 
-use super::invalid_value;
 use crate::error::Error;
 use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use prony_plan::suggest;
-use std::ops::Deref;
 
 /// All options, with their names in MySQL's and MariaDB's clients, and whether each is a flag, which may be
 /// given without a value.
@@ -45,95 +43,63 @@ pub(super) fn is_secret(name: &str) -> bool {
     name == "password"
 }
 
-#[derive(Default)]
-pub(super) struct Options(OptionValues);
+/// Sets an option, replacing an earlier value. Returns `false` for an unknown name.
+///
+/// `value` is `None` if the option was given without a value. The prefixes `loose-`, `skip-`, `disable-` and `enable-`,
+/// and underscores in names, work as in option files.
+pub(super) fn set(
+    options: &mut OptionValues,
+    name: &str,
+    value: Option<&str>,
+    origin: Origin,
+) -> bool {
+    let name = name.replace('_', "-");
+    let name = name.strip_prefix("loose-").unwrap_or(&name);
+    let find = |name: &str| OPTIONS.iter().find(|(known, _)| *known == name);
+    let negated = ["skip-", "disable-"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
+    let enabled = || name.strip_prefix("enable-").and_then(find);
+    let (known, value) = match (find(name).or_else(enabled), negated.and_then(find)) {
+        (Some((known, true)), _) => (*known, value.unwrap_or("1")),
+        // If `password` has no value, MySQL's client prompts for it; Prony uses an empty value.
+        (Some((known, false)), _) => (*known, value.unwrap_or("")),
+        (None, Some((known, true))) => (*known, "0"),
+        _ => return false,
+    };
+    options.set(known, value, origin);
+    true
+}
 
-impl Deref for Options {
-    type Target = OptionValues;
-
-    fn deref(&self) -> &OptionValues {
-        &self.0
+pub(super) fn add_environment(options: &mut OptionValues, env: &Environment) {
+    for (variable, option) in [
+        ("MYSQL_PWD", "password"),
+        ("MYSQL_HOST", "host"),
+        ("MYSQL_TCP_PORT", "port"),
+        ("MYSQL_UNIX_PORT", "socket"),
+    ] {
+        if let Some(value) = env.var(variable) {
+            options.set(option, value, Origin::Other(variable.into()));
+        }
+    }
+    // MySQL's client library looks at the first character only.
+    let variable = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
+    let value = env.var(variable).unwrap_or_default();
+    if value.starts_with(['1', 'Y', 'y']) {
+        options.set(
+            "enable-cleartext-plugin",
+            "1",
+            Origin::Other(variable.into()),
+        );
     }
 }
 
-impl Options {
-    /// Sets an option, replacing an earlier value. Returns `false` for an unknown name.
-    ///
-    /// `value` is `None` if the option was given without a value. The prefixes `loose-`, `skip-`,
-    /// `disable-` and `enable-`, and underscores in names, work as in option files.
-    pub(super) fn set(&mut self, name: &str, value: Option<&str>, origin: Origin) -> bool {
-        let name = name.replace('_', "-");
-        let name = name.strip_prefix("loose-").unwrap_or(&name);
-        let find = |name: &str| OPTIONS.iter().find(|(known, _)| *known == name);
-        let negated = ["skip-", "disable-"]
-            .iter()
-            .find_map(|prefix| name.strip_prefix(prefix));
-        let enabled = || name.strip_prefix("enable-").and_then(find);
-        let (known, value) = match (find(name).or_else(enabled), negated.and_then(find)) {
-            (Some((known, true)), _) => (*known, value.unwrap_or("1")),
-            // If `password` has no value, MySQL's client prompts for it; Prony uses an empty value.
-            (Some((known, false)), _) => (*known, value.unwrap_or("")),
-            (None, Some((known, true))) => (*known, "0"),
-            _ => return false,
-        };
-        self.0.set(known, value, origin);
-        true
-    }
-
-    /// Adds options, which override the existing ones.
-    pub(super) fn extend(&mut self, overriding: Options) {
-        self.0.extend(overriding.0);
-    }
-
-    pub(super) fn add_environment(&mut self, env: &Environment) {
-        for (variable, option) in [
-            ("MYSQL_PWD", "password"),
-            ("MYSQL_HOST", "host"),
-            ("MYSQL_TCP_PORT", "port"),
-            ("MYSQL_UNIX_PORT", "socket"),
-        ] {
-            if let Some(value) = env.var(variable) {
-                self.set(option, Some(value), Origin::Other(variable.into()));
-            }
-        }
-        // MySQL's client library looks at the first character only.
-        let variable = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
-        if env
-            .var(variable)
-            .is_some_and(|value| value.starts_with(['1', 'Y', 'y']))
-        {
-            self.set(
-                "enable-cleartext-plugin",
-                Some("1"),
-                Origin::Other(variable.into()),
-            );
-        }
-    }
-
-    /// Whether a flag is on; an absent flag is off.
-    pub(super) fn is_on(&self, name: &'static str) -> Result<bool, Error> {
-        match self.get(name).map(str::to_ascii_lowercase).as_deref() {
-            None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
-            Some("1" | "on" | "true" | "yes") => Ok(true),
-            Some(_) => Err(invalid_value(self, name, "write 1 or 0")),
-        }
-    }
-
-    /// A number of seconds; 0 is no limit.
-    pub(super) fn seconds(&self, name: &'static str) -> Result<Option<u32>, Error> {
-        Ok(self.number(name)?.filter(|seconds| *seconds > 0))
-    }
-
-    pub(super) fn number<T: std::str::FromStr>(
-        &self,
-        name: &'static str,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.non_empty(name) else {
-            return Ok(None);
-        };
-        let number = value.trim().parse().ok();
-        let error = || invalid_value(self, name, "write a whole number");
-        number.map(Some).ok_or_else(error)
+/// Whether a flag is on; an absent flag is off.
+pub(super) fn is_on(options: &OptionValues, name: &'static str) -> Result<bool, Error> {
+    match options.get(name).map(str::to_ascii_lowercase).as_deref() {
+        None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
+        Some("1" | "on" | "true" | "yes") => Ok(true),
+        Some(_) => Err(options.invalid_value(name, "write 1 or 0")),
     }
 }
 

@@ -305,7 +305,7 @@ proptest::proptest! {
         ] {
             let shown = crate::redact(&url);
             let rest = strip_scheme(&url).unwrap_or_default();
-            let read = url::read(rest, &mut Options::default());
+            let read = url::read(rest, &mut OptionValues::default());
             if read.is_err() {
                 proptest::prop_assert_eq!(&shown, "mysql://***");
             }

@@ -3,11 +3,14 @@
 //! Must never: verify less than the mode requires. Session tickets are disabled, so that connections
 //! share no lock. Source: MySQL documentation, "Command Options for Encrypted Connections".
 
-use super::invalid_value;
-use super::options::Options;
+use super::options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::postgres::tls::{read_certificates, read_file};
-use crate::postgres::{identity, verify::Verifier};
+use crate::postgres::{
+    identity,
+    verify::{Accepted, Verifier},
+};
 use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
@@ -17,14 +20,14 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore, SupportedProtocolVer
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn build(options: &Options) -> Result<Tls, Error> {
+pub(super) fn build(options: &OptionValues) -> Result<Tls, Error> {
     let mode = mode(options)?;
     let with_config = |config| Tls { mode, config };
     if mode == SslMode::Disable {
         return Ok(with_config(None));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = match mode {
+    let accepted = match mode {
         SslMode::VerifyCa | SslMode::VerifyFull => {
             let roots = roots(options)?;
             let mut store = RootCertStore::empty();
@@ -33,10 +36,15 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
                 WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
                     .build()
                     .map_err(|e| Error::tls(e.to_string(), "check ssl-ca"))?;
-            Verifier::new(chain, roots, mode == SslMode::VerifyFull, &provider)
+            Accepted::Issued {
+                chain,
+                roots,
+                checks_name: mode == SslMode::VerifyFull,
+            }
         }
-        _ => Verifier::accept_any(&provider),
+        _ => Accepted::Any,
     };
+    let verifier = Verifier::new(accepted, &provider);
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(options)?)
         .map_err(|e| Error::tls(e.to_string(), "check tls-version"))?
@@ -84,14 +92,14 @@ fn certificate_with_key(
 }
 
 /// `ssl-mode`; if it is not set, the mode that the other options imply.
-fn mode(options: &Options) -> Result<SslMode, Error> {
+fn mode(options: &OptionValues) -> Result<SslMode, Error> {
     let Some(name) = options.non_empty("ssl-mode") else {
         // MariaDB has these options instead.
-        if options.is_on("ssl-verify-server-cert")? {
+        if options::is_on(options, "ssl-verify-server-cert")? {
             return Ok(SslMode::VerifyFull);
         }
         let is_set = |name| options.get(name).is_some();
-        return Ok(match options.is_on("ssl")? {
+        return Ok(match options::is_on(options, "ssl")? {
             false if is_set("ssl") => SslMode::Disable,
             _ if is_set("ssl-ca") || is_set("ssl-capath") => SslMode::VerifyCa,
             true => SslMode::Require,
@@ -111,11 +119,11 @@ fn mode(options: &Options) -> Result<SslMode, Error> {
     let hint = "use DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY";
     known_mode
         .map(|(_, mode)| *mode)
-        .ok_or_else(|| invalid_value(options, "ssl-mode", hint))
+        .ok_or_else(|| options.invalid_value("ssl-mode", hint))
 }
 
 /// The authorities of `ssl-ca` and of the files in `ssl-capath`.
-fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
+fn roots(options: &OptionValues) -> Result<Vec<CertificateDer<'static>>, Error> {
     let purpose = "file of certificate authorities";
     let mut roots = Vec::new();
     if let Some(file) = options.non_empty("ssl-ca") {
@@ -145,7 +153,7 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 /// The TLS versions listed in `tls-version`; by default 1.2 and 1.3.
-fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
+fn versions(options: &OptionValues) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
     let supported = [
         ("TLSv1.2", &rustls::version::TLS12),
         ("TLSv1.3", &rustls::version::TLS13),
@@ -161,11 +169,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
         .map(|(_, version)| version)
         .collect();
     if versions.is_empty() {
-        Err(invalid_value(
-            options,
-            "tls-version",
-            "use TLSv1.2, TLSv1.3 or both",
-        ))
+        Err(options.invalid_value("tls-version", "use TLSv1.2, TLSv1.3 or both"))
     } else {
         Ok(versions)
     }

@@ -3,9 +3,9 @@
 //! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
 //! password, even in an unexpected place.
 
-use super::options::{Options, is_secret, suggestion};
+use super::options::{self, is_secret, suggestion};
 use crate::error::Error;
-use crate::option_values::{MASK, Origin};
+use crate::option_values::{MASK, OptionValues, Origin};
 use crate::postgres::uri::{decode, split};
 use prony_plan::Spread;
 
@@ -40,13 +40,13 @@ pub(crate) fn spread(text: &str) -> Spread {
 
 /// Parses a URL without its scheme and sets its options, which replace earlier values. Returns its
 /// hosts.
-pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
+pub(super) fn read(rest: &str, options: &mut OptionValues) -> Result<Vec<Host>, Error> {
     let parts = split(rest)?;
     parts.refuse_at_sign_in_hosts("URL")?;
     let mut set = |name: &str, raw: Option<&str>| -> Result<(), Error> {
         if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
             let value = decode(raw, &format!("the {name}"))?;
-            options.set(name, Some(&value), Origin::Url("the URL"));
+            options::set(options, name, Some(&value), Origin::Url("the URL"));
         }
         Ok(())
     };
@@ -68,7 +68,7 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         let value = parameter.contains('=').then(|| decode(value, &location));
         let value = value.transpose()?;
         let name = decode(name, &location)?;
-        if !options.set(&name, value.as_deref(), Origin::Url("the URL")) {
+        if !options::set(options, &name, value.as_deref(), Origin::Url("the URL")) {
             return Err(unknown_option_error(&name, location, may_have_password));
         }
     }
@@ -118,7 +118,7 @@ pub(crate) fn redact(url: &str) -> Option<String> {
 }
 
 fn redact_rest(rest: &str) -> Option<String> {
-    read(rest, &mut Options::default()).ok()?;
+    read(rest, &mut OptionValues::default()).ok()?;
     split(rest).ok()?.redacted(|parameter| {
         let Some((name, _)) = parameter.split_once('=') else {
             return Some(false);

@@ -3,7 +3,7 @@
 //! Must never: return a setting that may contain a secret.
 
 use super::{cell, first_line, pooler, sqlserver_facts};
-use crate::control::{Account, Control, Error, TextRow};
+use crate::control::{Account, Control, Error, TextRow, recognize_product};
 use prony_document::{FoundPooler, Product, Service, SqlDialect};
 use std::collections::BTreeMap;
 
@@ -54,12 +54,9 @@ impl ServerFacts {
 
     /// The product, of which a log-in named this one: a pooler may name another one than the server's.
     pub fn product(&self, named: Product) -> Product {
-        match named {
-            Product::MYSQL if is_mariadb(&self.version) => Product::MARIADB,
-            Product::MARIADB if !self.version.is_empty() && !is_mariadb(&self.version) => {
-                Product::MYSQL
-            }
-            named => named,
+        match &*self.version {
+            "" => named,
+            version => recognize_product(named.dialect, version),
         }
     }
 
@@ -69,11 +66,6 @@ impl ServerFacts {
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
     }
-}
-
-/// Whether this is the version of a MariaDB, which speaks MySQL's protocol.
-pub(crate) fn is_mariadb(version: &str) -> bool {
-    version.to_ascii_lowercase().contains("mariadb")
 }
 
 /// Reads the server's version and settings.
@@ -246,6 +238,24 @@ pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_version_of_the_server_decides_on_its_product() {
+        for (named, version, product) in [
+            (Product::MYSQL, "10.11.6-MariaDB", Product::MARIADB),
+            (Product::MARIADB, "8.0.36", Product::MYSQL),
+            (Product::MARIADB, "", Product::MARIADB),
+            (Product::MYSQL, "", Product::MYSQL),
+            (Product::POSTGRESQL, "15.18", Product::POSTGRESQL),
+            (Product::SQL_SERVER, "16.0.4105", Product::SQL_SERVER),
+        ] {
+            let facts = ServerFacts {
+                version: version.to_owned(),
+                ..ServerFacts::default()
+            };
+            assert_eq!(facts.product(named), product, "{version}");
+        }
+    }
 
     #[test]
     fn custom_settings_are_found_in_options() {

@@ -19,8 +19,8 @@ mod state;
 
 pub use connection_limits::{AccountLimits, read_account_limits};
 pub use counters::{ActivityKind, CounterReader, Counters};
+pub(crate) use facts::may_be_secret;
 pub use facts::{ServerFacts, read_server_facts};
-pub(crate) use facts::{is_mariadb, may_be_secret};
 pub use log_position::{
     GALERA_STATE, is_galera, is_galera_cut_off, is_read_only, is_replica, only_reads,
     read_log_position,

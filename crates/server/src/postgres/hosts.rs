@@ -3,9 +3,8 @@
 //! In: `host`, `hostaddr`, `port`. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::environment::Environment;
-use super::options::Options;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use crate::resolve::{ResolvedHost, endpoints_of, look_up, look_up_name, unix_socket};
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
@@ -41,7 +40,10 @@ pub(crate) enum HostKind {
 /// # Errors
 ///
 /// Lists of different lengths, invalid ports, abstract sockets.
-pub(crate) fn host_specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec>, Error> {
+pub(crate) fn host_specs(
+    options: &OptionValues,
+    env: &Environment,
+) -> Result<Vec<HostSpec>, Error> {
     let list = |name: &str| -> Option<Vec<&str>> {
         options
             .non_empty(name)
@@ -109,7 +111,7 @@ fn host_spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<Hos
 }
 
 /// Parses a port number; an empty text means the default.
-fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
+fn parse_port(text: &str, options: &OptionValues) -> Result<u16, Error> {
     if text.is_empty() {
         return Ok(DEFAULT_PORT);
     }

@@ -3,9 +3,9 @@
 //! Must never: use a PostgreSQL key that other users can read.
 
 use super::environment::Environment;
-use super::options::Options;
 use super::tls::{read_certificates, read_file};
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::target::SslMode;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -22,7 +22,7 @@ pub(super) type Identity = (
 /// Reads `sslcert` and `sslkey`, or their default files. In modes that allow a connection without
 /// TLS, a problem with these files is only a warning, because libpq would continue without TLS.
 pub(super) fn client_certificate(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     mode: SslMode,
     warnings: &mut Vec<String>,
@@ -41,7 +41,7 @@ pub(super) fn client_certificate(
 }
 
 /// Reads the client's certificate and key; `None` if there is no certificate.
-fn read_identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
+fn read_identity(options: &OptionValues, env: &Environment) -> Result<Option<Identity>, Error> {
     if options.get("sslcertmode") == Some("disable") {
         return Ok(None);
     }

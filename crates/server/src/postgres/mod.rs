@@ -30,9 +30,8 @@ pub use redact::redact;
 
 use crate::control::WaitOptions;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use crate::target::{PostgresOptions, ProtocolOptions, Target, limited};
-use options::Options;
 use prony_wire::Secret;
 
 /// Default `application_name`, shown in `pg_stat_activity`.
@@ -124,8 +123,8 @@ fn collect_options(
     origin: &'static str,
     url: &str,
     env: &Environment,
-) -> Result<Options, Error> {
-    let mut options = Options::default();
+) -> Result<OptionValues, Error> {
+    let mut options = OptionValues::default();
     for (name, value) in additional.iter().filter(|(_, value)| !value.is_empty()) {
         let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {
             name: (*name).to_owned(),
@@ -138,8 +137,8 @@ fn collect_options(
         options.set(keyword.name, value, Origin::Url("the connection string"));
     }
     service::apply(&mut options, env)?;
-    options.add_environment(env);
-    options.refuse_zero_bytes()?;
+    options::add_environment(&mut options, env);
+    options::refuse_zero_bytes(&options)?;
     Ok(options)
 }
 

@@ -1,4 +1,4 @@
-//! libpq's connection options, and the values that are set with their origin.
+//! libpq's connection options.
 //!
 //! Must never: show a secret value.
 
@@ -6,7 +6,7 @@ use super::environment::Environment;
 use crate::error::Error;
 use crate::option_values::{OptionValues, Origin};
 use prony_plan::suggest;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 
 #[derive(Debug)]
 pub(crate) struct Keyword {
@@ -163,58 +163,39 @@ pub(crate) fn suggestion(name: &str) -> String {
     }
 }
 
-#[derive(Default)]
-pub(crate) struct Options(OptionValues);
-
-impl Deref for Options {
-    type Target = OptionValues;
-
-    fn deref(&self) -> &OptionValues {
-        &self.0
-    }
-}
-
-impl DerefMut for Options {
-    fn deref_mut(&mut self) -> &mut OptionValues {
-        &mut self.0
-    }
-}
-
-impl Options {
-    pub fn add_environment(&mut self, env: &Environment) {
-        for keyword in KEYWORDS {
-            let Some(name) = keyword.env_var else {
-                continue;
-            };
-            if let Some(value) = env.var(name) {
-                self.set_default(keyword.name, value, origin_of_variable(name));
-            }
-        }
-        if env
-            .var("PGREQUIRESSL")
-            .is_some_and(|value| value.starts_with('1'))
+/// Sets the options that are not set, from the environment.
+pub(super) fn add_environment(options: &mut OptionValues, env: &Environment) {
+    for keyword in KEYWORDS {
+        if let Some(variable) = keyword.env_var
+            && let Some(value) = env.var(variable)
         {
-            let origin = origin_of_variable("PGREQUIRESSL");
-            self.set_default("sslmode", "require", origin);
-        }
-        // As libpq since 16: the system's roots sign certificates of any public site, so they imply
-        // a check of the host name. If the user sets a different mode, `tls::build` refuses it.
-        if self.get("sslrootcert") == Some("system") {
-            self.set_default("sslmode", "verify-full", Origin::DEFAULTS);
+            options.set_default(keyword.name, value, origin_of_variable(variable));
         }
     }
+    let variable = "PGREQUIRESSL";
+    if env
+        .var(variable)
+        .is_some_and(|value| value.starts_with('1'))
+    {
+        options.set_default("sslmode", "require", origin_of_variable(variable));
+    }
+    // As libpq since 16: the system's roots sign certificates of any public site, so they imply
+    // a check of the host name. If the user sets a different mode, `tls::build` refuses it.
+    if options.get("sslrootcert") == Some("system") {
+        options.set_default("sslmode", "verify-full", Origin::DEFAULTS);
+    }
+}
 
-    /// Refuses zero bytes, which would end a string of the protocol early.
-    pub fn refuse_zero_bytes(&self) -> Result<(), Error> {
-        let Some(name) = self.with_zero_byte() else {
-            return Ok(());
-        };
-        let origin = self.origin(name);
-        Err(Error::conninfo(
-            format!("the value of \"{name}\" (from {origin}) has a zero byte"),
-            "remove it",
-        ))
-    }
+/// Refuses zero bytes, which would end a string of the protocol early.
+pub(super) fn refuse_zero_bytes(options: &OptionValues) -> Result<(), Error> {
+    let Some(name) = options.with_zero_byte() else {
+        return Ok(());
+    };
+    let origin = options.origin(name);
+    Err(Error::conninfo(
+        format!("the value of \"{name}\" (from {origin}) has a zero byte"),
+        "remove it",
+    ))
 }
 
 fn origin_of_variable(name: &str) -> Origin {

@@ -5,7 +5,7 @@
 
 use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};
-use super::options::Options;
+use crate::option_values::OptionValues;
 use prony_wire::Secret;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct Passwords {
 /// As with libpq, a missing file is not an error, and a file that other users may read is ignored
 /// with a warning in libpq's words.
 pub(crate) fn open(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     warnings: &mut Vec<String>,
 ) -> Option<Passwords> {

@@ -3,13 +3,13 @@
 //! Sets only options that have no value yet. Must never: show a value.
 
 use super::environment::Environment;
-use super::options::{self, Options};
+use super::options;
 use crate::error::Error;
-use crate::option_values::Origin;
+use crate::option_values::{OptionValues, Origin};
 use std::path::{Path, PathBuf};
 
 /// Adds the options of the service named by `service=` or PGSERVICE, if any.
-pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Error> {
+pub(crate) fn apply(options: &mut OptionValues, env: &Environment) -> Result<(), Error> {
     let Some(service) = options
         .get("service")
         .or(env.var("PGSERVICE"))
@@ -67,7 +67,7 @@ fn apply_section(
     text: &str,
     path: &Path,
     service: &str,
-    options: &mut Options,
+    options: &mut OptionValues,
 ) -> Result<bool, Error> {
     let mut in_section = false;
     for (number, line) in text.lines().enumerate() {

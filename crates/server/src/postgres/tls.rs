@@ -6,10 +6,10 @@
 use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};
 use super::identity::client_certificate;
-use super::options::Options;
 use super::values::parse_choice;
-use super::verify::Verifier;
+use super::verify::{Accepted, Verifier};
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
@@ -25,7 +25,7 @@ const ALPN: &[u8] = b"postgresql";
 
 /// Reads all TLS options, and their files if a TCP endpoint may use them.
 pub(crate) fn build(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     mode: SslMode,
     specs: &[HostSpec],
@@ -96,13 +96,13 @@ pub(crate) fn build(
 }
 
 /// Whether `sslnegotiation=direct` is set.
-pub(crate) fn requires_direct_tls(options: &Options) -> Result<bool, Error> {
+pub(crate) fn requires_direct_tls(options: &OptionValues) -> Result<bool, Error> {
     let negotiation = [("postgres", false), ("direct", true)];
     parse_choice(options, "sslnegotiation", false, &negotiation)
 }
 
 /// The TLS versions between the two limits.
-fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
+fn versions(options: &OptionValues) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
     let version_limit = |option: &'static str, default: u8| -> Result<u8, Error> {
         let Some(value) = options.non_empty(option) else {
             return Ok(default);
@@ -118,12 +118,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
             .find(|(name, _)| value.eq_ignore_ascii_case(name));
         known
             .map(|(_, number)| *number)
-            .ok_or_else(|| Error::Value {
-                option,
-                value: value.to_owned(),
-                origin: options.origin(option).to_string(),
-                hint: "use TLSv1.2 or TLSv1.3".into(),
-            })
+            .ok_or_else(|| options.invalid_value(option, "use TLSv1.2 or TLSv1.3"))
     };
     let min = version_limit("ssl_min_protocol_version", 12)?;
     let max = version_limit("ssl_max_protocol_version", 13)?;
@@ -154,14 +149,14 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
 /// and retries without TLS if that fails. Prony keeps such a connection on TLS, unverified, which
 /// is no less safe and saves a second connection attempt.
 pub(super) fn build_verifier(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     mode: SslMode,
     provider: &Arc<CryptoProvider>,
     warnings: &mut Vec<String>,
 ) -> Result<Verifier, Error> {
     if mode < SslMode::Require {
-        return Ok(Verifier::accept_any(provider));
+        return Ok(Verifier::new(Accepted::Any, provider));
     }
     let explicit = options.non_empty("sslrootcert");
     let roots = if explicit == Some("system") {
@@ -179,7 +174,7 @@ pub(super) fn build_verifier(
                          sslmode=require the server's certificate is not verified"
                     ));
                 }
-                return Ok(Verifier::accept_any(provider));
+                return Ok(Verifier::new(Accepted::Any, provider));
             }
             None => return Err(missing_root_file_error(explicit, env)),
         }
@@ -207,12 +202,12 @@ pub(super) fn build_verifier(
     } else {
         roots
     };
-    Ok(Verifier::new(
-        chain_verifier,
-        exception_roots,
-        mode == SslMode::VerifyFull,
-        provider,
-    ))
+    let accepted = Accepted::Issued {
+        chain: chain_verifier,
+        roots: exception_roots,
+        checks_name: mode == SslMode::VerifyFull,
+    };
+    Ok(Verifier::new(accepted, provider))
 }
 
 /// The error for a mode that verifies when there is no root certificate file.
@@ -279,7 +274,7 @@ pub(crate) fn read_certificates(
 /// Reads `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing file is not an
 /// error; it is a warning if the user named it.
 fn read_revocation_lists(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, Error> {

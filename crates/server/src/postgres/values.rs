@@ -3,25 +3,15 @@
 //! Must never: silently ignore a value that changes the meaning of a connection.
 
 use super::environment::Environment;
-use super::options::Options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::target::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, SslMode, TcpOptions};
 use prony_plan::Spread;
 use std::time::Duration;
 
-/// The error for a value that its option does not accept.
-fn invalid_value(options: &Options, option: &'static str, hint: impl Into<String>) -> Error {
-    Error::Value {
-        option,
-        value: options.get(option).unwrap_or("").to_owned(),
-        origin: options.origin(option).to_string(),
-        hint: hint.into(),
-    }
-}
-
 /// The choice that the option's value names, or `default` if it is not set.
 pub(crate) fn parse_choice<T: Copy>(
-    options: &Options,
+    options: &OptionValues,
     option: &'static str,
     default: T,
     choices: &[(&str, T)],
@@ -35,12 +25,12 @@ pub(crate) fn parse_choice<T: Copy>(
         .map(|(_, choice)| *choice)
         .ok_or_else(|| {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            invalid_value(options, option, format!("use one of {}", names.join(", ")))
+            options.invalid_value(option, format!("use one of {}", names.join(", ")))
         })
 }
 
 /// `sslmode`.
-pub(crate) fn ssl_mode(options: &Options) -> Result<SslMode, Error> {
+pub(crate) fn ssl_mode(options: &OptionValues) -> Result<SslMode, Error> {
     let modes = [
         ("disable", SslMode::Disable),
         ("allow", SslMode::Allow),
@@ -52,7 +42,7 @@ pub(crate) fn ssl_mode(options: &Options) -> Result<SslMode, Error> {
     parse_choice(options, "sslmode", SslMode::Prefer, &modes)
 }
 
-pub(crate) fn channel_binding(options: &Options) -> Result<ChannelBinding, Error> {
+pub(crate) fn channel_binding(options: &OptionValues) -> Result<ChannelBinding, Error> {
     let choices = [
         ("disable", ChannelBinding::Disable),
         ("prefer", ChannelBinding::Prefer),
@@ -62,7 +52,7 @@ pub(crate) fn channel_binding(options: &Options) -> Result<ChannelBinding, Error
 }
 
 /// `target_session_attrs`.
-pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
+pub(crate) fn session_attrs(options: &OptionValues) -> Result<SessionAttrs, Error> {
     let choices = [
         ("any", SessionAttrs::Any),
         ("read-write", SessionAttrs::ReadWrite),
@@ -75,7 +65,7 @@ pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
 }
 
 /// `load_balance_hosts`: with which host a connection begins.
-pub(crate) fn spread(options: &Options) -> Result<Spread, Error> {
+pub(crate) fn spread(options: &OptionValues) -> Result<Spread, Error> {
     parse_choice(
         options,
         "load_balance_hosts",
@@ -85,18 +75,18 @@ pub(crate) fn spread(options: &Options) -> Result<Spread, Error> {
 }
 
 /// An integer, which may have spaces around it, as in libpq.
-fn integer(options: &Options, option: &'static str) -> Result<Option<i32>, Error> {
+fn integer(options: &OptionValues, option: &'static str) -> Result<Option<i32>, Error> {
     let Some(value) = options.get(option) else {
         return Ok(None);
     };
     match value.trim().parse::<i32>() {
         Ok(number) => Ok(Some(number)),
-        Err(_) => Err(invalid_value(options, option, "give a whole number")),
+        Err(_) => Err(options.invalid_value(option, "give a whole number")),
     }
 }
 
 /// `connect_timeout`: zero and negative values mean no limit; one second counts as two.
-pub(crate) fn connect_timeout(options: &Options) -> Result<Option<Duration>, Error> {
+pub(crate) fn connect_timeout(options: &OptionValues) -> Result<Option<Duration>, Error> {
     let seconds = integer(options, "connect_timeout")?;
     Ok(seconds.map(|seconds| match u64::try_from(seconds) {
         Ok(0) | Err(_) => Duration::MAX,
@@ -105,7 +95,7 @@ pub(crate) fn connect_timeout(options: &Options) -> Result<Option<Duration>, Err
 }
 
 /// The `keepalives` options and `tcp_user_timeout`.
-pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
+pub(crate) fn tcp_options(options: &OptionValues) -> Result<TcpOptions, Error> {
     let positive = |option| -> Result<Option<u32>, Error> {
         let number = integer(options, option)?;
         Ok(number
@@ -124,7 +114,7 @@ pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
 }
 
 /// `require_auth`: methods separated by commas, either all with a `!` or none.
-pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
+pub(crate) fn require_auth(options: &OptionValues) -> Result<RequireAuth, Error> {
     let Some(list) = options.non_empty("require_auth") else {
         return Ok(RequireAuth::Any);
     };
@@ -149,9 +139,9 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
                 )));
             }
         };
-        let method = AuthMethod::ALL
+        let (_, method) = AuthMethod::NAMES
             .into_iter()
-            .find(|method| method.name() == name)
+            .find(|(known, _)| *known == name)
             .ok_or_else(|| fail(format!("invalid require_auth value: \"{name}\"")))?;
         if methods.contains(&method) {
             return Err(fail(format!(
@@ -173,7 +163,7 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
 /// # Errors
 ///
 /// GSS encryption, a check of the peer, SCRAM keys or protocol 3.2 are required.
-pub(crate) fn refuse_unsupported(options: &Options) -> Result<(), Error> {
+pub(crate) fn refuse_unsupported(options: &OptionValues) -> Result<(), Error> {
     // Whether the mode requires GSS.
     let gss_modes = [("disable", false), ("prefer", false), ("require", true)];
     if parse_choice(options, "gssencmode", false, &gss_modes)? {
@@ -217,7 +207,7 @@ pub(crate) fn refuse_unsupported(options: &Options) -> Result<(), Error> {
 
 /// Parameters of the startup message other than user and database, in libpq's order.
 pub(crate) fn startup_parameters(
-    options: &Options,
+    options: &OptionValues,
     env: &Environment,
     application_name: &str,
 ) -> Vec<(String, String)> {

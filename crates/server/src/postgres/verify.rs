@@ -27,50 +27,46 @@ use x509_cert::ext::pkix::constraints::name::NameConstraints;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectAltName};
 
-/// The verifier for one `sslmode`.
+/// The verifier for the TLS options of one target.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    /// Verifies chains; `None`: any certificate is accepted.
-    chain: Option<Arc<WebPkiServerVerifier>>,
-    /// The roots, for certificates that `chain` cannot verify.
-    roots: Vec<CertificateDer<'static>>,
-    /// Whether the certificate must name the host.
-    checks_name: bool,
+    accepted: Accepted,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl Verifier {
-    pub fn accept_any(provider: &CryptoProvider) -> Self {
-        let algorithms = provider.signature_verification_algorithms;
-        Verifier {
-            chain: None,
-            roots: Vec::new(),
-            checks_name: false,
-            algorithms,
-        }
-    }
-
-    /// Requires a chain to a root and, if `checks_name`, the host's name.
-    pub fn new(
+/// The certificates that are accepted.
+#[derive(Debug)]
+pub(crate) enum Accepted {
+    Any,
+    /// Only this one, whatever its names and dates.
+    Pinned(CertificateDer<'static>),
+    Issued {
         chain: Arc<WebPkiServerVerifier>,
+        /// The roots, for certificates that `chain` cannot verify.
         roots: Vec<CertificateDer<'static>>,
+        /// Whether the certificate must name the host.
         checks_name: bool,
-        provider: &CryptoProvider,
-    ) -> Self {
-        let algorithms = provider.signature_verification_algorithms;
+    },
+}
+
+impl Verifier {
+    pub fn new(accepted: Accepted, provider: &CryptoProvider) -> Self {
         Verifier {
-            chain: Some(chain),
-            roots,
-            checks_name,
-            algorithms,
+            accepted,
+            algorithms: provider.signature_verification_algorithms,
         }
     }
 
-    /// Whether a trusted root signed this certificate directly and both are valid now.
+    /// Whether one of the roots signed this certificate directly and both are valid now.
     ///
     /// Used only for certificates that rustls cannot process: those of version 1, and a root that is
     /// itself the server's certificate.
-    fn is_signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
+    fn is_signed_by_root(
+        &self,
+        roots: &[CertificateDer<'_>],
+        der: &CertificateDer<'_>,
+        now: UnixTime,
+    ) -> bool {
         let Ok(leaf) = Certificate::from_der(der) else {
             return false;
         };
@@ -84,7 +80,7 @@ impl Verifier {
         if !is_for_servers || !is_valid_at(&leaf, now) || !has_only_known_restrictions(&leaf) {
             return false;
         }
-        self.roots.iter().any(|root_der| {
+        roots.iter().any(|root_der| {
             let Ok(root) = Certificate::from_der(root_der) else {
                 return false;
             };
@@ -130,8 +126,19 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         refuse_short_key(end_entity)?;
-        let Some(chain) = &self.chain else {
-            return Ok(ServerCertVerified::assertion());
+        let (chain, roots, checks_name) = match &self.accepted {
+            Accepted::Any => return Ok(ServerCertVerified::assertion()),
+            Accepted::Pinned(pinned) if end_entity.as_ref() == pinned.as_ref() => {
+                return Ok(ServerCertVerified::assertion());
+            }
+            Accepted::Pinned(_) => {
+                return Err(CertificateError::ApplicationVerificationFailure.into());
+            }
+            Accepted::Issued {
+                chain,
+                roots,
+                checks_name,
+            } => (chain, roots, checks_name),
         };
         // rustls checks the name last: an error about the name means that the chain is valid.
         let name_error = match chain.verify_server_cert(
@@ -148,10 +155,12 @@ impl ServerCertVerifier for Verifier {
             )) => error,
             Err(Error::InvalidCertificate(
                 CertificateError::Other(_) | CertificateError::BadEncoding,
-            )) if self.is_signed_by_root(end_entity, now) => CertificateError::NotValidForName,
+            )) if self.is_signed_by_root(roots, end_entity, now) => {
+                CertificateError::NotValidForName
+            }
             Err(error) => return Err(error),
         };
-        if !self.checks_name || names_host(end_entity, server_name) {
+        if !checks_name || names_host(end_entity, server_name) {
             return Ok(ServerCertVerified::assertion());
         }
         Err(Error::InvalidCertificate(name_error))
@@ -212,7 +221,7 @@ impl ServerCertVerifier for Verifier {
 
 /// Refuses a certificate whose RSA key is shorter than what the TLS library can use: it would report an invalid signature,
 /// as if the issuer were wrong. Old versions of SQL Server generate such keys.
-pub(crate) fn refuse_short_key(der: &CertificateDer<'_>) -> Result<(), Error> {
+fn refuse_short_key(der: &CertificateDer<'_>) -> Result<(), Error> {
     const BITS_MIN: usize = 2048;
     let modulus_bits = || {
         let cert = Certificate::from_der(der).ok()?;
@@ -379,7 +388,7 @@ JB5VuPwoeabCurLBNXUwrlbv+g==
     #[test]
     fn a_short_rsa_key_is_named_even_if_every_certificate_is_accepted() {
         let certificate = CertificateDer::from_pem_slice(RSA_1024).expect("a certificate");
-        let verifier = Verifier::accept_any(&rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new(Accepted::Any, &rustls::crypto::ring::default_provider());
         let name = ServerName::try_from("localhost").expect("a name");
         let verified = verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now());
         let error = prony_wire::describe_tls_error(&verified.expect_err("refused"));

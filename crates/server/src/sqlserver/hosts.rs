@@ -4,8 +4,8 @@
 //! port is looked up at the SQL Browser of its host.
 
 use super::browser;
-use super::options::Options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::resolve::look_up_name;
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
@@ -24,8 +24,8 @@ pub(super) struct ServerName {
 }
 
 /// Reads the options `server`, `port` and `instance`.
-pub(super) fn read_server_name(options: &Options) -> Result<ServerName, Error> {
-    let text = options.get("server").unwrap_or_default().trim();
+pub(super) fn read_server_name(options: &OptionValues) -> Result<ServerName, Error> {
+    let text = options.non_empty("server").unwrap_or_default().trim();
     let text = match text.split_once(':') {
         Some((protocol, name)) if protocol.eq_ignore_ascii_case("tcp") => name,
         Some((protocol, _))
@@ -58,12 +58,12 @@ pub(super) fn read_server_name(options: &Options) -> Result<ServerName, Error> {
     let is_local = ["", ".", "(local)"]
         .iter()
         .any(|name| host.eq_ignore_ascii_case(name));
-    let port = match (port_in_name, options.get("port")) {
+    let port = match (port_in_name, options.non_empty("port")) {
         (Some(port), _) => Some(port),
         (None, Some(text)) => Some(parse_port(text)?),
         (None, None) => None,
     };
-    let instance = instance.or(options.get("instance")).map(str::trim);
+    let instance = instance.or(options.non_empty("instance")).map(str::trim);
     let is_named = |name: &&str| !name.is_empty() && !name.eq_ignore_ascii_case(DEFAULT_INSTANCE);
     Ok(ServerName {
         host: if is_local { "localhost" } else { host }.to_owned(),

@@ -21,9 +21,9 @@ pub(crate) use text::{ConnectionText, recognize, redact};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::postgres::Environment;
 use crate::target::{ProtocolOptions, SqlServerOptions, Target, TcpOptions};
-use options::Options;
 use prony_plan::Spread;
 use prony_wire::Secret;
 use rustls::pki_types::ServerName;
@@ -39,7 +39,7 @@ const VALID_PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
 
 pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let mut options = Options::default();
+    let mut options = OptionValues::default();
     text::parse(text, &mut options, &mut warnings)?;
     build_target(options, warnings, env)
 }
@@ -48,26 +48,26 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
 /// that are not set.
 pub fn resolve_sql_server(settings: &[(&str, &str)], env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let mut options = Options::default();
+    let mut options = OptionValues::default();
     for (name, value) in settings {
-        options.set(name, value, "the settings", &mut warnings)?;
+        options::set(&mut options, name, value, "the settings", &mut warnings)?;
     }
     build_target(options, warnings, env)
 }
 
 /// Builds the target from the options of a connection string, and the environment.
 fn build_target(
-    mut options: Options,
+    mut options: OptionValues,
     mut warnings: Vec<String>,
     env: &Environment,
 ) -> Result<Target, Error> {
-    options.add_environment(env);
+    options::add_environment(&mut options, env);
     refuse_other_logins(&options)?;
-    let user = options.get("user").ok_or_else(|| Error::Host {
+    let user = options.non_empty("user").ok_or_else(|| Error::Host {
         problem: "no user name for SQL Server".into(),
         hint: "give a SQL Server login in the URL: sqlserver://user@host?database=name".into(),
     })?;
-    let password = options.get("password").map(Secret::new);
+    let password = options.non_empty("password").map(Secret::new);
     let server = hosts::read_server_name(&options)?;
     let encrypt = Encrypt::from_options(&options)?;
     let tls = tls::build_tls(&options, encrypt, &mut warnings)?;
@@ -75,30 +75,30 @@ fn build_target(
         .number::<u16>("packet size")?
         .unwrap_or(DEFAULT_PACKET_SIZE);
     if !VALID_PACKET_SIZES.contains(&packet_size) {
-        return Err(options.value_error("packet size", "write 512 to 32767"));
+        return Err(options.invalid_value("packet size", "write 512 to 32767"));
     }
     let connect_timeout_s: Option<u32> = options.number("connect timeout")?;
     let reply_timeout_ms = options.number("socketTimeout")?.filter(|ms| *ms > 0);
     let protocol = SqlServerOptions {
         program_name: options
-            .get("app name")
+            .non_empty("app name")
             .unwrap_or(DEFAULT_PROGRAM_NAME)
             .to_owned(),
         client_host: options
-            .get("workstation id")
+            .non_empty("workstation id")
             .map_or_else(host_name, str::to_owned),
         packet_size,
         read_only: read_application_intent(&options)?,
         strict: encrypt == Encrypt::Strict,
         certificate_name: read_certificate_name(&options)?,
-        address_race: options.is_on("MultiSubnetFailover")?.then(Arc::default),
+        address_race: options::is_on(&options, "MultiSubnetFailover")?.then(Arc::default),
         session_settings: Vec::new(),
     };
     let endpoints = hosts::resolve(&server, password.as_ref())?;
     Ok(Target {
         endpoints,
         user: user.to_owned(),
-        database: options.get("database").unwrap_or_default().to_owned(),
+        database: options.non_empty("database").unwrap_or_default().to_owned(),
         tls,
         connect_timeout: connect_timeout_s.map(|seconds| match seconds {
             0 => Duration::MAX,
@@ -119,17 +119,17 @@ fn build_target(
 }
 
 /// Refuses logins other than with SQL Server's own accounts, and data sources of ODBC's files.
-fn refuse_other_logins(options: &Options) -> Result<(), Error> {
+fn refuse_other_logins(options: &OptionValues) -> Result<(), Error> {
     let unsupported = |feature: &str| Error::Unsupported {
         feature: feature.to_owned(),
         hint: "use a SQL Server login with a password".into(),
     };
-    let integrated = options.get("integrated security");
+    let integrated = options.non_empty("integrated security");
     let is_sspi = integrated.is_some_and(|value| value.eq_ignore_ascii_case("sspi"));
-    if is_sspi || options.is_on("integrated security")? {
+    if is_sspi || options::is_on(options, "integrated security")? {
         return Err(unsupported("a login with a Windows account"));
     }
-    let authentication = options.get("authentication");
+    let authentication = options.non_empty("authentication");
     let is_sql = |name: &str| {
         let name: String = name.chars().filter(char::is_ascii_alphabetic).collect();
         ["sqlpassword", "notspecified"].contains(&name.to_ascii_lowercase().as_str())
@@ -139,7 +139,7 @@ fn refuse_other_logins(options: &Options) -> Result<(), Error> {
             "a login with a Microsoft Entra or Windows account",
         ));
     }
-    match options.get("dsn") {
+    match options.non_empty("dsn") {
         Some(_) => Err(Error::Unsupported {
             feature: "a data source name of ODBC".into(),
             hint: "name the server: Server=host,port;Database=name;UID=user".into(),
@@ -149,25 +149,25 @@ fn refuse_other_logins(options: &Options) -> Result<(), Error> {
 }
 
 /// Whether `ApplicationIntent` requests a read-only connection.
-fn read_application_intent(options: &Options) -> Result<bool, Error> {
+fn read_application_intent(options: &OptionValues) -> Result<bool, Error> {
     match options
-        .get("ApplicationIntent")
+        .non_empty("ApplicationIntent")
         .map(str::to_ascii_lowercase)
         .as_deref()
     {
         None | Some("readwrite") => Ok(false),
         Some("readonly") => Ok(true),
-        Some(_) => Err(options.value_error("ApplicationIntent", "write ReadWrite or ReadOnly")),
+        Some(_) => Err(options.invalid_value("ApplicationIntent", "write ReadWrite or ReadOnly")),
     }
 }
 
 /// The name that the certificate must have, from `HostNameInCertificate`.
-fn read_certificate_name(options: &Options) -> Result<Option<ServerName<'static>>, Error> {
-    let Some(name) = options.get("HostNameInCertificate") else {
+fn read_certificate_name(options: &OptionValues) -> Result<Option<ServerName<'static>>, Error> {
+    let Some(name) = options.non_empty("HostNameInCertificate") else {
         return Ok(None);
     };
     let parsed = ServerName::try_from(name.to_owned());
-    let error = || options.value_error("HostNameInCertificate", "write the name of a host");
+    let error = || options.invalid_value("HostNameInCertificate", "write the name of a host");
     parsed.map(Some).map_err(|_| error())
 }
 

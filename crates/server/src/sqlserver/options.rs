@@ -1,4 +1,4 @@
-//! The options that are set, with their origin. Names are those of SQL Server's clients.
+//! The options of SQL Server's clients.
 //!
 //! Must never: show a password.
 
@@ -114,100 +114,63 @@ pub(super) fn is_secret(name: &str) -> bool {
     parts.iter().any(|part| name.contains(part))
 }
 
-#[derive(Default)]
-pub(super) struct Options(OptionValues);
-
-impl Options {
-    /// Sets an option of a connection string, replacing an earlier value.
-    ///
-    /// # Errors
-    /// If no client has an option with this name. `location` says where the option is.
-    pub(super) fn set(
-        &mut self,
-        name: &str,
-        value: &str,
-        location: &str,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        if let Some(option) = find_option(name) {
-            self.set_known(option, value);
-            return Ok(());
-        }
-        let normalized = normalize(name);
-        if IGNORED_OPTIONS.contains(&normalized.as_str()) {
-            warnings.push(format!(
-                "the connection option \"{normalized}\" has no effect"
-            ));
-            return Ok(());
-        }
-        // Name the option only if it cannot be part of a password that contains a separator.
-        let is_plain =
-            normalized.len() <= 30 && normalized.chars().all(|c| c.is_ascii_alphabetic());
-        if is_plain && self.0.get("password").is_none() {
-            return Err(Error::UnknownOption {
-                name: name.to_owned(),
-                origin: location.to_owned(),
-                hint: format!("the options are {}", option_names()),
-            });
-        }
-        Err(Error::conninfo(
-            format!("invalid {location}"),
-            "in a URL write %26 for \"&\" and %3D for \"=\" in a password; in other connection strings enclose it \
-             in quotes, or in braces for ODBC and JDBC",
-        ))
+/// Sets an option of a connection string, replacing an earlier value.
+///
+/// # Errors
+/// If no client has an option with this name. `location` says where the option is.
+pub(super) fn set(
+    options: &mut OptionValues,
+    name: &str,
+    value: &str,
+    location: &str,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    if let Some(option) = find_option(name) {
+        set_known(options, option, value);
+        return Ok(());
     }
-
-    pub(super) fn set_known(&mut self, option: &'static str, value: &str) {
-        self.0.set(option, value, Origin::Url("the URL"));
+    let normalized = normalize(name);
+    if IGNORED_OPTIONS.contains(&normalized.as_str()) {
+        warnings.push(format!(
+            "the connection option \"{normalized}\" has no effect"
+        ));
+        return Ok(());
     }
+    // Name the option only if it cannot be part of a password that contains a separator.
+    let is_plain = normalized.len() <= 30 && normalized.chars().all(|c| c.is_ascii_alphabetic());
+    if is_plain && options.get("password").is_none() {
+        return Err(Error::UnknownOption {
+            name: name.to_owned(),
+            origin: location.to_owned(),
+            hint: format!("the options are {}", option_names()),
+        });
+    }
+    Err(Error::conninfo(
+        format!("invalid {location}"),
+        "in a URL write %26 for \"&\" and %3D for \"=\" in a password; in other connection strings enclose it \
+         in quotes, or in braces for ODBC and JDBC",
+    ))
+}
 
-    /// Sets options that are not set from sqlcmd's variables.
-    pub(super) fn add_environment(&mut self, env: &Environment) {
-        for (variable, option) in SQLCMD_VARIABLES {
-            if let Some(value) = env.var(variable).filter(|value| !value.is_empty()) {
-                self.0
-                    .set_default(option, value, Origin::Other(variable.into()));
-            }
+pub(super) fn set_known(options: &mut OptionValues, option: &'static str, value: &str) {
+    options.set(option, value, Origin::Url("the URL"));
+}
+
+/// Sets options that are not set from sqlcmd's variables.
+pub(super) fn add_environment(options: &mut OptionValues, env: &Environment) {
+    for (variable, option) in SQLCMD_VARIABLES {
+        if let Some(value) = env.var(variable).filter(|value| !value.is_empty()) {
+            options.set_default(option, value, Origin::Other(variable.into()));
         }
     }
+}
 
-    /// The value of an option; `None` if it is empty.
-    pub(super) fn get(&self, option: &'static str) -> Option<&str> {
-        self.0.non_empty(option)
-    }
-
-    pub(super) fn is_on(&self, option: &'static str) -> Result<bool, Error> {
-        match self.get(option).map(str::to_ascii_lowercase).as_deref() {
-            None | Some("false" | "no" | "0" | "off") => Ok(false),
-            Some("true" | "yes" | "1" | "on") => Ok(true),
-            Some(_) => Err(self.value_error(option, "write true or false")),
-        }
-    }
-
-    pub(super) fn number<T: std::str::FromStr>(
-        &self,
-        option: &'static str,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.get(option) else {
-            return Ok(None);
-        };
-        let error = || self.value_error(option, "write a whole number");
-        value.trim().parse().map(Some).map_err(|_| error())
-    }
-
-    /// The error for a value that an option does not accept.
-    pub(super) fn value_error(&self, option: &'static str, hint: &str) -> Error {
-        Error::Value {
-            option,
-            // An unescaped slash in a password turns a part of it into a port.
-            value: if is_secret(option) || option == "port" {
-                "***".to_owned()
-            } else {
-                self.0.get(option).unwrap_or_default().to_owned()
-            },
-            origin: self.0.origin(option).to_string(),
-            hint: hint.to_owned(),
-        }
+pub(super) fn is_on(options: &OptionValues, option: &'static str) -> Result<bool, Error> {
+    let value = options.non_empty(option).map(str::to_ascii_lowercase);
+    match value.as_deref() {
+        None | Some("false" | "no" | "0" | "off") => Ok(false),
+        Some("true" | "yes" | "1" | "on") => Ok(true),
+        Some(_) => Err(options.invalid_value(option, "write true or false")),
     }
 }
 

@@ -186,8 +186,8 @@ fn sqlcmds_variables_fill_in_what_the_text_leaves_out() {
 #[test]
 fn servers_are_named_as_in_microsofts_clients() {
     let name = |server: &str| {
-        let mut options = Options::default();
-        options.set_known("server", server);
+        let mut options = OptionValues::default();
+        options::set_known(&mut options, "server", server);
         let name = hosts::read_server_name(&options)?;
         Ok::<_, Error>((name.host, name.instance, name.port))
     };

@@ -3,9 +3,9 @@
 //! In: text. Out: options. Must never: repeat the text in an error; it may contain a password, even in an
 //! unexpected place.
 
-use super::options::{Options, find_option, is_secret};
+use super::options::{self, find_option, is_secret};
 use crate::error::Error;
-use crate::option_values::MASK;
+use crate::option_values::{MASK, OptionValues};
 use crate::postgres::uri::{decode, split};
 
 /// A connection string of SQL Server, without its prefix.
@@ -68,7 +68,7 @@ pub(crate) fn recognize(text: &str) -> Option<ConnectionText<'_>> {
 /// Parses a connection string and sets its options.
 pub(super) fn parse(
     text: ConnectionText<'_>,
-    options: &mut Options,
+    options: &mut OptionValues,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     match text {
@@ -80,10 +80,10 @@ pub(super) fn parse(
                 _ => (server, ""),
             };
             if !server.is_empty() {
-                options.set_known("server", server);
+                options::set_known(options, "server", server);
             }
             if !port.is_empty() {
-                options.set_known("port", port);
+                options::set_known(options, "port", port);
             }
             set_options(parse_pairs(rest, '{')?, options, warnings)
         }
@@ -94,19 +94,19 @@ pub(super) fn parse(
 
 fn set_options(
     pairs: Vec<(String, String)>,
-    options: &mut Options,
+    options: &mut OptionValues,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     for (index, (name, value)) in pairs.iter().enumerate() {
         let location = format!("the connection string, part {}", index + 1);
-        options.set(name, value, &location, warnings)?;
+        options::set(options, name, value, &location, warnings)?;
     }
     Ok(())
 }
 
 fn parse_url(
     url_body: &str,
-    options: &mut Options,
+    options: &mut OptionValues,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let parts = split(url_body)?;
@@ -119,7 +119,7 @@ fn parse_url(
     };
     let mut set_if_given = |option: &'static str, raw: &str| -> Result<(), Error> {
         if !raw.is_empty() {
-            options.set_known(option, &decode(raw, &format!("the {option}"))?);
+            options::set_known(options, option, &decode(raw, &format!("the {option}"))?);
         }
         Ok(())
     };
@@ -133,12 +133,8 @@ fn parse_url(
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         // In a query, a plus sign stands for a space.
         let decode_query = |raw: &str| decode(&raw.replace(['+', ' '], "%20"), &location);
-        options.set(
-            &decode_query(name)?,
-            &decode_query(value)?,
-            &location,
-            warnings,
-        )?;
+        let (name, value) = (decode_query(name)?, decode_query(value)?);
+        options::set(options, &name, &value, &location, warnings)?;
     }
     Ok(())
 }
@@ -218,7 +214,7 @@ pub(crate) fn redact(text: &str) -> Option<String> {
 }
 
 fn redact_body(form: ConnectionText<'_>) -> Option<String> {
-    parse(form, &mut Options::default(), &mut Vec::new()).ok()?;
+    parse(form, &mut OptionValues::default(), &mut Vec::new()).ok()?;
     match form {
         ConnectionText::Url(rest) => redact_url(rest),
         ConnectionText::Jdbc(rest) => {

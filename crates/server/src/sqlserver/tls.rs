@@ -4,18 +4,15 @@
 //! no lock. Source: Microsoft's documentation of `Encrypt`, `TrustServerCertificate`, `ServerCertificate`;
 //! MS-TDS 2.2.6.5; MS-TDS 3.2.5.1 (TDS 8.0).
 
-use super::options::Options;
+use super::options;
 use crate::error::Error;
+use crate::option_values::OptionValues;
 use crate::postgres::tls::{read_certificates, system_roots};
-use crate::postgres::verify::{Verifier, refuse_short_key};
+use crate::postgres::verify::{Accepted, Verifier};
 use crate::target::{SslMode, Tls};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,8 +33,8 @@ pub(super) enum Encrypt {
 
 impl Encrypt {
     /// The value of the option; mandatory by default, as in Microsoft's clients of today.
-    pub(super) fn from_options(options: &Options) -> Result<Encrypt, Error> {
-        let value = options.get("encrypt").map(str::to_ascii_lowercase);
+    pub(super) fn from_options(options: &OptionValues) -> Result<Encrypt, Error> {
+        let value = options.non_empty("encrypt").map(str::to_ascii_lowercase);
         Ok(match value.as_deref() {
             Some("disable" | "disabled") => Encrypt::Disable,
             Some("optional" | "no" | "false" | "0") => Encrypt::Optional,
@@ -45,7 +42,7 @@ impl Encrypt {
             Some("strict") => Encrypt::Strict,
             Some(_) => {
                 let hint = "use mandatory (true), strict, optional (false) or disable";
-                return Err(options.value_error("encrypt", hint));
+                return Err(options.invalid_value("encrypt", hint));
             }
         })
     }
@@ -53,11 +50,11 @@ impl Encrypt {
 
 /// Reads the options and the files that they name.
 pub(super) fn build_tls(
-    options: &Options,
+    options: &OptionValues,
     encrypt: Encrypt,
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
-    let trust_any_certificate = options.is_on("TrustServerCertificate")?;
+    let trust_any_certificate = options::is_on(options, "TrustServerCertificate")?;
     if encrypt == Encrypt::Disable {
         let mode = SslMode::Disable;
         return Ok(Tls { mode, config: None });
@@ -71,18 +68,15 @@ pub(super) fn build_tls(
     }
     let verify_chain = is_strict || (encrypt == Encrypt::Mandatory && !trust_any_certificate);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match options.get("ServerCertificate") {
+    let accepted = match options.non_empty("ServerCertificate") {
         Some(path) => {
             let file_role = "file with the server's certificate";
-            let pinned = read_certificates(Path::new(path), file_role)?.swap_remove(0);
-            Arc::new(PinnedCertificate {
-                pinned,
-                provider: provider.clone(),
-            })
+            Accepted::Pinned(read_certificates(Path::new(path), file_role)?.swap_remove(0))
         }
-        None if verify_chain => Arc::new(chain_verifier(options, &provider)?),
-        None => Arc::new(Verifier::accept_any(&provider)),
+        None if verify_chain => issued_certificates(options, &provider)?,
+        None => Accepted::Any,
     };
+    let verifier = Verifier::new(accepted, &provider);
     // Before TDS 8.0, the TLS handshake travels inside TDS packets, which is only possible up to TLS 1.2.
     let versions: &[&rustls::SupportedProtocolVersion] = if is_strict {
         &[&rustls::version::TLS12, &rustls::version::TLS13]
@@ -93,7 +87,7 @@ pub(super) fn build_tls(
         .with_protocol_versions(versions)
         .map_err(|error| Error::tls(error.to_string(), "check encrypt"))?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     if is_strict {
         config.alpn_protocols = vec![TDS8_ALPN_PROTOCOL.to_vec()];
@@ -111,8 +105,11 @@ pub(super) fn build_tls(
 
 /// Requires a certificate for the host's name, issued by an authority in the file `certificate`, or by one
 /// that the system trusts if the option is missing.
-fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<Verifier, Error> {
-    let file = options.get("certificate");
+fn issued_certificates(
+    options: &OptionValues,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Accepted, Error> {
+    let file = options.non_empty("certificate");
     let roots = match file {
         Some(path) => read_certificates(Path::new(path), "file of certificate authorities")?,
         None => system_roots().map_err(|error| match error {
@@ -131,57 +128,9 @@ fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<V
         .map_err(|error| Error::tls(error.to_string(), "check certificate="))?;
     // The file may contain certificates that webpki rejects and OpenSSL accepts, so `Verifier` also compares
     // certificates with these. The system's roots do not need that.
-    let exceptions = if file.is_some() { roots } else { Vec::new() };
-    Ok(Verifier::new(chain, exceptions, true, provider))
-}
-
-/// Accepts one certificate only, whatever its names and dates.
-#[derive(Debug)]
-struct PinnedCertificate {
-    pinned: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for PinnedCertificate {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        refuse_short_key(end_entity)?;
-        if end_entity.as_ref() == self.pinned.as_ref() {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
+    Ok(Accepted::Issued {
+        chain,
+        roots: if file.is_some() { roots } else { Vec::new() },
+        checks_name: true,
+    })
 }

@@ -4,12 +4,11 @@
 
 use super::AddressRace;
 use prony_document::SqlDialect;
-pub use prony_wire::postgres::ChannelBinding;
+pub use prony_wire::mysql::MysqlOptions;
+pub use prony_wire::postgres::{AuthMethod, ChannelBinding, RequireAuth};
 use rustls::pki_types::ServerName;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The protocol that a server speaks, with the options that only it has.
 #[derive(Clone, Debug)]
@@ -67,29 +66,6 @@ pub struct SqlServerOptions {
     pub session_settings: Vec<String>,
 }
 
-/// Options that only MySQL and MariaDB have.
-#[derive(Clone, Debug, Default)]
-pub struct MysqlOptions {
-    /// Connection attributes, which the server lists in `performance_schema`.
-    pub attributes: Vec<(String, String)>,
-    /// `enable-cleartext-plugin`: the password may be sent in clear text, over TLS or a unix
-    /// socket.
-    pub allow_cleartext: bool,
-    /// `get-server-public-key`: the server's RSA key may be requested without TLS also from another machine.
-    pub get_server_public_key: bool,
-    /// The key in `server-public-key-path`, PEM.
-    pub server_public_key: Option<Vec<u8>>,
-    /// `local-infile`: LOAD DATA LOCAL may be used on the control connection.
-    pub local_infile: bool,
-    /// Whether connections set the state of their sessions after the login, because the server puts it into another.
-    /// The first control connection to it finds out.
-    pub sets_session: Arc<AtomicBool>,
-    /// Settings that each session begins with, as assignments of SET; each name and value is quoted.
-    pub session_settings: Vec<String>,
-    /// Report matched rows as affected, rather than changed rows (`CLIENT_FOUND_ROWS`).
-    pub found_rows: bool,
-}
-
 /// libpq's `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionAttrs {
@@ -104,85 +80,4 @@ pub enum SessionAttrs {
     Standby,
     /// A server in recovery if there is one, else any.
     PreferStandby,
-}
-
-/// libpq's `require_auth`: which authentication methods a server may use.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum RequireAuth {
-    #[default]
-    Any,
-    OneOf(Vec<AuthMethod>),
-    /// All methods but these.
-    NoneOf(Vec<AuthMethod>),
-}
-
-impl RequireAuth {
-    /// Whether the server may use this method. Call it before answering a request, and for
-    /// [`AuthMethod::None`] when the server accepts the client without a request.
-    pub fn allows(&self, method: AuthMethod) -> bool {
-        match self {
-            RequireAuth::Any => true,
-            RequireAuth::OneOf(methods) => methods.contains(&method),
-            RequireAuth::NoneOf(methods) => !methods.contains(&method),
-        }
-    }
-}
-
-impl fmt::Display for RequireAuth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mark, methods) = match self {
-            RequireAuth::Any => return Ok(()),
-            RequireAuth::OneOf(methods) => ("", methods),
-            RequireAuth::NoneOf(methods) => ("!", methods),
-        };
-        for (index, method) in methods.iter().enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(f, "{comma}{mark}{}", method.name())?;
-        }
-        Ok(())
-    }
-}
-
-/// An authentication method, as `require_auth` names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthMethod {
-    /// No authentication request: `trust`, `peer`, or only a certificate.
-    None,
-    /// Clear-text password.
-    Password,
-    /// MD5 digest of the password.
-    Md5,
-    /// SCRAM-SHA-256, with channel binding or without.
-    ScramSha256,
-    /// GSSAPI (Kerberos).
-    Gss,
-    /// SSPI (Windows).
-    Sspi,
-    /// A bearer token.
-    OAuth,
-}
-
-impl AuthMethod {
-    pub const ALL: [AuthMethod; 7] = [
-        AuthMethod::None,
-        AuthMethod::Password,
-        AuthMethod::Md5,
-        AuthMethod::ScramSha256,
-        AuthMethod::Gss,
-        AuthMethod::Sspi,
-        AuthMethod::OAuth,
-    ];
-
-    /// The method's name in `require_auth`.
-    pub fn name(self) -> &'static str {
-        match self {
-            AuthMethod::None => "none",
-            AuthMethod::Password => "password",
-            AuthMethod::Md5 => "md5",
-            AuthMethod::ScramSha256 => "scram-sha-256",
-            AuthMethod::Gss => "gss",
-            AuthMethod::Sspi => "sspi",
-            AuthMethod::OAuth => "oauth",
-        }
-    }
 }

@@ -174,7 +174,7 @@ impl Db {
     }
 
     pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
-        let ledger_results = std::mem::take(&mut self.ledger_results);
+        self.reply_ledger_results = std::mem::take(&mut self.ledger_results);
         Wait { conn: &self.conn }.await;
         if !self.conn.is_up() {
             self.conn.set_timed_request(None);
@@ -193,7 +193,7 @@ impl Db {
                 self.conn.record_success(exchange.block_state());
                 Ok(DbReply {
                     exchange,
-                    ledger_results,
+                    ledger_results: self.reply_ledger_results,
                 })
             }
         }
@@ -227,7 +227,7 @@ impl Db {
     pub fn last_reply(&self) -> DbReply<'_> {
         DbReply {
             exchange: self.conn.exchange(),
-            ledger_results: [0, 0],
+            ledger_results: self.reply_ledger_results,
         }
     }
 
@@ -262,7 +262,7 @@ impl Db {
 
     /// Number of results in the last reply, before the error if it ended with one.
     pub fn result_count(&self) -> usize {
-        self.conn.exchange().result_count()
+        self.last_reply().result_count()
     }
 }
 

@@ -141,9 +141,9 @@ impl Db {
         self.wait_for_reply().await
     }
 
-    /// Like [`Db::begin_exec`], but bypasses the ledger: the statement is not noted, and no entry is added to the request.
-    /// [`Db::finish_request`] must follow.
-    pub fn begin_request(
+    /// As [`Db::begin_exec`], for a script that writes its entries itself ([`Db::begin_entry`]): the ledger does not note
+    /// the statement, and adds no entry to the request. [`Db::finish_request`] must follow.
+    pub fn begin_exec_without_ledger(
         &mut self,
         statement: &Statement,
         values: &[Value<'_>],

@@ -21,6 +21,13 @@ impl Folder {
         Folder(TestFolder::create())
     }
 
+    /// A folder with a store in it.
+    pub fn with_store() -> (Folder, RunStore) {
+        let folder = Folder::new();
+        let store = folder.store();
+        (folder, store)
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -31,6 +38,13 @@ impl Folder {
 
     pub fn runs(&self) -> PathBuf {
         self.0.join("runs")
+    }
+}
+
+/// Writes the seconds of a load.
+pub fn write_rows<'a>(writer: &mut RunWriter, rows: impl IntoIterator<Item = &'a IntervalRow>) {
+    for row in rows {
+        writer.write_second(row, LOAD_START_NS).unwrap();
     }
 }
 

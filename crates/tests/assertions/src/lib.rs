@@ -6,13 +6,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Each assertion returns the text, so that assertions can be chained.
 pub trait TextAssertions {
+    fn assert_equals(&self, expected: &str) -> &Self;
     fn assert_contains(&self, part: &str) -> &Self;
     fn assert_lacks(&self, part: &str) -> &Self;
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &Self;
     fn assert_starts_with(&self, start: &str) -> &Self;
     fn assert_ends_with(&self, end: &str) -> &Self;
+    /// The words of the text with single spaces: lines are wrapped at the width of the terminal.
+    fn unwrapped(&self) -> String;
 }
 
 impl TextAssertions for str {
+    #[track_caller]
+    fn assert_equals(&self, expected: &str) -> &str {
+        assert_eq!(self, expected);
+        self
+    }
+
     #[track_caller]
     fn assert_contains(&self, part: &str) -> &str {
         assert!(self.contains(part), "no {part:?} in the text:\n{self}");
@@ -22,6 +33,22 @@ impl TextAssertions for str {
     #[track_caller]
     fn assert_lacks(&self, part: &str) -> &str {
         assert!(!self.contains(part), "{part:?} is in the text:\n{self}");
+        self
+    }
+
+    #[track_caller]
+    fn assert_contains_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_contains(part.as_ref());
+        }
+        self
+    }
+
+    #[track_caller]
+    fn assert_lacks_all(&self, parts: impl IntoIterator<Item = impl AsRef<str>>) -> &str {
+        for part in parts {
+            self.assert_lacks(part.as_ref());
+        }
         self
     }
 
@@ -39,6 +66,41 @@ impl TextAssertions for str {
         assert!(self.ends_with(end), "no {end:?} at the end of:\n{self}");
         self
     }
+
+    fn unwrapped(&self) -> String {
+        self.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The cases of a test, one a line: parts with `=>` between them, in which `\n` is the end of a line. A line continues the one
+/// before it if that ends with `\`, or if it begins with `=>`. Lines that begin with `//` are comments.
+///
+/// # Panics
+/// If a case has another number of parts.
+#[track_caller]
+pub fn cases<const PARTS: usize>(text: &str) -> Vec<[&'static str; PARTS]> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        match lines.last_mut() {
+            Some(last) if last.ends_with('\\') => {
+                last.pop();
+                last.push_str(line);
+            }
+            Some(last) if line.starts_with("=>") => last.push_str(line),
+            _ if line.is_empty() || line.starts_with("//") => {}
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    let case = |line: String| {
+        // Leaked, so that a part is a text like any other; a test has few.
+        let line = line.replace("\\n", "\n").leak();
+        let parts: Vec<&str> = line
+            .split("=>")
+            .map(|part| part.trim_matches(' '))
+            .collect();
+        parts.try_into().expect("all parts of a case")
+    };
+    lines.into_iter().map(case).collect()
 }
 
 /// A folder of one test, removed at its end.

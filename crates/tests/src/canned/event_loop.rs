@@ -1,10 +1,11 @@
 //! One thread that serves all connections, with epoll.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 
 /// The largest read, in bytes; a longer request takes several reads.
 const READ_BYTES: usize = 64 * 1024;
@@ -34,31 +35,10 @@ enum Listener {
     Tcp(TcpListener),
 }
 
-/// A client's socket. It is in blocking mode: epoll says when there is something to read, and replies are far
-/// smaller than the buffer of a socket.
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => stream.read(buffer),
-            Socket::Tcp(stream) => stream.read(buffer),
-        }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Socket::Unix(stream) => stream.write_all(bytes),
-            Socket::Tcp(stream) => stream.write_all(bytes),
-        }
-    }
-}
-
 struct Client {
-    socket: Socket,
+    /// In blocking mode: epoll says when there is something to read, and replies are far smaller than the buffer of a
+    /// socket.
+    socket: File,
     session: Box<dyn Session>,
     /// The start of a message whose end has not arrived.
     incomplete: Vec<u8>,
@@ -148,13 +128,8 @@ impl EventLoop {
     }
 
     fn watch(&self, socket: impl AsFd, data: u64) -> io::Result<()> {
-        epoll::add(
-            &self.epoll,
-            socket,
-            EventData::new_u64(data),
-            EventFlags::IN,
-        )?;
-        Ok(())
+        let data = EventData::new_u64(data);
+        Ok(epoll::add(&self.epoll, socket, data, EventFlags::IN)?)
     }
 
     /// Serves clients until the process is killed.
@@ -164,11 +139,8 @@ impl EventLoop {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         loop {
             events.clear();
-            match epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut events),
-                None,
-            ) {
+            let space = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, space, None) {
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -181,9 +153,8 @@ impl EventLoop {
                     }
                     continue;
                 };
-                let client = self.clients[index].as_mut();
-                if client
-                    .is_some_and(|client| !client.serve(&mut buffer, &mut out, self.on_problem))
+                if let Some(client) = &mut self.clients[index]
+                    && !client.serve(&mut buffer, &mut out, self.on_problem)
                 {
                     // Closing the socket removes it from epoll.
                     self.clients[index] = None;
@@ -194,14 +165,15 @@ impl EventLoop {
     }
 
     fn accept(&mut self, listener: usize, out: &mut Vec<u8>) -> io::Result<()> {
-        let mut socket = match &self.listeners[listener] {
-            Listener::Unix(listener) => Socket::Unix(listener.accept()?.0),
+        let socket = match &self.listeners[listener] {
+            Listener::Unix(listener) => OwnedFd::from(listener.accept()?.0),
             Listener::Tcp(listener) => {
                 let stream = listener.accept()?.0;
                 stream.set_nodelay(true)?;
-                Socket::Tcp(stream)
+                OwnedFd::from(stream)
             }
         };
+        let mut socket = File::from(socket);
         let mut session = (self.new_session)();
         out.clear();
         session.greet(out);
@@ -211,10 +183,7 @@ impl EventLoop {
             self.clients.len() - 1
         });
         let data = (self.listeners.len() + index) as u64;
-        match &socket {
-            Socket::Unix(stream) => self.watch(stream, data)?,
-            Socket::Tcp(stream) => self.watch(stream, data)?,
-        }
+        self.watch(&socket, data)?;
         self.clients[index] = Some(Client {
             socket,
             session,
@@ -227,6 +196,7 @@ impl EventLoop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::UnixStream;
 
     /// Messages are lines; `bye` ends the session. The reply to a line is the line.
     struct Echo;
@@ -248,6 +218,10 @@ mod tests {
         }
     }
 
+    fn send(stream: &mut UnixStream, bytes: &[u8]) {
+        stream.write_all(bytes).expect("sent");
+    }
+
     fn expect(stream: &mut UnixStream, bytes: &[u8]) {
         let mut received = vec![0; bytes.len()];
         stream.read_exact(&mut received).expect("a reply");
@@ -259,30 +233,30 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("prony-canned-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a new folder");
         let path = folder.join("socket");
-        let mut server = EventLoop::new(Box::new(|| Box::new(Echo)), |problem| panic!("{problem}"))
-            .expect("epoll");
-        server
-            .listen(path.to_str().expect("UTF-8"))
-            .expect("a listener");
+        let server = EventLoop::new(Box::new(|| Box::new(Echo)), |problem| panic!("{problem}"));
+        let mut server = server.expect("epoll");
+        let port = server.listen(path.to_str().expect("UTF-8"));
+        assert_eq!(port.expect("a listener"), 0, "a unix socket");
         std::thread::spawn(move || server.run());
-        let mut first = UnixStream::connect(&path).expect("a connection");
-        let mut second = UnixStream::connect(&path).expect("a connection");
-        expect(&mut first, b"hello\n");
-        expect(&mut second, b"hello\n");
-        first.write_all(b"one\ntw").expect("sent");
+        let connect = || {
+            let mut stream = UnixStream::connect(&path).expect("a connection");
+            expect(&mut stream, b"hello\n");
+            stream
+        };
+        let (mut first, mut second) = (connect(), connect());
+        send(&mut first, b"one\ntw");
         expect(&mut first, b"one\n");
-        second.write_all(b"three\n").expect("sent");
+        send(&mut second, b"three\n");
         expect(&mut second, b"three\n");
-        first.write_all(b"o\n").expect("sent");
+        send(&mut first, b"o\n");
         expect(&mut first, b"two\n");
-        second.write_all(b"bye\n").expect("sent");
+        send(&mut second, b"bye\n");
         assert_eq!(second.read(&mut [0]).expect("the end"), 0);
         // The index of the closed connection is used again, and the open one is unaffected.
-        let mut third = UnixStream::connect(&path).expect("a connection");
-        expect(&mut third, b"hello\n");
-        third.write_all(b"four\n").expect("sent");
+        let mut third = connect();
+        send(&mut third, b"four\n");
         expect(&mut third, b"four\n");
-        first.write_all(b"five\n").expect("sent");
+        send(&mut first, b"five\n");
         expect(&mut first, b"five\n");
         std::fs::remove_dir_all(&folder).expect("removed");
     }

@@ -126,6 +126,19 @@ impl Conversation {
     }
 }
 
+/// The end of a session whose client sent what this server does not know.
+fn unsupported(subject: &str) -> SessionEnd {
+    SessionEnd::Unsupported(format!("the client sent {subject}"))
+}
+
+/// What a session answers to a complete request.
+#[cfg(test)]
+fn reply(session: &mut impl Session, request: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    assert_eq!(session.receive(request, &mut out), Ok(request.len()));
+    out
+}
+
 /// The number of columns of rows: that of the longest.
 fn column_count(rows: &[Row]) -> usize {
     rows.iter().map(Vec::len).max().unwrap_or(1)

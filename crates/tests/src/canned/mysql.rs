@@ -4,7 +4,7 @@
 //! does not offer `CLIENT_DEPRECATE_EOF`.
 
 use super::event_loop::{Session, SessionEnd};
-use super::{CannedError, Conversation, Row, StatementKind, column_count};
+use super::{CannedError, Conversation, Row, StatementKind, column_count, unsupported};
 use std::sync::{Arc, OnceLock};
 
 /// The version of a server without a conversation.
@@ -229,10 +229,6 @@ impl MySqlSession {
     }
 }
 
-fn unsupported(subject: &str) -> SessionEnd {
-    SessionEnd::Unsupported(format!("the client sent {subject}"))
-}
-
 impl Session for MySqlSession {
     fn greet(&mut self, out: &mut Vec<u8>) {
         let [low_0, low_1, high_0, high_1] = CAPABILITIES.to_le_bytes();
@@ -274,6 +270,7 @@ impl Session for MySqlSession {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reply;
     use super::*;
 
     const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
@@ -288,12 +285,6 @@ mod tests {
         let login = b"\x03\0\0\x01abc";
         assert_eq!(reply(&mut session, login), b"\x07\0\0\x02\0\0\0\x02\0\0\0");
         session
-    }
-
-    fn reply(session: &mut MySqlSession, request: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        assert_eq!(session.receive(request, &mut out), Ok(request.len()));
-        out
     }
 
     fn command(number: u8, body: &[u8]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::event_loop::{Session, SessionEnd};
 use super::postgres_catalog::{TABLES_QUERY, TABLES_ROW};
-use super::{CannedError, Conversation, Row, StatementKind, column_count};
+use super::{CannedError, Conversation, Row, StatementKind, column_count, unsupported};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -313,10 +313,6 @@ impl PgSession {
     }
 }
 
-fn unsupported(subject: &str) -> SessionEnd {
-    SessionEnd::Unsupported(format!("the client sent {subject}"))
-}
-
 impl Session for PgSession {
     fn greet(&mut self, _: &mut Vec<u8>) {}
 
@@ -349,6 +345,7 @@ impl Session for PgSession {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reply;
     use super::*;
 
     const STARTUP: &[u8] = b"\0\0\0\x13\0\x03\0\0user\0tester\0\0";
@@ -363,12 +360,6 @@ mod tests {
         assert!(out.starts_with(b"R\0\0\0\x08\0\0\0\0S"), "{out:?}");
         assert!(out.ends_with(b"Z\0\0\0\x05I"), "{out:?}");
         session
-    }
-
-    fn reply(session: &mut PgSession, request: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        assert_eq!(session.receive(request, &mut out), Ok(request.len()));
-        out
     }
 
     fn query(sql: &str) -> Vec<u8> {

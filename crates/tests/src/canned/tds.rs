@@ -10,7 +10,7 @@ use super::tds_catalog::{
     CATALOG, CATALOG_COLUMNS, CATALOG_NAMES, COLUMN_TYPES, LOCK_CALL, LOCKED,
 };
 use super::tds_reader::{Reader, count_rows};
-use super::{CannedError, Conversation, StatementKind, column_count};
+use super::{CannedError, Conversation, StatementKind, column_count, unsupported};
 use std::sync::{Arc, OnceLock};
 
 /// The value of a row's only column.
@@ -373,10 +373,6 @@ fn put_login_ack(out: &mut Vec<u8>) {
 
 fn malformed() -> SessionEnd {
     unsupported("a malformed message, or a type of value that this server does not know")
-}
-
-fn unsupported(subject: &str) -> SessionEnd {
-    SessionEnd::Unsupported(format!("the client sent {subject}"))
 }
 
 impl Session for TdsSession {

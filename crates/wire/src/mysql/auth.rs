@@ -18,15 +18,6 @@ pub(super) enum Plugin {
     Clear,
 }
 
-/// The client's next step.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Send these bytes.
-    Send(Vec<u8>),
-    /// Send nothing: the server continues by itself.
-    Wait,
-}
-
 impl Plugin {
     const ALL: [Plugin; 5] = [
         Plugin::Native,
@@ -65,12 +56,14 @@ impl Plugin {
             Plugin::CachingSha2 | Plugin::Sha256 if password.is_empty() => vec![0],
             Plugin::CachingSha2 => scramble_sha256(password, legacy_nonce(nonce)),
             Plugin::Sha256 if over_tls => zero_terminated(password),
-            Plugin::Sha256 => match &login.server_public_key {
+            Plugin::Sha256 => match &login.options.server_public_key {
                 Some(pem) => encrypt_password(pem, password, nonce)?,
-                None if login.get_server_public_key => vec![1],
+                None if login.options.get_server_public_key => vec![1],
                 None => return Err(ConnectError::SecureTransportNeeded(self.name())),
             },
-            Plugin::Clear if !login.cleartext => return Err(ConnectError::CleartextRefused),
+            Plugin::Clear if !login.options.allow_cleartext => {
+                return Err(ConnectError::CleartextRefused);
+            }
             Plugin::Clear if !over_tls && !login.over_unix_socket => {
                 return Err(ConnectError::SecureTransportNeeded(self.name()));
             }
@@ -78,32 +71,33 @@ impl Plugin {
         })
     }
 
+    /// The answer to a further packet; `None`: the server continues by itself.
     pub(super) fn next_answer(
         self,
         data: &[u8],
         login: &Login,
         nonce: &[u8],
         over_tls: bool,
-    ) -> Result<Answer, ConnectError> {
+    ) -> Result<Option<Vec<u8>>, ConnectError> {
         let password = password(login)?;
         match (self, data) {
             // The server had the password's hash in its cache, so it needs no further packet.
-            (Plugin::CachingSha2, [3]) => Ok(Answer::Wait),
+            (Plugin::CachingSha2, [3]) => Ok(None),
             (Plugin::CachingSha2, [4]) => {
                 if over_tls || login.over_unix_socket {
-                    return Ok(Answer::Send(zero_terminated(password)));
+                    return Ok(Some(zero_terminated(password)));
                 }
-                match &login.server_public_key {
-                    Some(pem) => encrypt_password(pem, password, nonce).map(Answer::Send),
-                    None if login.get_server_public_key => Ok(Answer::Send(vec![2])),
+                match &login.options.server_public_key {
+                    Some(pem) => encrypt_password(pem, password, nonce).map(Some),
+                    None if login.options.get_server_public_key => Ok(Some(vec![2])),
                     None => Err(ConnectError::SecureTransportNeeded(self.name())),
                 }
             }
             // A key is accepted only if it was requested.
             (Plugin::CachingSha2 | Plugin::Sha256, pem @ [b'-', ..])
-                if login.get_server_public_key && !over_tls =>
+                if login.options.get_server_public_key && !over_tls =>
             {
-                encrypt_password(pem, password, nonce).map(Answer::Send)
+                encrypt_password(pem, password, nonce).map(Some)
             }
             _ => Err(ConnectError::NotMysql(
                 "it sends an unexpected authentication packet".to_owned(),
@@ -243,7 +237,7 @@ mod tests {
             clear(&login, true),
             Err(ConnectError::CleartextRefused)
         ));
-        login.cleartext = true;
+        login.options.allow_cleartext = true;
         let needs = |answer| matches!(answer, Err(ConnectError::SecureTransportNeeded(_)));
         assert!(needs(clear(&login, false)));
         assert_eq!(clear(&login, true).unwrap(), b"secret\0");
@@ -256,15 +250,9 @@ mod tests {
             Plugin::CachingSha2.next_answer(&[4], login, &NONCE, over_tls)
         };
         assert!(full(&login, false).is_err());
-        assert_eq!(
-            full(&login, true).unwrap(),
-            Answer::Send(b"secret\0".to_vec())
-        );
+        assert_eq!(full(&login, true).unwrap(), Some(b"secret\0".to_vec()));
         login.over_unix_socket = true;
-        assert_eq!(
-            full(&login, false).unwrap(),
-            Answer::Send(b"secret\0".to_vec())
-        );
+        assert_eq!(full(&login, false).unwrap(), Some(b"secret\0".to_vec()));
         assert_eq!(clear(&login, false).unwrap(), b"secret\0");
         // A key that was not requested is not used.
         login.over_unix_socket = false;
@@ -274,8 +262,8 @@ mod tests {
                 .next_answer(pem, &login, &NONCE, false)
                 .is_err()
         );
-        login.get_server_public_key = true;
-        assert_eq!(full(&login, false).unwrap(), Answer::Send(vec![2]));
+        login.options.get_server_public_key = true;
+        assert_eq!(full(&login, false).unwrap(), Some(vec![2]));
         assert!(matches!(
             Plugin::CachingSha2.next_answer(pem, &login, &NONCE, false),
             Err(ConnectError::ServerKey(_))

@@ -25,14 +25,13 @@ pub(super) fn put_statement_text(
     out: &mut Vec<u8>,
 ) {
     let start = out.len();
-    for (text, value) in statement.parts() {
-        out.extend_from_slice(text);
-        if let Some(value) = value.and_then(|n| values.get(n)) {
+    statement.put_text(out, |index, out| {
+        if let Some(value) = values.get(index) {
             put_literal(*value, out, put_float, |text, out| {
                 put_quoted(text, no_backslash_escapes, out);
             });
         }
-    }
+    });
     trim_end(out, start);
 }
 
@@ -66,29 +65,31 @@ pub(super) fn trim_end(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Writes the types of the values into `types`; returns whether they differ from those that the server
-/// knows (`last_types`). A NULL gets the declared type of its parameter, or else the last type, so that later
-/// values need no new type.
+/// Updates the types of the values that the server knows; returns whether they change. A NULL gets the declared type of
+/// its parameter, or else the last type, so that later values need no new type.
 pub(super) fn update_types(
     statement: &Statement,
     values: &[Value<'_>],
-    last_types: &[u8],
     types: &mut Vec<u8>,
 ) -> bool {
-    types.clear();
-    for (position, value_index) in statement.value_indexes().enumerate() {
-        types.push(match values.get(value_index) {
+    let indexes = statement.value_indexes();
+    let mut is_changed = types.len() != indexes.len();
+    types.resize(indexes.len(), TYPE_NULL);
+    for (last_type, value_index) in types.iter_mut().zip(indexes) {
+        let next_type = match values.get(value_index) {
             Some(Value::Int(_)) => TYPE_LONGLONG,
             Some(Value::Float(_)) => TYPE_DOUBLE,
             Some(Value::Decimal { .. }) => TYPE_NEWDECIMAL,
             Some(Value::Text(_) | Value::Bytes(_)) => TYPE_VAR_STRING,
             Some(Value::Null) | None => match statement.types().get(value_index) {
                 Some(Some(declared)) => type_of_values(*declared),
-                _ => last_types.get(position).copied().unwrap_or(TYPE_NULL),
+                _ => *last_type,
             },
-        });
+        };
+        is_changed |= *last_type != next_type;
+        *last_type = next_type;
     }
-    types != last_types
+    is_changed
 }
 
 fn type_of_values(declared: ParameterType) -> u8 {
@@ -103,21 +104,21 @@ fn type_of_values(declared: ParameterType) -> u8 {
 pub(super) fn put_values(
     statement: &Statement,
     values: &[Value<'_>],
-    types: Option<&Vec<u8>>,
+    types: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) {
-    let count = statement.value_indexes().count();
-    if count == 0 {
+    let indexes = statement.value_indexes();
+    if indexes.len() == 0 {
         return;
     }
     let nulls = out.len();
-    out.resize(nulls + count.div_ceil(8), 0);
+    out.resize(nulls + indexes.len().div_ceil(8), 0);
     out.push(u8::from(types.is_some()));
     for kind in types.into_iter().flatten() {
         // The second byte would mark a number as unsigned.
         out.extend_from_slice(&[*kind, 0]);
     }
-    for (position, value_index) in statement.value_indexes().enumerate() {
+    for (position, value_index) in indexes.enumerate() {
         match values.get(value_index) {
             Some(Value::Int(number)) => out.extend_from_slice(&number.to_le_bytes()),
             Some(Value::Float(number)) => out.extend_from_slice(&number.to_le_bytes()),
@@ -130,11 +131,4 @@ pub(super) fn put_values(
             Some(Value::Null) | None => out[nulls + position / 8] |= 1 << (position % 8),
         }
     }
-}
-
-/// Whether a statement may leave a transaction open even if it fails: a procedure can begin one, and
-/// so can a text of several statements.
-pub(super) fn may_leave_transaction_open(sql: &[u8]) -> bool {
-    let first_word = sql.trim_ascii_start().get(..4);
-    first_word.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
 }

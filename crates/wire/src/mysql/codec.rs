@@ -7,13 +7,14 @@
 
 mod queue;
 
-use super::bind::{self, may_leave_transaction_open, put_values, trim_end, update_types};
+use super::bind::{self, put_values, trim_end, update_types};
 use super::error::{UNKNOWN_STATEMENT, UNSUPPORTED_PS};
 use super::packet::{HEADER, MAX_PAYLOAD, frame, lengthen};
 use super::reply::{Reply, ReplyFormat};
-use crate::statement::{QueryMode, Statement};
+use crate::statement::{FirstWord, QueryMode, Statement};
 use crate::value::Value;
 use crate::violation::Violation;
+use queue::may_leave_transaction_open;
 use std::ops::Range;
 
 const COM_QUERY: u8 = 3;
@@ -91,8 +92,6 @@ pub struct Codec {
     in_flight_index: usize,
     /// Numbers of statements to close on the server with the next request.
     numbers_to_close: Vec<u32>,
-    /// Buffer for the types of one execution's values, reused to avoid allocations.
-    type_buffer: Vec<u8>,
     no_backslash_escapes: bool,
 }
 
@@ -105,7 +104,6 @@ impl Codec {
             commands: Vec::new(),
             in_flight_index: 0,
             numbers_to_close: Vec::new(),
-            type_buffer: Vec::new(),
             no_backslash_escapes: false,
         }
     }
@@ -143,15 +141,15 @@ impl Codec {
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         if statement.has_own_text() {
-            return self.queue_text(std::iter::once((statement, values)));
+            return self.queue_text(statement, values);
         }
         if statement.is_joined() {
-            return self.join(statement, values);
+            return self.join(statement, values, true);
         }
         let state = self.slot_mut(statement).state;
         match (self.mode, state) {
             (QueryMode::Simple, _) | (_, PrepareState::SentAsText) => {
-                self.queue_text(std::iter::once((statement, values)));
+                self.queue_text(statement, values);
             }
             (QueryMode::Prepared, PrepareState::Prepared(number)) => {
                 self.queue_execute(statement, values, Some(number));
@@ -161,7 +159,7 @@ impl Codec {
                     self.prepare(statement);
                 }
                 self.queue_execute(statement, values, None);
-                let text = self.frame_text(std::iter::once((statement, values)));
+                let text = self.frame_text(statement, values);
                 if let Some(command) = self.commands.last_mut() {
                     command.text = Some(text);
                 }
@@ -169,11 +167,20 @@ impl Codec {
         }
     }
 
+    /// Adds an execution in simple mode. Executions share a text, and so a round trip; the server stops at an error.
+    pub(crate) fn execute_as_text(&mut self, statement: &Statement, values: &[Value<'_>]) {
+        if statement.has_own_text() {
+            self.queue_text(statement, values);
+        } else {
+            self.join(statement, values, may_leave_transaction_open(statement));
+        }
+    }
+
     /// Adds an execution to the text that is the request's last command, or begins such a text.
-    fn join(&mut self, statement: &Statement, values: &[Value<'_>]) {
-        let last = self.commands.last();
-        let joined = last.filter(|last| last.kind == CommandKind::Joined);
-        if let Some(range) = joined.map(|last| last.bytes.clone()) {
+    fn join(&mut self, statement: &Statement, values: &[Value<'_>], may_open_transaction: bool) {
+        let joined = |last: &&mut Command| last.kind == CommandKind::Joined;
+        if let Some(last) = self.commands.last_mut().filter(joined) {
+            // The text before may end in a comment, so begin a new line.
             self.bytes.extend_from_slice(b"\n;");
             bind::put_statement_text(
                 statement,
@@ -181,34 +188,25 @@ impl Codec {
                 self.no_backslash_escapes,
                 &mut self.bytes,
             );
-            if lengthen(&mut self.bytes, range.start) {
-                let end = self.bytes.len();
-                if let Some(last) = self.commands.last_mut() {
-                    last.bytes.end = end;
-                }
+            if lengthen(&mut self.bytes, last.bytes.start) {
+                last.bytes.end = self.bytes.len();
+                last.may_open_transaction |= may_open_transaction;
                 return;
             }
-            self.bytes.truncate(range.end);
+            self.bytes.truncate(last.bytes.end);
         }
-        let (bytes, sequence) = self.frame_text(std::iter::once((statement, values)));
-        self.queue(CommandKind::Joined, bytes, sequence, true);
+        let (bytes, sequence) = self.frame_text(statement, values);
+        self.queue(CommandKind::Joined, bytes, sequence, may_open_transaction);
     }
 
-    /// Queues several executions as one text; the server stops at an error.
-    pub(crate) fn queue_text<'a>(
-        &mut self,
-        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
-    ) {
-        let mut may_open_transaction = false;
-        let batch = batch.inspect(|(statement, _)| {
-            may_open_transaction |= may_leave_transaction_open(statement.bytes())
-        });
-        let (bytes, sequence) = self.frame_text(batch);
+    fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>]) {
+        let (bytes, sequence) = self.frame_text(statement, values);
+        let may_open_transaction = may_leave_transaction_open(statement);
         self.queue(CommandKind::Query, bytes, sequence, may_open_transaction);
     }
 
     pub(crate) fn query(&mut self, sql: &[u8]) {
-        let (bytes, sequence) = self.frame(|_, out| {
+        let (bytes, sequence) = self.frame(|out| {
             out.push(COM_QUERY);
             out.extend_from_slice(sql);
         });
@@ -231,15 +229,10 @@ impl Codec {
 
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.slot_mut(statement);
-        let (bytes, sequence) = self.frame(|_, out| {
+        let (bytes, sequence) = self.frame(|out| {
             out.push(COM_STMT_PREPARE);
             let start = out.len();
-            for (text, value) in statement.parts() {
-                out.extend_from_slice(text);
-                if value.is_some() {
-                    out.push(b'?');
-                }
-            }
+            statement.put_text(out, |_, out| out.push(b'?'));
             trim_end(out, start);
         });
         let command = self.queue(CommandKind::Prepare, bytes, sequence, false);
@@ -311,49 +304,43 @@ impl Codec {
 
     /// Processes the reply to the command in flight.
     pub(crate) fn record_reply(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
-        let Some(command) = self.commands.get(self.in_flight_index).cloned() else {
+        let Some(command) = self.commands.get(self.in_flight_index) else {
             return Ok(AfterReply::Done);
         };
         if reply.requested_data_sequence().is_some() {
             return self.send_data(reply);
-        }
-        let number = reply.error_number();
-        match (command.kind, number) {
-            (CommandKind::Prepare, 0) => self.record_prepared(&command, reply)?,
-            (CommandKind::Prepare, UNSUPPORTED_PS) => {
-                reply.clear_error();
-                self.fall_back_to_text(&command);
-            }
-            (CommandKind::Prepare, _) => {
-                self.slots[command.statement as usize].state = PrepareState::Refused
-            }
-            (CommandKind::Execute(_), UNKNOWN_STATEMENT) => {
-                self.slots[command.statement as usize] = StatementSlot::default();
-            }
-            _ => {}
         }
         if self.mode == QueryMode::Extended && command.kind == CommandKind::Execute(false) {
             let number = &self.bytes[command.bytes.start + STATEMENT_NUMBER_OFFSET..];
             self.numbers_to_close
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
         }
+        let statement = command.statement;
+        match (command.kind, reply.error_number()) {
+            (CommandKind::Prepare, 0) => self.record_prepared(reply)?,
+            (CommandKind::Prepare, UNSUPPORTED_PS) => {
+                reply.clear_error();
+                self.fall_back_to_text(statement);
+            }
+            (CommandKind::Prepare, _) => {
+                self.slots[statement as usize].state = PrepareState::Refused
+            }
+            (CommandKind::Execute(_), UNKNOWN_STATEMENT) => {
+                self.slots[statement as usize] = StatementSlot::default();
+            }
+            _ => {}
+        }
         self.in_flight_index += 1;
-        let is_data = |command: &&Command| command.kind == CommandKind::Data;
-        if self
-            .commands
-            .get(self.in_flight_index)
-            .filter(is_data)
-            .is_some()
-        {
+        let is_data = |command: &Command| command.kind == CommandKind::Data;
+        if self.commands.get(self.in_flight_index).is_some_and(is_data) {
             // The server did not request the data: skip it.
             self.in_flight_index += 1;
         }
-        Ok(
-            if reply.error_number() == 0 && self.in_flight_index < self.commands.len() {
-                AfterReply::Send
-            } else {
-                AfterReply::Done
-            },
-        )
+        let has_more = self.in_flight_index < self.commands.len();
+        Ok(if has_more && reply.error_number() == 0 {
+            AfterReply::Send
+        } else {
+            AfterReply::Done
+        })
     }
 }

@@ -4,7 +4,7 @@
 //! never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear.
 //! Source: MySQL documentation, "Connection Phase".
 
-use super::auth::{Answer, Plugin};
+use super::auth::Plugin;
 use super::error;
 use super::flags;
 use super::greeting::{self, Greeting};
@@ -117,13 +117,13 @@ impl Connector {
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
                 let is_unset = status & flags::STATUS_AUTOCOMMIT == 0
-                    || self.login.sets_session.load(Ordering::Relaxed)
-                    || !self.login.session_settings.is_empty();
+                    || self.login.options.sets_session.load(Ordering::Relaxed)
+                    || !self.login.options.session_settings.is_empty();
                 if is_unset && self.phase != Phase::Setup {
                     self.phase = Phase::Setup;
                     self.sequence = 0;
                     let own = std::iter::once(self.login.session_use.set());
-                    let asked = self.login.session_settings.iter().cloned();
+                    let asked = self.login.options.session_settings.iter().cloned();
                     let set = own.chain(asked).collect::<Vec<_>>().join(", ");
                     self.put_packet(&[b"\x03", set.as_bytes()].concat(), &mut reply);
                     continue;
@@ -229,8 +229,8 @@ impl Connector {
         let login = &self.login;
         for (is_requested, flag) in [
             (!login.database.is_empty(), flags::CONNECT_WITH_DB),
-            (login.local_infile, flags::LOCAL_FILES),
-            (login.found_rows, flags::FOUND_ROWS),
+            (login.options.local_infile, flags::LOCAL_FILES),
+            (login.options.found_rows, flags::FOUND_ROWS),
         ] {
             if is_requested {
                 requested |= flag;
@@ -287,7 +287,7 @@ impl Connector {
             }
             if has_capability(flags::CONNECT_ATTRS) {
                 let mut attributes = Vec::new();
-                for (name, value) in &login.attributes {
+                for (name, value) in &login.options.attributes {
                     put_bytes(&mut attributes, name.as_bytes());
                     put_bytes(&mut attributes, value.as_bytes());
                 }
@@ -325,7 +325,7 @@ impl Connector {
                 let answer = self
                     .plugin
                     .next_answer(data, &self.login, &self.nonce, over_tls)?;
-                if let Answer::Send(bytes) = answer {
+                if let Some(bytes) = answer {
                     self.put_packet(&bytes, out);
                 }
             }

@@ -28,6 +28,7 @@ pub(crate) fn number(payload: &[u8]) -> u32 {
 }
 
 /// Reads the payload of an ERR packet. Before the login it has no SQLSTATE.
+#[cold]
 pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
     let text_bytes = payload.get(3..).unwrap_or_default();
     let with_sqlstate = text_bytes.strip_prefix(b"#").and_then(|bytes| {

@@ -58,17 +58,11 @@ impl Exchange {
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
         self.begin();
-        match self.codec.mode() {
-            QueryMode::Simple => {
-                let mut batch = batch.peekable();
-                while let Some(first) = batch.next() {
-                    let has_own_text = first.0.has_own_text();
-                    let joins = |(next, _): &(&Statement, _)| !has_own_text && !next.has_own_text();
-                    let others = std::iter::from_fn(|| batch.next_if(joins));
-                    self.codec.queue_text(std::iter::once(first).chain(others));
-                }
+        for (statement, values) in batch {
+            match self.codec.mode() {
+                QueryMode::Simple => self.codec.execute_as_text(statement, values),
+                _ => self.codec.execute(statement, values),
             }
-            _ => batch.for_each(|(statement, values)| self.codec.execute(statement, values)),
         }
         self.send();
     }

@@ -19,4 +19,4 @@ pub mod session;
 pub(crate) mod value;
 
 pub use connector::Connector;
-pub use session::{Login, SessionUse};
+pub use session::{Login, MysqlOptions, SessionUse};

@@ -155,8 +155,9 @@ impl Reply {
         (self.format, self.sequence, self.may_open_transaction) =
             (format, sequence, may_open_transaction);
         self.expected = ExpectedPacket::ResultHeader;
-        // If the server has sent a final error, that is the reply. A violation is ignored here; the next call
-        // of `feed` reports it.
+        // Bytes may have arrived since the last reply. The server sends nothing without a command except the error with
+        // which it ends the session, for example at a shutdown: that error is then the reply to this command. Anything
+        // else violates the protocol: `scan` does not pass it, and the next call of `feed` reports it.
         self.scanned < self.bytes.len() && matches!(self.scan(), Ok(true))
     }
 

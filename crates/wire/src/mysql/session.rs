@@ -111,28 +111,34 @@ pub struct Login {
     /// Default database; empty for none.
     pub database: String,
     pub password: Option<Secret>,
-    /// Names and values that the server shows in its table of connection attributes.
+    pub options: MysqlOptions,
+    pub session_use: SessionUse,
+    /// Whether the connection is a unix socket, on which nobody can eavesdrop.
+    pub over_unix_socket: bool,
+}
+
+/// The options of a login that do not depend on the endpoint.
+#[derive(Clone, Debug, Default)]
+pub struct MysqlOptions {
+    /// Names and values of connection attributes, which the server lists in `performance_schema`.
     pub attributes: Vec<(String, String)>,
-    /// Whether the password may be sent in the clear, over TLS or a unix socket, if the server requests that
-    /// (`mysql_clear_password`).
-    pub cleartext: bool,
-    /// Whether the server's RSA key may be requested on a connection that is not secure, where an attacker
-    /// could answer with another key (`get-server-public-key`, or the server is on this machine).
+    /// `enable-cleartext-plugin`: the password may be sent in the clear, over TLS or a unix socket, if the server requests
+    /// that.
+    pub allow_cleartext: bool,
+    /// `get-server-public-key`: the server's RSA key may be requested without TLS also from another machine, where an
+    /// attacker could answer with another key.
     pub get_server_public_key: bool,
     /// The server's RSA key in PEM, known in advance (`server-public-key-path`).
     pub server_public_key: Option<Vec<u8>>,
-    /// Whether `LOAD DATA LOCAL` may be used, after which the server requests data.
+    /// `local-infile`: `LOAD DATA LOCAL` may be used, after which the server requests data.
     pub local_infile: bool,
-    /// Whether rows that an UPDATE matched but did not change count as affected.
+    /// Whether rows that an UPDATE matched but did not change count as affected (`CLIENT_FOUND_ROWS`).
     pub found_rows: bool,
-    pub session_use: SessionUse,
-    /// Whether [`SessionUse::set`] follows each login, because sessions begin in another state. Shared by all logins to
-    /// a server: its first session finds that out, with [`SessionUse::check`].
+    /// Whether [`SessionUse::set`] follows each login, because the server puts sessions into another state. Shared by all
+    /// logins to a server: its first session finds that out, with [`SessionUse::check`].
     pub sets_session: Arc<AtomicBool>,
-    /// Assignments that follow each login too, as a user asks for them.
+    /// Settings with which each session begins, as assignments of SET; each name and value is quoted.
     pub session_settings: Vec<String>,
-    /// Whether the connection is a unix socket, on which nobody can eavesdrop.
-    pub over_unix_socket: bool,
 }
 
 impl Login {

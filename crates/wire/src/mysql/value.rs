@@ -66,28 +66,11 @@ impl Column {
     /// Reads a column's description from its end, where the fields of fixed length are: `0x0c` (their length), the
     /// character set, the column's length, the type, the flags, the decimals and two bytes of filler.
     pub(super) fn read(described: &[u8]) -> Option<Column> {
-        let [
-            0x0c,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            column_type,
-            flags,
-            flags_high,
-            decimals,
-            _,
-            _,
-        ] = *described.last_chunk::<13>()?
-        else {
-            return None;
-        };
-        Some(Column {
-            column_type,
-            is_unsigned: u16::from_le_bytes([flags, flags_high]) & UNSIGNED != 0,
-            decimals,
+        let fixed = described.last_chunk::<13>()?;
+        (fixed[0] == 0x0c).then(|| Column {
+            column_type: fixed[7],
+            is_unsigned: u16::from_le_bytes([fixed[8], fixed[9]]) & UNSIGNED != 0,
+            decimals: fixed[10],
         })
     }
 

@@ -5,6 +5,7 @@
 //! excluded, nor accept AuthenticationOk from a server that has not completed its own proof.
 
 use super::codec::message;
+use super::require_auth::{AuthMethod, RequireAuth};
 use super::scram::{Binding, Scram};
 use super::session::{ChannelBinding, Login};
 use crate::ConnectError;
@@ -15,43 +16,6 @@ use postgres_protocol::password::{md5, scram_sha_256};
 pub(super) const CLEARTEXT_PASSWORD: u32 = 3;
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
-
-/// Authentication methods, as libpq's `require_auth` names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthMethods(u8);
-
-impl AuthMethods {
-    pub const PASSWORD: AuthMethods = AuthMethods(1);
-    /// The password hashed with MD5.
-    pub const MD5: AuthMethods = AuthMethods(2);
-    /// SCRAM-SHA-256, with or without channel binding.
-    pub const SCRAM_SHA_256: AuthMethods = AuthMethods(4);
-    pub const NONE: AuthMethods = AuthMethods(8);
-    /// Kerberos, which Prony does not support.
-    pub const GSS: AuthMethods = AuthMethods(16);
-    /// Windows authentication, which Prony does not support.
-    pub const SSPI: AuthMethods = AuthMethods(32);
-    /// Any method that the server requests: the default.
-    pub const ANY: AuthMethods = AuthMethods(u8::MAX);
-
-    /// No method, not even login without authentication; the start of a list.
-    pub const EMPTY: AuthMethods = AuthMethods(0);
-
-    pub const fn union(self, other: AuthMethods) -> AuthMethods {
-        AuthMethods(self.0 | other.0)
-    }
-
-    /// Whether all of `other` is allowed.
-    pub fn allows(self, other: AuthMethods) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-impl Default for AuthMethods {
-    fn default() -> Self {
-        AuthMethods::ANY
-    }
-}
 
 pub(super) enum Auth {
     /// The server has requested nothing yet.
@@ -95,13 +59,13 @@ impl Auth {
             0 => return self.accept(login).map(|()| true),
             CLEARTEXT_PASSWORD => {
                 let reason = "server requested a cleartext password";
-                let password = self.password(login, AuthMethods::PASSWORD, reason)?;
+                let password = self.password(login, AuthMethod::Password, reason)?;
                 put_password(password, out)?;
             }
             5 => {
                 let salt = rest.try_into().map_err(|_| malformed())?;
                 let reason = "server requested a hashed password";
-                let password = self.password(login, AuthMethods::MD5, reason)?;
+                let password = self.password(login, AuthMethod::Md5, reason)?;
                 let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), salt);
                 put_password(&hash, out)?;
             }
@@ -110,20 +74,20 @@ impl Auth {
             12 => self.verify(rest)?,
             7 | 8 => {
                 let reason = "server requested GSSAPI authentication";
-                check_allowed(login, AuthMethods::GSS, reason)?;
+                check_allowed(login, Some(AuthMethod::Gss), reason)?;
                 return Err(ConnectError::AuthUnsupported("gss"));
             }
             9 => {
                 check_allowed(
                     login,
-                    AuthMethods::SSPI,
+                    Some(AuthMethod::Sspi),
                     "server requested SSPI authentication",
                 )?;
                 return Err(ConnectError::AuthUnsupported("sspi"));
             }
             other => {
                 let reason = "server requested an unknown authentication type";
-                check_allowed(login, AuthMethods::ANY, reason)?;
+                check_allowed(login, None, reason)?;
                 return Err(ConnectError::AuthUnsupported(match other {
                     2 => "Kerberos V5",
                     6 => "SCM credentials",
@@ -138,10 +102,10 @@ impl Auth {
     fn password<'l>(
         &mut self,
         login: &'l Login,
-        method: AuthMethods,
+        method: AuthMethod,
         reason: &'static str,
     ) -> Result<&'l str, ConnectError> {
-        check_allowed(login, method, reason)?;
+        check_allowed(login, Some(method), reason)?;
         // A password, or a plain hash of it, is not bound to this TLS connection: a relay could use it.
         if login.channel_binding == ChannelBinding::Require {
             return Err(ConnectError::ChannelBinding(
@@ -170,7 +134,7 @@ impl Auth {
             ));
         }
         let reason = "server requested SASL authentication";
-        check_allowed(login, AuthMethods::SCRAM_SHA_256, reason)?;
+        check_allowed(login, Some(AuthMethod::ScramSha256), reason)?;
         let offers = |name: &[u8]| mechanisms.split(|&byte| byte == 0).any(|item| item == name);
         if !offers(SCRAM) && !offers(SCRAM_PLUS) {
             return Err(ConnectError::AuthUnsupported("SASL without SCRAM-SHA-256"));
@@ -248,7 +212,7 @@ impl Auth {
             }
             Auth::Initial => {
                 let reason = "server did not complete authentication";
-                check_allowed(login, AuthMethods::NONE, reason)?;
+                check_allowed(login, Some(AuthMethod::None), reason)?;
             }
             Auth::PasswordSent | Auth::ScramVerified { .. } => {}
         }
@@ -293,20 +257,20 @@ fn choose(
     }
 }
 
-/// Checks that `require_auth` allows a method.
+/// Checks that `require_auth` allows a method; `None` is one that it cannot name.
 fn check_allowed(
     login: &Login,
-    method: AuthMethods,
+    method: Option<AuthMethod>,
     reason: &'static str,
 ) -> Result<(), ConnectError> {
-    if login.auth_methods.allows(method) {
-        Ok(())
-    } else {
-        Err(ConnectError::AuthExcluded {
-            required: login.require_auth.clone(),
-            reason,
-        })
+    let rule = &login.require_auth;
+    if *rule == RequireAuth::Any || method.is_some_and(|method| rule.allows(method)) {
+        return Ok(());
     }
+    Err(ConnectError::AuthExcluded {
+        required: rule.to_string(),
+        reason,
+    })
 }
 
 /// The password; an empty one is treated as none, as in libpq.

@@ -5,7 +5,7 @@
 //! Source: PostgreSQL documentation, "Message Formats".
 
 use crate::parameter_type::ParameterType;
-use crate::statement::{QueryMode, Statement, skip_to_statement};
+use crate::statement::{QueryMode, Statement};
 use crate::value::{Value, put_decimal, put_literal};
 
 /// Ends a request in the extended protocol.
@@ -91,9 +91,7 @@ impl Codec {
             let results = &mut self.results;
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
-                    let has_words =
-                        skip_to_statement(statement.bytes(), 0) < statement.bytes().len();
-                    *results += u32::from(has_words);
+                    *results += u32::from(!statement.is_blank());
                     if index > 0 {
                         // The previous text may end in a comment, so begin a new line.
                         out.extend_from_slice(b"\n;");
@@ -214,7 +212,14 @@ impl Codec {
     }
 
     /// Records that a request was answered, and that `parsed` of its Parse messages succeeded.
+    #[inline]
     pub fn record_reply(&mut self, parsed: u32) {
+        if !self.unanswered_parses.is_empty() || self.pending_closes.is_some() {
+            self.record_parses_and_closes(parsed);
+        }
+    }
+
+    fn record_parses_and_closes(&mut self, parsed: u32) {
         for index in 0..self.unanswered_parses.len().min(parsed as usize) {
             self.mark_prepared(self.unanswered_parses[index]);
         }
@@ -229,8 +234,8 @@ impl Codec {
         message(out, b'B', |out| {
             out.push(0); // the unnamed portal
             put_name(id, out);
-            out.extend_from_slice(&[0, 0]); // all values as text
-            out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+            let [high, low] = (values.len() as u16).to_be_bytes();
+            out.extend_from_slice(&[0, 0, high, low]); // all values as text
             for value in values {
                 put_bind_value(*value, out);
             }
@@ -245,12 +250,11 @@ impl Codec {
 
 fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
     debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
-    for (text, value) in statement.parts() {
-        out.extend_from_slice(text);
-        if let Some(value) = value.and_then(|n| values.get(n)) {
+    statement.put_text(out, |index, out| {
+        if let Some(value) = values.get(index) {
             put_literal(*value, out, put_float, put_quoted);
         }
-    }
+    });
 }
 
 fn put_parse(out: &mut Vec<u8>, id: Option<u32>, statement: &Statement) {
@@ -293,9 +297,8 @@ fn put_name(id: Option<u32>, out: &mut Vec<u8>) {
 
 /// Appends a message: its type, its length and the output of `body`.
 pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
-    out.push(kind);
-    let at = out.len();
-    out.extend_from_slice(&[0; 4]);
+    let at = out.len() + 1;
+    out.extend_from_slice(&[kind, 0, 0, 0, 0]);
     body(out);
     let length = (out.len() - at) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());

@@ -63,6 +63,7 @@ pub(crate) fn is_out_of_connections(code: [u8; 5]) -> bool {
 }
 
 /// SQLSTATE and message of the body of an ErrorResponse.
+#[cold]
 pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
     let (mut code, mut message) = (*b"00000", Cow::Borrowed(""));
     for (kind, value) in fields(body) {

@@ -8,14 +8,16 @@ pub mod connector;
 pub(crate) mod error;
 pub mod handshake;
 pub mod reply;
+mod require_auth;
 pub mod row;
 mod scram;
 pub mod session;
 
 pub use crate::login::TlsUse;
 pub use crate::{CancelKey, ConnectError, Parameters, ServerError, Session};
-pub use auth::{AuthMethods, stored_password};
+pub use auth::stored_password;
 pub use connector::Connector;
 pub use error::parse_error;
 pub use handshake::{Handshake, HandshakeStep};
+pub use require_auth::{AuthMethod, RequireAuth};
 pub use session::{ChannelBinding, Login};

@@ -118,7 +118,9 @@ impl Reply {
                     break;
                 }
             }
-            if !self.handle_message(kind, body, was_waiting)? {
+            if self.pending_ready > 0 {
+                self.handle_message(kind, body)?;
+            } else if !self.handle_unrequested(kind, body, was_waiting)? {
                 break;
             }
             self.scanned = end;
@@ -144,18 +146,13 @@ impl Reply {
         Ok(())
     }
 
-    /// Returns false for a message that belongs to the next reply. `was_waiting`: whether the bytes that are parsed may
-    /// end a reply.
-    fn handle_message(
-        &mut self,
-        kind: u8,
-        body: Range<usize>,
-        was_waiting: bool,
-    ) -> Result<bool, Violation> {
+    /// Handles a message of the reply.
+    #[inline]
+    fn handle_message(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
         // No guard where it can be avoided: without guards this is a jump.
         match kind {
             b'D' => {
-                if self.pending_ready > 0 && !is_row(&self.bytes[body]) {
+                if !is_row(&self.bytes[body]) {
                     return Err(Violation::Malformed(
                         "the lengths of a row's values are wrong",
                     ));
@@ -174,34 +171,12 @@ impl Reply {
                 self.command_tag = Some(body);
             }
             b'I' => self.result_count += 1,
-            b'Z' => {
-                self.end_request(body)?;
-                return Ok(true);
-            }
-            // The final error of a server that ends the session can arrive with the previous reply.
-            // That reply is valid: its commit was done.
-            b'E' if self.pending_ready == 0 && was_waiting => return Ok(false),
-            // The end of the session may be announced directly after a successful reply.
-            b'E' if self.pending_ready == 0 => {
-                self.unsolicited_error = Some(self.bytes[body].into())
-            }
+            b'Z' => self.end_request(body)?,
             // The first error of a request is the one that matters.
-            b'E' if self.error.is_none() => self.error = Some(body),
-            b'E' => {}
-            // A notice, a changed setting or a notification may come at any time.
-            b'N' => {
-                self.has_notices = true;
-                return Ok(true);
+            b'E' => {
+                self.error.get_or_insert(body);
             }
-            b'S' => {
-                self.setting_bytes += 5 + body.len();
-                if self.setting_bytes > OTHER_BYTES_MAX {
-                    let min_bytes = self.setting_bytes;
-                    return Err(Violation::TooLong { min_bytes });
-                }
-                return Ok(true);
-            }
-            b'A' => return Ok(true),
+            b'N' | b'S' | b'A' => self.handle_asynchronous(kind, body)?,
             b'd' | b'c' if self.copy == Some(false) => {}
             b'G' | b'H' | b'W' => {
                 self.copy = Some(kind != b'H');
@@ -211,19 +186,46 @@ impl Reply {
             }
             _ => return Err(Violation::Unexpected(kind)),
         }
-        if self.pending_ready == 0 && kind != b'E' {
-            return Err(Violation::Unexpected(kind));
+        Ok(())
+    }
+
+    /// Handles a message that arrives without a request. Returns false if it belongs to the next reply: the final error of
+    /// a server that ends the session can arrive with the previous reply (`was_waiting`), which is valid, because its
+    /// commit was done.
+    #[cold]
+    fn handle_unrequested(
+        &mut self,
+        kind: u8,
+        body: Range<usize>,
+        was_waiting: bool,
+    ) -> Result<bool, Violation> {
+        match kind {
+            b'E' if was_waiting => return Ok(false),
+            b'E' => self.unsolicited_error = Some(self.bytes[body].into()),
+            b'N' | b'S' | b'A' => self.handle_asynchronous(kind, body)?,
+            _ => return Err(Violation::Unexpected(kind)),
         }
         Ok(true)
+    }
+
+    /// Handles a notice, a changed setting or a notification, which may come at any time.
+    #[cold]
+    fn handle_asynchronous(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
+        self.has_notices |= kind == b'N';
+        if kind == b'S' {
+            self.setting_bytes += 5 + body.len();
+            if self.setting_bytes > OTHER_BYTES_MAX {
+                let min_bytes = self.setting_bytes;
+                return Err(Violation::TooLong { min_bytes });
+            }
+        }
+        Ok(())
     }
 
     /// Handles a ReadyForQuery message.
     #[inline]
     fn end_request(&mut self, body: Range<usize>) -> Result<(), Violation> {
-        self.pending_ready = match self.pending_ready.checked_sub(1) {
-            Some(remaining) => remaining,
-            None => return Err(Violation::Unexpected(b'Z')),
-        };
+        self.pending_ready -= 1;
         if self.pending_ready == 0 {
             self.end = Some(body.end);
         }

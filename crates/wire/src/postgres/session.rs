@@ -1,6 +1,6 @@
 //! The login to PostgreSQL. Must never: show a password.
 
-use super::auth::AuthMethods;
+use super::require_auth::RequireAuth;
 use super::scram::KeyCache;
 use crate::Secret;
 
@@ -13,10 +13,7 @@ pub struct Login {
     pub parameters: Vec<(String, String)>,
     pub password: Option<Secret>,
     pub channel_binding: ChannelBinding,
-    /// Which authentication methods are allowed (libpq's `require_auth`).
-    pub auth_methods: AuthMethods,
-    /// `require_auth` as the user wrote it, for error messages.
-    pub require_auth: String,
+    pub require_auth: RequireAuth,
     /// The salted password, computed once for all connections.
     pub(super) keys: KeyCache,
 }

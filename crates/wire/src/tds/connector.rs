@@ -12,7 +12,7 @@ use super::packet::{
     put_message,
 };
 use super::prelogin::{self, Encryption};
-use super::session::{Authentication, Login, Route};
+use super::session::{Login, Route};
 use super::token::{self, EnvChange, parse_env_change, token_type};
 use super::utf16;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
@@ -121,13 +121,6 @@ impl Connector {
 
     /// Appends the first bytes; call it once, when the socket is connected.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
-        match self.login.authentication {
-            Authentication::Sql => {}
-            Authentication::Windows => return Err(ConnectError::SqlLoginNeeded("Windows")),
-            Authentication::Entra => {
-                return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
-            }
-        }
         // Encode the login once now, so that a name that is too long is reported before anything is sent.
         put_login(&self.login, false, &mut Vec::new())?;
         if self.tls_use == TlsUse::Direct {
@@ -556,5 +549,18 @@ mod tests {
         let reply = parse_login_reply(&message).map_err(|error| error.to_string());
         let parameters = reply.expect("accepted").parameters;
         assert_eq!(parameters.get("server_version"), Some("16.0.4135"));
+    }
+
+    #[test]
+    fn windows_and_entra_logins_are_refused_with_advice() {
+        let text = |message: &[u8]| {
+            let error = parse_login_reply(message).err();
+            error.expect("refused").to_string()
+        };
+        let refused = "logins are not supported: use a SQL Server login with a password";
+        let sspi = [token_type::SSPI, 1, 0, 0];
+        assert_eq!(text(&sspi), format!("Windows {refused}"));
+        let federated = [token_type::FEDERATED_INFO, 0, 0, 0, 0];
+        assert_eq!(text(&federated), format!("Microsoft Entra {refused}"));
     }
 }

@@ -27,5 +27,5 @@ pub(crate) use codec::StatementForm;
 
 pub use bulk::{BulkColumn, BulkError, BulkLoad, BulkOptions};
 pub use connector::Connector;
-pub use session::{Authentication, Login, Route};
+pub use session::{Login, Route};
 pub use sql_type::SqlType;

@@ -17,8 +17,6 @@ pub enum Procedure<'a> {
     ExecuteSql,
     /// `sp_prepare`.
     Prepare,
-    /// `sp_execute`.
-    Execute,
     /// `sp_prepexec`.
     PrepareAndExecute,
     /// `sp_unprepare`.
@@ -32,7 +30,6 @@ impl Procedure<'_> {
             Procedure::Name(_) => None,
             Procedure::ExecuteSql => Some(10),
             Procedure::Prepare => Some(11),
-            Procedure::Execute => Some(EXECUTE_ID.into()),
             Procedure::PrepareAndExecute => Some(13),
             Procedure::Unprepare => Some(15),
         }
@@ -53,30 +50,15 @@ pub(super) const DESCRIPTOR_OFFSET: usize = 10;
 /// Appends the headers of a request: their length, and one with the transaction's descriptor (filled in
 /// when the request is sent) and the number of requests in flight.
 pub(super) fn put_headers(out: &mut Vec<u8>) {
-    const HEADERS: [u8; ALL_HEADERS_BYTES] = [
-        ALL_HEADERS_BYTES as u8,
-        0,
-        0,
-        0, // Length of all headers.
-        18,
-        0,
-        0,
-        0, // Length of the only one.
-        2,
-        0, // Its type.
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0, // The descriptor.
-        1,
-        0,
-        0,
-        0, // Requests in flight.
-    ];
+    const HEADERS: [u8; ALL_HEADERS_BYTES] = {
+        let mut headers = [0; ALL_HEADERS_BYTES];
+        // The lengths of all headers and of the only one, its type, and the number of requests in flight.
+        headers[0] = ALL_HEADERS_BYTES as u8;
+        headers[4] = ALL_HEADERS_BYTES as u8 - 4;
+        headers[8] = 2;
+        headers[DESCRIPTOR_OFFSET + 8] = 1;
+        headers
+    };
     out.extend_from_slice(&HEADERS);
 }
 

@@ -2,24 +2,11 @@
 
 use crate::Secret;
 
-/// The kind of account, which determines how it authenticates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Authentication {
-    /// An account of SQL Server itself, with a password.
-    #[default]
-    Sql,
-    /// A Windows account; not supported.
-    Windows,
-    /// A Microsoft Entra account; not supported.
-    Entra,
-}
-
 /// The credentials and settings of a login, shared by all connections to one endpoint.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Login {
     pub user: String,
     pub password: Secret,
-    pub authentication: Authentication,
     /// Initial database; empty: the account's default.
     pub database: String,
     /// Name of the server, as the user wrote it.
@@ -40,25 +27,6 @@ pub struct Login {
     pub session_setup: String,
 }
 
-impl Default for Login {
-    fn default() -> Self {
-        Login {
-            user: String::new(),
-            password: Secret::default(),
-            authentication: Authentication::Sql,
-            database: String::new(),
-            server: String::new(),
-            host: String::new(),
-            application: "prony".to_owned(),
-            client_pid: 0,
-            // The default of ADO.NET and JDBC.
-            packet_size: 8000,
-            read_only: false,
-            session_setup: String::new(),
-        }
-    }
-}
-
 impl Login {
     /// A login with a SQL Server account.
     pub fn new(user: impl Into<String>, password: Secret, database: impl Into<String>) -> Login {
@@ -66,6 +34,9 @@ impl Login {
             user: user.into(),
             password,
             database: database.into(),
+            application: "prony".to_owned(),
+            // The default of ADO.NET and JDBC.
+            packet_size: 8000,
             ..Login::default()
         }
     }

@@ -57,7 +57,7 @@ fn a_recorded_rsa_login_succeeds_at_every_split() {
         assert_eq!((sent[2].0, sent[2].1.len()), (5, 256));
     }
     let mut without_key_request = login("rec");
-    without_key_request.get_server_public_key = false;
+    without_key_request.options.get_server_public_key = false;
     let (sent, result) = replay(without_key_request, &[SHA2_RSA]);
     let error = result.unwrap_err();
     assert!(

@@ -24,11 +24,10 @@ pub const SHA2_RSA: &[u8] = recorded!("sha2_rsa");
 pub const ED25519: &[u8] = recorded!("ed25519");
 
 pub fn login(user: &str) -> Login {
-    Login {
-        password: Some(Secret::new("sesame")),
-        get_server_public_key: true,
-        ..Login::new(user, "")
-    }
+    let mut login = Login::new(user, "");
+    login.password = Some(Secret::new("sesame"));
+    login.options.get_server_public_key = true;
+    login
 }
 
 /// Feeds `pieces`; returns what was sent, and the outcome.

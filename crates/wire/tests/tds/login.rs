@@ -4,7 +4,7 @@ use crate::support::*;
 use prony_assertions::TextAssertions;
 use prony_tds_server::{Config, Connection, Encryption, TestCertificate};
 use prony_wire::login::{LoginProgress, TlsUse};
-use prony_wire::tds::{Authentication, Connector, Login, Route};
+use prony_wire::tds::{Connector, Login, Route};
 use prony_wire::{ConnectError, ErrorClass, PendingLogin, Secret};
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
@@ -155,24 +155,6 @@ fn a_route_is_reported_and_the_number_of_routes_is_limited() {
             other => panic!("hop {hops}: {other}"),
         }
     }
-}
-
-#[test]
-fn windows_and_entra_logins_are_refused_with_advice() {
-    let text = |authentication| {
-        let login = Login {
-            authentication,
-            ..account()
-        };
-        let error = log_in(config(Encryption::Available), login, TlsUse::Must, 1).err();
-        error.unwrap().to_string()
-    };
-    let refused = "logins are not supported: use a SQL Server login with a password";
-    assert_eq!(text(Authentication::Windows), format!("Windows {refused}"));
-    assert_eq!(
-        text(Authentication::Entra),
-        format!("Microsoft Entra {refused}")
-    );
 }
 
 /// Servers announce it and accept passwords, as Microsoft's mock server does.

@@ -1,6 +1,6 @@
 //! Takes literals and comments, which may name people, out of a statement's text.
 
-use super::tokens::{Token, TokenKind, tokens};
+use super::tokens::{Token, TokenKind, is_one_of, tokens};
 use prony_document::SqlDialect;
 use std::borrow::Cow;
 
@@ -95,14 +95,12 @@ fn before<'t, 'a>(tokens: &'t [Token<'a>], index: usize) -> Option<&'t Token<'a>
 
 /// Whether a plus or minus belongs to the number after it and is no operator between two operands.
 fn is_sign(previous: Option<&Token<'_>>, token: &Token<'_>) -> bool {
-    const WORDS: [&str; 14] = [
-        "and", "or", "between", "then", "else", "when", "select", "in", "like", "return", "set",
-        "values", "case", "offset",
-    ];
+    const WORDS: &str =
+        "and or between then else when select in like return set values case offset";
     matches!(&*token.text, "-" | "+")
         && previous.is_none_or(|token| match token.kind {
             TokenKind::Symbol => !matches!(&*token.text, ")" | "]"),
-            TokenKind::Name => !token.is_quoted && WORDS.contains(&&*token.text),
+            TokenKind::Name => !token.is_quoted && is_one_of(&token.text, WORDS),
             TokenKind::Literal | TokenKind::Placeholder => false,
         })
 }
@@ -120,24 +118,9 @@ fn is_compared(tokens: &[Token<'_>], index: usize) -> bool {
 /// Whether a number is one where the grammar of SQL Server takes no variable: a column's position, a type's length, a
 /// hint.
 fn is_structure(tokens: &[Token<'_>], index: usize) -> bool {
-    const BEFORE_LIST: [&str; 16] = [
-        "varchar",
-        "nvarchar",
-        "char",
-        "nchar",
-        "binary",
-        "varbinary",
-        "decimal",
-        "numeric",
-        "dec",
-        "float",
-        "time",
-        "datetime2",
-        "datetimeoffset",
-        "index",
-        "tablesample",
-        "identity",
-    ];
+    const BEFORE_LIST: &str = "\
+        varchar nvarchar char nchar binary varbinary decimal numeric dec float time datetime2 \
+        datetimeoffset index tablesample identity";
     let word = |index: Option<usize>| index.map_or("", |index| &*tokens[index].text);
     let before = word(index.checked_sub(1));
     if matches!(before, "by" | "top" | "maxdop" | "fast" | "maxrecursion") {
@@ -147,7 +130,7 @@ fn is_structure(tokens: &[Token<'_>], index: usize) -> bool {
     for position in (0..index).rev() {
         match word(Some(position)) {
             ")" => depth += 1,
-            "(" if depth == 0 => return BEFORE_LIST.contains(&word(position.checked_sub(1))),
+            "(" if depth == 0 => return is_one_of(word(position.checked_sub(1)), BEFORE_LIST),
             "(" => depth -= 1,
             "by" if depth == 0 => return before == ",",
             "select" | "where" | "having" | "set" | "offset" if depth == 0 => return false,

@@ -16,7 +16,7 @@ mod tables;
 mod tokens;
 
 pub(crate) use mask::masked as without_literals;
-pub(crate) use tokens::{Token, TokenKind, tokens};
+pub(crate) use tokens::{Token, TokenKind, is_one_of, tokens};
 
 #[cfg(test)]
 mod tests;
@@ -143,28 +143,17 @@ fn on_one_line(text: &str) -> String {
 fn is_query(text: &str) -> bool {
     let word = text.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let word: String = word.chars().take_while(char::is_ascii_alphabetic).collect();
-    [
-        "select", "insert", "update", "delete", "merge", "replace", "with", "values", "call",
-        "exec",
-    ]
-    .contains(&&*word.to_lowercase())
+    const VERBS: &str = "select insert update delete merge replace with values call exec";
+    is_one_of(&word.to_lowercase(), VERBS)
 }
 
 /// Functions that ask the server about itself, beside those whose names begin with `pg_`.
-const FUNCTIONS_OF_SERVER: [&str; 12] = [
-    "set_config",
-    "current_setting",
-    "version",
-    "now",
-    "database",
-    "schema",
-    "connection_id",
-    "unix_timestamp",
-    "current_database",
-    "coalesce",
-    "extract",
-    "max",
-];
+const FUNCTIONS_OF_SERVER: &str = "\
+    set_config current_setting version now database schema connection_id unix_timestamp \
+    current_database coalesce extract max";
+
+/// The beginnings of the names of catalogs.
+const CATALOGS: &str = "pg_ information_schema. performance_schema. mysql. sys.";
 
 /// Whether it asks the server about itself, as drivers and monitoring do, or nothing.
 fn reads_only_catalog(text: &str, dialect: SqlDialect) -> bool {
@@ -173,18 +162,11 @@ fn reads_only_catalog(text: &str, dialect: SqlDialect) -> bool {
             .text
             .to_lowercase()
             .replace(['"', '`', '[', ']', ' '], "");
-        [
-            "pg_",
-            "information_schema.",
-            "performance_schema.",
-            "mysql.",
-            "sys.",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+        let mut prefixes = CATALOGS.split(' ');
+        prefixes.any(|prefix| name.starts_with(prefix))
     };
     let is_of_server =
-        |name: &String| name.starts_with("pg_") || FUNCTIONS_OF_SERVER.contains(&&**name);
+        |name: &String| name.starts_with("pg_") || is_one_of(name, FUNCTIONS_OF_SERVER);
     statement::read(text, dialect, true).is_ok_and(|statement| match &*statement.tables {
         [] => statement.verb == "select" && statement.calls.iter().all(is_of_server),
         tables => tables.iter().all(is_of_catalog),

@@ -1,7 +1,7 @@
 //! What the placeholders of a statement stand for.
 
 use super::statement::{ColumnName, ColumnUse, Role};
-use super::tokens::{Token, TokenKind};
+use super::tokens::{Token, TokenKind, is_one_of};
 use std::ops::Range;
 
 /// The position of VALUES of an INSERT, and the columns before it; `None` for all columns of the table.
@@ -203,13 +203,11 @@ impl<'a> Roles<'a> {
 
     /// Whether the token at this position is in a list of SET.
     fn is_assignment(&self, index: usize) -> bool {
-        const CLAUSES: [&str; 9] = [
-            "set", "where", "on", "having", "when", "select", "from", "join", "using",
-        ];
+        const CLAUSES: &str = "set where on having when select from join using";
         let words = self.tokens[..index].iter().rev().map(|token| &*token.text);
         let clause = words
             .into_iter()
-            .find(|word| CLAUSES.contains(word) || *word == "update");
+            .find(|word| is_one_of(word, CLAUSES) || *word == "update");
         // MySQL has ON DUPLICATE KEY UPDATE without SET.
         clause == Some("set") || (clause == Some("update") && self.verb == "insert")
     }

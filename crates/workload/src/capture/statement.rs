@@ -8,7 +8,7 @@
 use super::mask::{mask_literals, may_be_text, without_comments};
 use super::roles::Roles;
 use super::tables::table_names;
-use super::tokens::{Token, TokenKind, tokens};
+use super::tokens::{Token, TokenKind, is_one_of, tokens};
 use prony_document::SqlDialect;
 use std::ops::Range;
 
@@ -199,32 +199,9 @@ fn expand_collapsed(text: &str) -> Result<String, &'static str> {
 
 /// Removes the blank that a digest puts between a function and its parenthesis, which these functions do not have.
 fn join_functions(text: &str) -> String {
-    const FUNCTIONS: [&str; 24] = [
-        "ADDDATE",
-        "BIT_AND",
-        "BIT_OR",
-        "BIT_XOR",
-        "CAST",
-        "COUNT",
-        "CURDATE",
-        "CURTIME",
-        "DATE_ADD",
-        "DATE_SUB",
-        "EXTRACT",
-        "GROUP_CONCAT",
-        "MAX",
-        "MID",
-        "MIN",
-        "NOW",
-        "POSITION",
-        "STD",
-        "STDDEV",
-        "SUBDATE",
-        "SUBSTR",
-        "SUBSTRING",
-        "SUM",
-        "TRIM",
-    ];
+    const FUNCTIONS: &str = "\
+        ADDDATE BIT_AND BIT_OR BIT_XOR CAST COUNT CURDATE CURTIME DATE_ADD DATE_SUB EXTRACT \
+        GROUP_CONCAT MAX MID MIN NOW POSITION STD STDDEV SUBDATE SUBSTR SUBSTRING SUM TRIM";
     let mut parts = text.split(" (");
     let mut joined = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -233,7 +210,7 @@ fn join_functions(text: &str) -> String {
         let is_function = word
             .into_iter()
             .next()
-            .is_some_and(|word| FUNCTIONS.contains(&word));
+            .is_some_and(|word| is_one_of(word, FUNCTIONS));
         joined.push_str(if is_function { "(" } else { " (" });
         joined.push_str(part);
     }

@@ -1,49 +1,13 @@
 //! The tables that a statement names.
 
 use super::statement::TableName;
-use super::tokens::{Token, TokenKind};
+use super::tokens::{Token, TokenKind, is_one_of};
 
 /// The words that may follow a table and are no alias.
-const NO_ALIASES: &[&str] = &[
-    "where",
-    "set",
-    "on",
-    "using",
-    "join",
-    "inner",
-    "left",
-    "right",
-    "full",
-    "cross",
-    "natural",
-    "group",
-    "order",
-    "having",
-    "limit",
-    "offset",
-    "fetch",
-    "for",
-    "union",
-    "except",
-    "intersect",
-    "values",
-    "select",
-    "returning",
-    "default",
-    "as",
-    "window",
-    "tablesample",
-    "use",
-    "force",
-    "ignore",
-    "with",
-    "output",
-    "straight_join",
-    "overriding",
-    "option",
-    "lock",
-    "partition",
-];
+const NO_ALIASES: &str = "\
+    where set on using join inner left right full cross natural group order having limit offset \
+    fetch for union except intersect values select returning default as window tablesample use \
+    force ignore with output straight_join overriding option lock partition";
 
 pub(super) fn table_names(tokens: &[Token<'_>], text: &str) -> Vec<TableName> {
     let mut tables: Vec<TableName> = Vec::new();
@@ -85,7 +49,7 @@ pub(super) fn table_names(tokens: &[Token<'_>], text: &str) -> Vec<TableName> {
             if word(index) == "as" {
                 index += 1;
             }
-            if is_name(index) && (tokens[index].is_quoted || !NO_ALIASES.contains(&word(index))) {
+            if is_name(index) && (tokens[index].is_quoted || !is_one_of(word(index), NO_ALIASES)) {
                 alias = word(index).to_owned();
                 index += 1;
             }

@@ -23,6 +23,11 @@ pub(crate) struct Token<'a> {
     pub is_quoted: bool,
 }
 
+/// Whether a word is in a list, in which blanks separate the words.
+pub(crate) fn is_one_of(word: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
 /// The tokens of a text, without its comments.
 #[derive(Clone)]
 pub(crate) struct Tokens<'a> {

@@ -3,8 +3,8 @@
 //! Must never need more rights than those on the tables: of sizes that the server does not show, the reason is returned.
 
 use super::{CatalogEntry, READING_CATALOG, RelationNames, build_entries};
-use crate::Error;
 use crate::sql;
+use crate::{Error, Result};
 use prony_document::{COMMENT_PROPERTY, SqlDialect};
 use prony_server::Control;
 
@@ -20,7 +20,7 @@ from sys.indexes i join sys.objects o on o.object_id = i.object_id \
 where o.schema_id = schema_id() and i.name is not null and i.is_disabled = 0";
 
 /// Returns the existing relations with these names; see [`super::read_entries`].
-pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
+pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>> {
     debug_assert_eq!(control.dialect(), SqlDialect::TransactSql);
     let predicate = name_predicate(names);
     let mut read_rows = |select: &str, order: &str| {
@@ -80,7 +80,7 @@ fn is_numbered(name: &str, prefix: &str) -> bool {
 }
 
 /// Adds the sizes of tables and indexes, or the reason why the server does not show them.
-fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<(), Error> {
+fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<()> {
     // The inner query is only compiled if the view exists, because an error would end the transaction of a
     // check.
     let select = "\

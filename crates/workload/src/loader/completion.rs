@@ -5,7 +5,7 @@
 use super::dataset::Dataset;
 use super::procedure::LoadRun;
 use crate::catalog::{self, RelationNames};
-use crate::{Error, LoadPhase};
+use crate::{LoadPhase, Result};
 use prony_server::{Control, Target};
 
 /// The share of a table's pages that VACUUM marks all-visible at least. From PostgreSQL 16, each loader may leave a few
@@ -14,7 +14,7 @@ const MIN_ALL_VISIBLE_SHARE: f64 = 0.99;
 
 impl<D: Dataset> LoadRun<'_, D> {
     /// Collects the planner's statistics of each table, the slowest first.
-    pub(super) fn collect_statistics(&self, target: &Target, command: &str) -> Result<(), Error> {
+    pub(super) fn collect_statistics(&self, target: &Target, command: &str) -> Result<()> {
         self.loader.meter.enter_phase(LoadPhase::Statistics, "");
         let names = self.data.names_slowest_first().into_iter();
         let statements: Vec<String> = names.map(|name| format!("{command} {name}")).collect();
@@ -24,7 +24,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     /// Vacuums the tables once more whose pages are not all-visible. Concurrent statements, even new sessions, have
     /// snapshots for a moment, which are as old as the oldest transaction of any database: VACUUM then leaves the pages
     /// of younger rows unmarked.
-    pub(super) fn vacuum_unmarked(&self, control: &mut Control) -> Result<(), Error> {
+    pub(super) fn vacuum_unmarked(&self, control: &mut Control) -> Result<()> {
         let names = self.data.names_slowest_first();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         for entry in catalog::read_entries(control, &RelationNames::Listed(names))? {
@@ -38,11 +38,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         Ok(())
     }
 
-    pub(super) fn build_indexes(
-        &self,
-        control: &mut Control,
-        target: &Target,
-    ) -> Result<(), Error> {
+    pub(super) fn build_indexes(&self, control: &mut Control, target: &Target) -> Result<()> {
         self.loader.meter.enter_phase(LoadPhase::Keys, "");
         let existing = catalog::read_indexes(control)?;
         let mut missing = self.data.indexes();
@@ -55,7 +51,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Attaches the primary keys, and records in the note that the load has finished.
-    pub(super) fn finish(&self, control: &mut Control) -> Result<(), Error> {
+    pub(super) fn finish(&self, control: &mut Control) -> Result<()> {
         let existing = catalog::read_indexes(control)?;
         let mut keys = self.data.indexes();
         keys.retain(|index| {

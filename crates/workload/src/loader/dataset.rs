@@ -5,7 +5,7 @@ use crate::copy::RowSource;
 use crate::note::{LoadNote, TableStage, UNFINISHED_OPTIONS_CHARS};
 use crate::remedy::{self, Remedy};
 use crate::row_format::{CopyBinary, RowFormat};
-use crate::{Error, TableFacts, sql};
+use crate::{Error, Result, TableFacts, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::{HashMap, HashSet};
@@ -38,7 +38,7 @@ pub fn missing_parts(
     control: &mut Control,
     all: &[LoadPart],
     query: &str,
-) -> Result<Vec<LoadPart>, Error> {
+) -> Result<Vec<LoadPart>> {
     let rows = sql::query_rows(control, "looking for loaded rows", query)?;
     let loaded: HashSet<i64> = rows.iter().filter_map(|row| row.int(0)).collect();
     let is_missing = |part: &&LoadPart| match part.tables.start {
@@ -91,7 +91,10 @@ impl IndexBuild {
         IndexBuild::of_statement(table, name, build)
     }
 
-    /// A PostgreSQL primary key: a unique index until it is attached.
+    /// A PostgreSQL primary key: a unique index until it is attached, which takes no time.
+    ///
+    /// Attaching is separate from building the index, because `add primary key (...)` would block every reader, such as a
+    /// check, and every other index build of the same table until the index is complete.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         let build = format!("create unique index {name} on {table} ({columns})");
         IndexBuild {
@@ -121,7 +124,7 @@ pub trait Dataset: Sync {
     ///
     /// # Errors
     /// A table is not the workload's, or belongs to a load that must not be replaced.
-    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error>;
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables>;
 
     /// Number of tables; they are created in the order of their indexes.
     fn table_count(&self) -> usize;
@@ -160,11 +163,7 @@ pub trait Dataset: Sync {
 
     /// Returns the parts of `all` that are not stored yet. A part is one transaction, so its first row proves
     /// that the whole part is stored.
-    fn missing_parts(
-        &self,
-        control: &mut Control,
-        all: &[LoadPart],
-    ) -> Result<Vec<LoadPart>, Error>;
+    fn missing_parts(&self, control: &mut Control, all: &[LoadPart]) -> Result<Vec<LoadPart>>;
 
     /// The number of rows of these parts; of a data set in which a row is a unit.
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
@@ -197,19 +196,16 @@ pub trait Dataset: Sync {
     }
 
     /// Runs after everything is loaded; returns a text for the report.
-    fn after_load(&self, _control: &mut Control) -> Result<String, Error> {
+    fn after_load(&self, _control: &mut Control) -> Result<String> {
         Ok(String::new())
     }
 
     /// The loaded tables, with exact row counts.
-    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>>;
 }
 
 /// The facts of the existing tables, with these exact numbers of rows.
-pub fn facts<T: Tables>(
-    control: &mut Control,
-    rows: impl Fn(T) -> u64,
-) -> Result<Vec<TableFacts>, Error> {
+pub fn facts<T: Tables>(control: &mut Control, rows: impl Fn(T) -> u64) -> Result<Vec<TableFacts>> {
     let tables = catalog::find::<T>(control)?.into_iter();
     let facts = tables.map(|existing| TableFacts {
         rows: rows(existing.table),
@@ -227,7 +223,7 @@ pub fn find_existing_tables<T: Tables>(
     control: &mut Control,
     data: &'static str,
     is_same_data: impl Fn(&LoadNote) -> bool,
-) -> Result<ExistingTables, Error> {
+) -> Result<ExistingTables> {
     let tables = catalog::find::<T>(control)?;
     catalog::reject_foreign_tables(&tables)?;
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
@@ -278,9 +274,7 @@ mod tests {
             index("item"),
         ];
         let names = ["item", "history", "stock", "order_line", "log"].map(str::to_owned);
-        assert_eq!(
-            slowest_first(names.to_vec(), &indexes),
-            ["order_line", "stock", "item", "history", "log"]
-        );
+        let expected = ["order_line", "stock", "item", "history", "log"];
+        assert_eq!(slowest_first(names.to_vec(), &indexes), expected);
     }
 }

@@ -12,7 +12,7 @@ pub mod sqlserver;
 use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use mysql::BulkStatement;
 use prony_document::SqlDialect;
 use prony_server::{Control, Target, UserLock};
@@ -39,7 +39,7 @@ const MYSQL_SESSION: &str = "set sql_mode = 'STRICT_ALL_TABLES'";
 const SQL_SERVER_SESSION: &str =
     "set xact_abort on; set nocount off; set implicit_transactions off; set lock_timeout -1";
 
-pub fn check_jobs(jobs: u32) -> Result<(), Error> {
+pub fn check_jobs(jobs: u32) -> Result<()> {
     if (1..=JOBS_MAX).contains(&jobs) {
         return Ok(());
     }
@@ -63,7 +63,7 @@ pub enum RowTransfer {
 impl RowTransfer {
     /// Chooses by the server's engine and settings. `loaders` is the argument of [`BulkStatement::choose`];
     /// `target` is used by the connections that will send the rows, and is changed to allow `LOAD DATA`.
-    pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self, Error> {
+    pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self> {
         Ok(match control.dialect() {
             SqlDialect::PostgreSql => RowTransfer::Copy,
             SqlDialect::MySql => {
@@ -77,7 +77,7 @@ impl RowTransfer {
 }
 
 /// Refuses a scale that is not from 1 to `max`; `steps` says in the hint what each step is.
-pub fn check_scale(scale: u32, max: u32, steps: &str) -> Result<(), Error> {
+pub fn check_scale(scale: u32, max: u32, steps: &str) -> Result<()> {
     if (1..=max).contains(&scale) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ pub struct Loader<'a> {
 
 impl Loader<'_> {
     /// Opens a session for a long load; its statement is cancelled if the load ends early.
-    pub fn connect(&self, target: &Target) -> Result<Control, Error> {
+    pub fn connect(&self, target: &Target) -> Result<Control> {
         let connected = Control::connect(&Target {
             has_own_statements: true,
             ..target.clone()
@@ -121,7 +121,7 @@ impl Loader<'_> {
     ///
     /// # Errors
     /// Another load is under way, the connection has no database, or the server refuses.
-    pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
+    pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<()> {
         let busy_error = || Error::Data {
             problem: format!("another load of {workload} is under way in this database"),
             remedy: "wait until it ends, or stop it: it can be continued".into(),
@@ -179,7 +179,7 @@ impl Loader<'_> {
 
     /// Flushes the session's counts of inserted rows. A session withholds them for up to a second; counts
     /// that arrived after the VACUUM would look like rows not yet vacuumed.
-    pub fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
+    pub fn flush_counts(&self, control: &mut Control) -> Result<()> {
         let activity = "flushing the session's statistics";
         let version = "select current_setting('server_version_num')::int";
         if sql::query_row(control, activity, version)?.int(0) >= Some(150_000) {
@@ -189,12 +189,7 @@ impl Loader<'_> {
     }
 
     /// Runs a statement unless the load has ended.
-    pub fn execute(
-        &self,
-        control: &mut Control,
-        activity: &str,
-        statement: &str,
-    ) -> Result<(), Error> {
+    pub fn execute(&self, control: &mut Control, activity: &str, statement: &str) -> Result<()> {
         self.check_stop()?;
         sql::execute(control, activity, statement)
     }
@@ -206,7 +201,7 @@ impl Loader<'_> {
         table: &str,
         options: &str,
         mut rows: impl RowSource,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let activity = format!("sending rows of {table}");
         let copy_error = |source| sql::server_error(&activity, source);
         self.check_stop()?;
@@ -233,7 +228,7 @@ impl Loader<'_> {
     ///
     /// # Errors
     /// The user requested a stop, or a loader failed; that loader's error is then reported instead.
-    pub fn check_stop(&self) -> Result<(), Error> {
+    pub fn check_stop(&self) -> Result<()> {
         if self.watcher.should_continue() {
             return Ok(());
         }
@@ -250,7 +245,7 @@ pub fn lock_name(prefix: &str) -> String {
     format!("concat('{prefix} ', crc32(database()), ' ', left(database(), 16))")
 }
 
-pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
+pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<()> {
     if stored == sent {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 
 use super::{Loader, check_all_stored};
 use crate::copy::RowSource;
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_server::Control;
 
 /// Maximum bytes of rows in a `LOAD DATA`, if the server accepts that many; a stop has to wait for one
@@ -31,7 +31,7 @@ impl BulkStatement {
     /// Chooses the statement by the server's settings. `loaders` is the number of loaders that fill one
     /// table with auto-increment numbers; 0 if each loader has its own tables, or the rows contain their
     /// numbers.
-    pub fn choose(control: &mut Control, loaders: u32) -> Result<Self, Error> {
+    pub fn choose(control: &mut Control, loaders: u32) -> Result<Self> {
         let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::query_row(control, "reading the server's limits", settings)?;
         // Unless the autoinc lock mode is 2, a LOAD DATA blocks all other inserts into such a table until
@@ -66,7 +66,7 @@ impl BulkStatement {
         control: &mut Control,
         (table, columns): (&str, &str),
         mut rows: impl RowSource,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let activity = format!("sending rows of {table}");
         let prefix = if self.is_load_data {
             format!(

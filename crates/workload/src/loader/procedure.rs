@@ -25,8 +25,7 @@ use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, TableFacts,
-    require_service,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Result, require_service,
 };
 use crate::{sql, stop};
 use prony_document::SqlDialect;
@@ -40,14 +39,15 @@ const STATEMENTS_PER_BATCH: usize = 200;
 pub fn load<D: Dataset>(
     request: &LoadRequest<'_>,
     subject: &LoadSubject,
-    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
-) -> Result<LoadReport, Error> {
+    prepare: impl FnOnce(&mut Control) -> Result<D>,
+) -> Result<LoadReport> {
     check_jobs(request.jobs)?;
-    if let LoadDivision::Parts(selection) = request.division {
-        return load_parts(request, subject.scale, selection, prepare);
-    }
     let meter = ProgressMeter::start(request.progress, 0);
     let mut state = LoadState::Untouched;
+    let selection = match request.division {
+        LoadDivision::Parts(selection) => Some(selection),
+        LoadDivision::Undivided | LoadDivision::Others(_) => None,
+    };
     let outcome = stop::with_stop_watcher(request.stop, |watcher| {
         let loader = Loader {
             meter: &meter,
@@ -55,11 +55,12 @@ pub fn load<D: Dataset>(
         };
         let mut control = loader.connect(request.target)?;
         let small = SmallTransactionService::of(&mut control)?;
-        if let Some(small) = small {
-            require_service(Some(small.service), subject.load.dataset)?;
-        } else {
+        match small {
+            Some(_) if selection.is_some() => return Err(one_machine_only()),
+            Some(small) => require_service(Some(small.service), subject.load.dataset)?,
+            None if selection.is_some() => {}
             // A service with small transactions has no locks for that either.
-            loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
+            None => loader.lock_out_other_loads(&mut control, subject.load.dataset)?,
         }
         let data = prepare(&mut control)?;
         let load = LoadRun {
@@ -68,6 +69,10 @@ pub fn load<D: Dataset>(
             dialect: control.dialect(),
             loader,
         };
+        if let Some(selection) = selection {
+            load.send_selected_parts(&mut control, selection)?;
+            return Ok((String::new(), Vec::new()));
+        }
         if let Some(small) = small {
             if let LoadDivision::Others(_) = request.division {
                 return Err(one_machine_only());
@@ -80,76 +85,22 @@ pub fn load<D: Dataset>(
         let method = load.run(&mut control, &mut state)?;
         Ok((method, data.facts(&mut control)?))
     });
-    let (method, tables) = outcome.map_err(|error| state.explain(error, subject, request.stop))?;
-    let jobs = request.jobs;
-    Ok(report(&meter, subject.scale, jobs, tables, method))
-}
-
-fn report(
-    meter: &ProgressMeter<'_>,
-    scale: u32,
-    jobs: u32,
-    tables: Vec<TableFacts>,
-    method: String,
-) -> LoadReport {
+    let (method, tables) = outcome.map_err(|error| match selection {
+        // The machine that has begun the load explains its state.
+        Some(_) => error,
+        None => state.explain(error, subject, request.stop),
+    })?;
     let (phases, seconds) = meter.finish();
-    LoadReport {
-        scale,
-        jobs,
+    Ok(LoadReport {
+        scale: subject.scale,
+        jobs: selection.map_or(request.jobs, |selection| selection.connections),
         rows: meter.rows_sent(),
         bytes_sent: meter.bytes_sent(),
         phases,
         seconds,
         tables,
         method,
-    }
-}
-
-/// Sends some parts of a load that another machine has begun and will finish.
-fn load_parts<D: Dataset>(
-    request: &LoadRequest<'_>,
-    scale: u32,
-    selection: &PartSelection,
-    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
-) -> Result<LoadReport, Error> {
-    let meter = ProgressMeter::start(request.progress, 0);
-    stop::with_stop_watcher(request.stop, |watcher| {
-        let loader = Loader {
-            meter: &meter,
-            watcher,
-        };
-        let mut control = loader.connect(request.target)?;
-        if SmallTransactionService::of(&mut control)?.is_some() {
-            return Err(one_machine_only());
-        }
-        let data = prepare(&mut control)?;
-        let load = LoadRun {
-            request,
-            data: &data,
-            dialect: control.dialect(),
-            loader,
-        };
-        let parts = data.parts();
-        if parts.len() != selection.all as usize {
-            return Err(Error::Data {
-                problem: format!(
-                    "the data has {} parts here, and {} at the machine that divided them",
-                    parts.len(),
-                    selection.all
-                ),
-                remedy: "install the same build on all machines".into(),
-            });
-        }
-        let selected = selection.parts.iter();
-        let selected: Vec<LoadPart> = selected
-            .filter_map(|index| parts.get(*index as usize).cloned())
-            .collect();
-        let mut target = Loader::target_of_same_server(&control, request.target);
-        let transfer = RowTransfer::choose(&mut control, &mut target, data.loaders_per_table())?;
-        load.send_parts(&target, &selected, &transfer, selection.connections)
-    })?;
-    let jobs = selection.connections;
-    Ok(report(&meter, scale, jobs, Vec::new(), String::new()))
+    })
 }
 
 fn one_machine_only() -> Error {
@@ -167,8 +118,29 @@ pub(super) struct LoadRun<'a, D> {
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
+    /// Sends some parts of a load that another machine has begun and will finish.
+    fn send_selected_parts(&self, control: &mut Control, selection: &PartSelection) -> Result<()> {
+        let parts = self.data.parts();
+        if parts.len() != selection.all as usize {
+            return Err(Error::Data {
+                problem: format!(
+                    "the data has {} parts here, and {} at the machine that divided them",
+                    parts.len(),
+                    selection.all
+                ),
+                remedy: "install the same build on all machines".into(),
+            });
+        }
+        let selected = selection.parts.iter();
+        let selected = selected.filter_map(|index| parts.get(*index as usize).cloned());
+        let selected: Vec<LoadPart> = selected.collect();
+        let mut target = Loader::target_of_same_server(control, self.request.target);
+        let transfer = RowTransfer::choose(control, &mut target, self.data.loaders_per_table())?;
+        self.send_parts(&target, &selected, &transfer, selection.connections)
+    }
+
     /// Runs the load; returns its method as text, for the report.
-    fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
+    fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String> {
         let existing = self.data.find_existing_tables(control)?;
         let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
         require_ownership(control, &obsolete)?;
@@ -197,7 +169,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let LoadRun { data, loader, .. } = self;
         let parts = data.parts();
         loader.meter.set_rows_total(data.row_count(&parts));
@@ -237,7 +209,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Runs `command` on each table.
-    fn run_on_each(&self, control: &mut Control, command: &str, action: &str) -> Result<(), Error> {
+    fn run_on_each(&self, control: &mut Control, command: &str, action: &str) -> Result<()> {
         for table in 0..self.data.table_count() {
             self.loader
                 .meter
@@ -273,7 +245,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         const ACTIVITY: &str = "creating the tables";
         let statements = self.create_statements(existing, TableStage::Filling);
         let at_once = match self.dialect {
@@ -296,7 +268,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         existing: &ExistingTables,
         state: &mut LoadState,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let data = self.data;
         self.loader.check_stop()?;
         self.create_tables(control, existing, state)?;
@@ -370,7 +342,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         missing: &[LoadPart],
         transfer: &RowTransfer,
         jobs: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let LoadRun { data, loader, .. } = self;
         loader.meter.set_rows_total(data.row_count(missing));
         let queue = WorkQueue::new(missing);
@@ -404,7 +376,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         table: usize,
         units: Range<u64>,
         transfer: &RowTransfer,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let LoadRun { data, loader, .. } = self;
         let (name, columns) = (data.name(table), data.columns(table));
         let table_and_columns = (name.as_str(), columns.as_str());
@@ -439,7 +411,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         table: usize,
         units: Range<u64>,
         freeze: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let freeze = (freeze && self.data.may_freeze(table)).then_some("freeze on");
         let format = Some(D::COPY_OPTIONS).filter(|options| !options.is_empty());
         let options: Vec<&str> = format.into_iter().chain(freeze).collect();
@@ -454,7 +426,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         activity: &str,
         statements: &[String],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         for batch in statements.chunks(STATEMENTS_PER_BATCH) {
             match self.dialect {
                 SqlDialect::PostgreSql => {
@@ -477,7 +449,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         target: &Target,
         activity: &str,
         statements: &[String],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let queue = WorkQueue::new(statements);
         let sessions = (0..self.request.jobs.min(statements.len() as u32)).collect();
         parallel::run_concurrently(self.loader.watcher, sessions, |_| {

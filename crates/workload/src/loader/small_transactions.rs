@@ -12,7 +12,7 @@ use crate::copy::RowSource;
 use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::row_format::TabSeparated;
-use crate::{Error, LoadPhase, TableFacts, sql};
+use crate::{Error, LoadPhase, Result, TableFacts, sql};
 use prony_document::{Service, SmallTransactions};
 use prony_server::control::Error as ControlError;
 use prony_server::{Control, Target};
@@ -31,7 +31,7 @@ pub struct SmallTransactionService {
 
 impl SmallTransactionService {
     /// The service of a connection, if its transactions are small.
-    pub fn of(control: &mut Control) -> Result<Option<SmallTransactionService>, Error> {
+    pub fn of(control: &mut Control) -> Result<Option<SmallTransactionService>> {
         let facts = prony_server::read_server_facts(control);
         let facts = facts.map_err(|source| sql::server_error("reading the settings", source))?;
         Ok(facts.service.and_then(|service| {
@@ -75,7 +75,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         existing: &ExistingTables,
         small: SmallTransactionService,
         state: &mut LoadState,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         let LoadRun { data, loader, .. } = self;
         *state = LoadState::Incomplete;
         let run = |control: &mut Control, activity: &str, statement: &str| {
@@ -126,7 +126,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Sends all rows over several connections.
-    fn insert_parts(&self, target: &Target, small: SmallTransactionService) -> Result<(), Error> {
+    fn insert_parts(&self, target: &Target, small: SmallTransactionService) -> Result<()> {
         let LoadRun { data, loader, .. } = self;
         let parts = data.parts();
         loader.meter.set_rows_total(data.row_count(&parts));
@@ -152,7 +152,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         (table, columns): (&str, &str),
         mut rows: impl RowSource,
         small: SmallTransactionService,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let activity = format!("sending rows of {table}");
         let prefix = format!("insert into {table} ({columns}) values ");
         let (mut lines, mut statement) = (Vec::new(), String::new());
@@ -227,7 +227,7 @@ fn push_values(statement: &mut String, lines: &str) {
 }
 
 /// The statement that creates a table with its primary key, without the note and without options of its storage.
-fn create_with_key(create: &str, table: &str, indexes: &[IndexBuild]) -> Result<String, Error> {
+fn create_with_key(create: &str, table: &str, indexes: &[IndexBuild]) -> Result<String> {
     let create = create.split(';').next().unwrap_or_default();
     let create = create
         .split(" with (")
@@ -310,10 +310,9 @@ mod tests {
         ];
         let create =
             "create table t (a int, b int, c int) with (fillfactor=100); comment on table t is 'x'";
-        assert_eq!(
-            create_with_key(create, "t", &indexes).unwrap(),
-            "create table t (a int, b int, c int, primary key (a, b))"
-        );
+        create_with_key(create, "t", &indexes)
+            .unwrap()
+            .assert_equals("create table t (a int, b int, c int, primary key (a, b))");
         let serial = create_with_key("create table t (id serial, c int) ", "t", &indexes);
         serial
             .unwrap_err()

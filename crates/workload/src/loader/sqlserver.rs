@@ -5,7 +5,7 @@
 
 use super::{Loader, check_all_stored};
 use crate::copy::RowSource;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_server::Control;
 use prony_wire::Value;
 use prony_wire::tds::{BulkColumn, BulkLoad, BulkOptions, SqlType};
@@ -28,7 +28,7 @@ pub struct BulkStream {
 
 impl BulkStream {
     /// Reads the settings of the database that determine how it logs a load.
-    pub fn of(control: &mut Control) -> Result<Self, Error> {
+    pub fn of(control: &mut Control) -> Result<Self> {
         let select = "select recovery_model_desc from sys.databases where database_id = db_id()";
         let row = sql::query_row(control, "reading the recovery model", select)?;
         Ok(BulkStream {
@@ -56,7 +56,7 @@ impl BulkStream {
         control: &mut Control,
         (table, columns): (&str, &str),
         mut rows: impl RowSource,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let activity = format!("sending rows of {table}");
         let names: Vec<&str> = columns.split(',').map(str::trim).collect();
         let columns = read_columns(control, table, &names)?;
@@ -99,11 +99,7 @@ impl BulkStream {
 }
 
 /// Reads the columns of a table that the rows have, in the order of the table, with their types.
-fn read_columns(
-    control: &mut Control,
-    table: &str,
-    names: &[&str],
-) -> Result<Vec<BulkColumn>, Error> {
+fn read_columns(control: &mut Control, table: &str, names: &[&str]) -> Result<Vec<BulkColumn>> {
     let select = format!(
         "select c.name, t.name, c.max_length, c.precision, c.scale, cast(c.is_nullable as int) \
          from sys.columns c join sys.types t on t.user_type_id = c.user_type_id \
@@ -210,25 +206,12 @@ fn value_of(sql_type: SqlType, field: &[u8]) -> Value<'_> {
 
 /// Parses a decimal number such as `-12.30`.
 fn parse_decimal(text: &str) -> Option<Value<'static>> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let scale = u8::try_from(fraction.len()).ok()?;
-    let magnitude = |digits: &str| digits.parse::<i64>().ok();
-    let power = 10_i64.checked_pow(scale.into())?;
-    let part = if fraction.is_empty() {
-        0
-    } else {
-        magnitude(fraction)?
-    };
-    let whole_units = magnitude(whole.trim_start_matches('-'))?.checked_mul(power)?;
-    let unscaled = whole_units.checked_add(part)?;
-    Some(Value::Decimal {
-        unscaled: if whole.starts_with('-') {
-            -unscaled
-        } else {
-            unscaled
-        },
-        scale,
-    })
+    let scale = text
+        .split_once('.')
+        .map_or(0, |(_, fraction)| fraction.len());
+    let scale = u8::try_from(scale).ok()?;
+    let unscaled = sql::parse_decimal(text, scale.into())?;
+    Some(Value::Decimal { unscaled, scale })
 }
 
 #[cfg(test)]

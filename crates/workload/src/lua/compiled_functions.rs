@@ -72,16 +72,21 @@ unsafe extern "C" fn push_null(context: *const ThreadContext) {
     unsafe { &*context }.push_parameter(ParameterValue::Null);
 }
 
-/// Ends the current event, and waits until the next one is due. Returns 1 if it has begun, 0 if there is none, or -1.
+/// Ends the current event, and waits until the next one is due. Returns 1 if it has begun, 0 if there is none, or -1. If
+/// the next one is due at once, which is the usual case of a closed loop, it begins here; otherwise the user's future,
+/// which can wait, does what is left to do.
 unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
     // SAFETY: the prelude passes on the context that it received. The connections are not used after the request.
     let (context, connections) = unsafe { (&*context, (*context).connections()) };
     let has_begun = connections.is_some_and(|connections| {
         let db = connections.user_db();
+        // An event that has waited for nothing ends at a time that nobody has read from the clock: the future waits for
+        // that. There may also be no event to end.
         if !db.is_in_transaction() || !db.has_waited_since_start() {
             return false;
         }
         db.end_with_open_block(Outcome::Committed);
+        // If this fails, the request below finds that the event has ended, and only waits for the next one.
         db.try_start(0)
     });
     if has_begun {

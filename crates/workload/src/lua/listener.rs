@@ -1,7 +1,8 @@
-//! The trait that receives scripts' output and errors.
+//! What scripts report: their output and errors.
 
-use prony_session::DbError;
+use prony_server::control::Error;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SqlOperation {
@@ -17,58 +18,57 @@ pub enum SqlOperation {
 }
 
 /// A statement that failed with an error that is not ignored.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SqlFailure<'a> {
     pub operation: SqlOperation,
-    pub error: &'a DbError,
+    /// The SQLSTATE.
+    pub code: [u8; 5],
     /// The error number that sysbench's driver reports; 0 on PostgreSQL.
     pub error_number: u32,
     /// The server's message, in the format of its client library.
-    pub message: &'a str,
-    pub sql: &'a str,
+    pub message: Cow<'a, str>,
+    pub sql: Cow<'a, str>,
 }
 
-/// Receives scripts' output and errors. Any worker may call it. Texts do not end in a newline, except in
-/// [`Listener::output`].
-pub trait Listener: Send + Sync {
+/// What a script reports. Texts do not end in a newline, except output.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Report<'a> {
     /// Output of a script, newlines included, in any encoding.
-    fn output(&self, text: &[u8]);
+    Output(Cow<'a, [u8]>),
     /// An error that ends the run, with sysbench's text.
-    fn fatal(&self, text: &str);
+    Fatal(Cow<'a, str>),
     /// An error that does not end the run.
-    fn alert(&self, text: &str);
-    fn warning(&self, text: &str);
-    /// A script needs a driver or a connection, but there is none. `lines` are the log lines to print:
+    Alert(Cow<'a, str>),
+    Warning(Cow<'a, str>),
+    /// A script needs a driver or a connection, but there is none, with the log lines to print: those of
     /// `missing_driver_message` or `missing_server_message` of [`ScriptSettings`](super::ScriptSettings).
-    fn server_unavailable(&self, lines: &str);
-    /// A connection that a script opened outside of threads was refused.
-    fn connection_refused(&self, error: &prony_server::control::Error);
+    ServerUnavailable(Cow<'a, str>),
     /// A script has blocked its OS thread, without making a request, while other users of the thread waited.
-    /// Called at most once in a run.
-    fn thread_blocked(&self);
-    fn sql_failed(&self, failure: &SqlFailure<'_>);
-    /// A function of the script failed: its thread cannot continue, and the run must end. `function` is
-    /// sysbench's name for it, or empty if nothing should be printed.
-    fn function_failed(&self, function: &str, reason: &str);
+    /// Reported at most once in a run.
+    ThreadBlocked,
+    SqlFailed(SqlFailure<'a>),
+    /// A function of the script failed: its thread cannot continue, and the run must end. The first text is
+    /// sysbench's name for it, or empty if nothing should be printed; the second the reason.
+    FunctionFailed(Cow<'a, str>, Cow<'a, str>),
     /// A thread's `thread_done` failed. Its events have ended, so the run continues to its report.
-    fn thread_done_failed(&self, reason: &str);
+    ThreadDoneFailed(Cow<'a, str>),
     /// A script has run too long without making a request, and cannot be interrupted, so the process must exit.
-    fn script_stuck(&self, reason: &str);
+    Stuck(Cow<'a, str>),
+}
+
+/// Receives what scripts report. Any worker may call it.
+pub trait Listener: Send + Sync {
+    fn report(&self, report: Report<'_>);
+
+    /// A connection that a script opened outside of threads was refused.
+    fn connection_refused(&self, error: &Error) {
+        self.report(Report::Fatal(error.to_string().into()));
+    }
 }
 
 /// Ignores all events.
 pub(super) struct Nobody;
 
 impl Listener for Nobody {
-    fn output(&self, _: &[u8]) {}
-    fn fatal(&self, _: &str) {}
-    fn alert(&self, _: &str) {}
-    fn warning(&self, _: &str) {}
-    fn server_unavailable(&self, _: &str) {}
-    fn connection_refused(&self, _: &prony_server::control::Error) {}
-    fn thread_blocked(&self) {}
-    fn sql_failed(&self, _: &SqlFailure<'_>) {}
-    fn function_failed(&self, _: &str, _: &str) {}
-    fn thread_done_failed(&self, _: &str) {}
-    fn script_stuck(&self, _: &str) {}
+    fn report(&self, _: Report<'_>) {}
 }

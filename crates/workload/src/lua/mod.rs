@@ -40,7 +40,7 @@ mod workload;
 mod tests;
 
 pub use bundled::{script_text as bundled_script, search_path};
-pub use listener::{Listener, SqlFailure, SqlOperation};
+pub use listener::{Listener, Report, SqlFailure, SqlOperation};
 pub use program::{LuaProgram, ThreadTask};
 pub use report::{CUMULATIVE_HOOK, INTERMEDIATE_HOOK, ReportFigures, Reporter};
 pub use script::{Command, LuaScript, LuaScriptError};

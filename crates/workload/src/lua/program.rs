@@ -1,11 +1,13 @@
 //! The program of a script's threads, each of which is a virtual user. Users never share a Lua state.
 
+use super::listener::Report;
 use super::state::{ScriptContext, StateOwner};
 use super::user::ScriptUser;
 use super::watchdog::{Heartbeat, Watchdog};
+use crate::parallel::lock;
 use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadTask {
@@ -52,10 +54,7 @@ impl LuaProgram {
     }
 
     fn heartbeat_of(&self, worker: u32) -> Arc<Heartbeat> {
-        let mut heartbeats = self
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&self.heartbeats);
         let heartbeat = heartbeats
             .entry(worker)
             .or_insert_with(|| self.watchdog.register_thread());
@@ -93,8 +92,10 @@ impl Program for LuaProgram {
             match user {
                 Ok(user) => user.run(db).await,
                 Err(error) => {
-                    context.settings.listener.fatal(&error.to_string());
-                    UserExit::Failed(error.to_string())
+                    let reason = error.to_string();
+                    let report = Report::Fatal(reason.as_str().into());
+                    context.settings.listener.report(report);
+                    UserExit::Failed(reason)
                 }
             }
         })

@@ -10,10 +10,11 @@ use super::state::{
     load_error,
 };
 use super::watchdog::{Heartbeat, Watchdog};
+use crate::parallel::lock;
 use mlua::{Function, IntoLua, MultiValue};
 use prony_session::{QueryCounts, UserId};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The command that the second word of a command line selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,10 +276,7 @@ impl LuaScript {
     /// loaded so far.
     pub fn settings_for_agents(&self) -> std::io::Result<ScriptSettings> {
         let context = &self.main_state.context;
-        let loaded = context
-            .loaded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let loaded = lock(&context.loaded);
         let files = loaded.iter().map(|(name, path)| {
             let name = name.clone();
             std::fs::read(path).map(|text| LoadedFile { name, text })

@@ -2,7 +2,7 @@
 //! threads and outside of threads.
 
 use super::answer::{Answer, FailedAnswer};
-use super::listener::{SqlFailure, SqlOperation};
+use super::listener::{Report, SqlFailure, SqlOperation};
 use super::settings::ScriptSettings;
 use crate::sysbench::Driver;
 use prony_plan::QueryMode;
@@ -108,13 +108,13 @@ pub fn report_failure(
         },
         Driver::Mysql => reported.message,
     };
-    settings.listener.sql_failed(&SqlFailure {
+    settings.listener.report(Report::SqlFailed(SqlFailure {
         operation,
-        error,
+        code: error.code,
         error_number: reported.number,
-        message: &message,
-        sql: truncate(sql),
-    });
+        message: message.into(),
+        sql: truncate(sql).into(),
+    }));
     error_answer(settings, error, false)
 }
 

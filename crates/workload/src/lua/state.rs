@@ -1,6 +1,7 @@
 //! One Lua state with sysbench's API, ready to read the script. The settings limit its memory.
 
 use super::bundled;
+use super::listener::Report;
 use super::memory::LimitedLua;
 use super::query_counts::OutsideCounters;
 use super::script::LuaScriptError;
@@ -8,14 +9,16 @@ use super::settings::{LoadedFile, ScriptOptionValue, ScriptSettings};
 use super::thread_context::ThreadContext;
 use super::user_random::{UserRandom, function_addresses};
 use super::{compiled_functions, thread_functions};
+use crate::parallel::lock;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The parts of the API that are written in Lua; each uses the previous ones.
 const PRELUDE: [(&str, &str); 12] = [
@@ -43,7 +46,7 @@ impl ChunkCache {
     /// Loads a chunk as a function of this state. `name` is Lua's chunk name: `@` and a file, or `=` and a
     /// word.
     pub fn load(&self, lua: &Lua, name: &str, text: &[u8]) -> Result<Function> {
-        let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunks = lock(&self.chunks);
         let cached = chunks.get(name).cloned();
         drop(chunks);
         if let Some(code) = cached {
@@ -53,7 +56,7 @@ impl ChunkCache {
         let function = lua.load(text).set_name(name).into_function()?;
         // `false` keeps debug information, because messages contain names and lines.
         let code = function.dump(false);
-        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chunks = lock(&self.chunks);
         chunks.insert(name.to_owned(), code.into());
         Ok(function)
     }
@@ -287,10 +290,11 @@ fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
 
 /// Adds the functions through which the API reports to the listener and loads bundled scripts.
 fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
-    let add_report = |name: &str, report: fn(&ScriptContext, &str)| {
+    let add_report = |name: &str, report: fn(Cow<'static, str>) -> Report<'static>| {
         let context = Arc::clone(context);
         let function = lua.create_function(move |_, text: LuaString| {
-            report(&context, &text.to_string_lossy());
+            let text = text.to_string_lossy().into();
+            context.settings.listener.report(report(text));
             Ok(())
         })?;
         host.set(name, function)
@@ -298,22 +302,16 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
     // Output may be any bytes; messages are text.
     let output_context = Arc::clone(context);
     let output = lua.create_function(move |_, text: LuaString| {
-        output_context.settings.listener.output(&text.as_bytes());
+        let bytes = text.as_bytes();
+        let report = Report::Output(Cow::Borrowed(&bytes));
+        output_context.settings.listener.report(report);
         Ok(())
     })?;
     host.set("output", output)?;
-    add_report("server_unavailable", |context, lines| {
-        context.settings.listener.server_unavailable(lines);
-    })?;
-    add_report("fatal", |context, text| {
-        context.settings.listener.fatal(text)
-    })?;
-    add_report("alert", |context, text| {
-        context.settings.listener.alert(text)
-    })?;
-    add_report("warn", |context, text| {
-        context.settings.listener.warning(text)
-    })?;
+    add_report("server_unavailable", Report::ServerUnavailable)?;
+    add_report("fatal", Report::Fatal)?;
+    add_report("alert", Report::Alert)?;
+    add_report("warn", Report::Warning)?;
     let connected_context = Arc::clone(context);
     let mark_connected = lua.create_function(move |_, ()| {
         connected_context
@@ -343,10 +341,7 @@ fn add_file_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> 
     if !context.settings.is_confined() {
         let loaded = lua.create_function(move |_, (name, path): (LuaString, LuaString)| {
             let (name, path) = (name.to_string_lossy(), path.to_string_lossy());
-            let mut loaded = context
-                .loaded
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = lock(&context.loaded);
             if !loaded.iter().any(|(known, _)| *known == name) {
                 loaded.push((name, path));
             }

@@ -1,6 +1,6 @@
 //! Tests of sysbench's Lua API without an event loop.
 
-use super::listener::{Listener, SqlFailure};
+use super::listener::{Listener, Report};
 use super::script::LuaScript;
 use super::settings::{
     LoadedFile, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings,
@@ -8,7 +8,7 @@ use super::settings::{
 use super::{Command, LuaScriptError, bundled};
 use crate::oltp::distribution::Distribution;
 use crate::sysbench::Driver;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TextAssertions, cases};
 use std::sync::{Arc, Mutex};
 
 #[derive(Default)]
@@ -21,36 +21,19 @@ impl Recorder {
 }
 
 impl Listener for Recorder {
-    fn output(&self, text: &[u8]) {
-        self.record(&String::from_utf8_lossy(text));
-    }
-    fn server_unavailable(&self, lines: &str) {
-        self.record(lines);
-    }
-    fn connection_refused(&self, error: &prony_server::control::Error) {
-        self.record(&error.to_string());
-    }
-    fn thread_blocked(&self) {}
-    fn fatal(&self, text: &str) {
-        self.record(text);
-    }
-    fn alert(&self, text: &str) {
-        self.record(text);
-    }
-    fn warning(&self, text: &str) {
-        self.record(text);
-    }
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.record(failure.message);
-    }
-    fn function_failed(&self, _: &str, reason: &str) {
-        self.record(reason);
-    }
-    fn thread_done_failed(&self, reason: &str) {
-        self.record(reason);
-    }
-    fn script_stuck(&self, reason: &str) {
-        self.record(reason);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Output(text) => self.record(&String::from_utf8_lossy(&text)),
+            Report::SqlFailed(failure) => self.record(&failure.message),
+            Report::ThreadBlocked => {}
+            Report::Fatal(text)
+            | Report::Alert(text)
+            | Report::Warning(text)
+            | Report::ServerUnavailable(text)
+            | Report::FunctionFailed(_, text)
+            | Report::ThreadDoneFailed(text)
+            | Report::Stuck(text) => self.record(&text),
+        }
     }
 }
 
@@ -124,10 +107,7 @@ fn options_are_converted_to_their_type() {
         ("int", " 7"),
         ("checked", "4"),
     ];
-    assert_eq!(
-        output_with(&changed),
-        "3145728\t20\ta+b\tt\ttrue\t7\t4\t1\n"
-    );
+    output_with(&changed).assert_equals("3145728\t20\ta+b\tt\ttrue\t7\t4\t1\n");
 }
 
 #[test]
@@ -171,10 +151,9 @@ fn modules_are_found_on_the_path_and_among_bundled_scripts() {
         print(oltp_tables_count, type(create_insert))
         "#,
     );
-    assert_eq!(
-        output,
+    output.assert_equals(
         "false\ttrue\nmine!\tmine!\tmine!\nfalse\tbad\nfunction\t10000\ttrue\n\
-         function\tnil\tcannot open /no/where/other.lua: No such file or directory\n1\tfunction\n"
+         function\tnil\tcannot open /no/where/other.lua: No such file or directory\n1\tfunction\n",
     );
 }
 
@@ -195,10 +174,9 @@ fn coroutines_of_scripts_behave_as_in_lua() {
         print(coroutine.running(), pcall(coroutine.yield), pcall(coroutine.resume, 1))
         "#,
     );
-    assert_eq!(
-        output,
+    output.assert_equals(
         "true\t3\nsuspended\ttrue\t20\ntrue\tx\tnil\ndead\tfalse\tcannot resume dead coroutine\n\
-         false\tinside\nnil\tfalse\tfalse\tbad argument #1 to '?' (coroutine expected)\n"
+         false\tinside\nnil\tfalse\tfalse\tbad argument #1 to '?' (coroutine expected)\n",
     );
 }
 
@@ -294,56 +272,35 @@ fn a_script_of_another_machine_has_lua_and_the_api_and_nothing_else() {
         print(require("oltp_common") ~= nil, debug.traceback("t"):sub(1, 1), pcall(ffi.C.usleep, 1))
     "#;
     let output = output_when_confined(works, ("lib", module));
-    assert_eq!(
-        output,
-        "3 number nil\n4\ttrue\t4\tfunction\ntrue\tt\ttrue\t0\n"
-    );
+    output.assert_equals("3 number nil\n4\ttrue\t4\tfunction\ntrue\tt\ttrue\t0\n");
 
-    for (code, reason) in [
-        (
-            "\nio.write(1, {})",
-            ":2: bad argument #2 to 'write' (string",
-        ),
-        ("\nio.stdout:write({})", ":2: bad argument #1 to 'write'"),
-        ("os.execute('true')", "agents have no os.execute"),
-        ("os.exit()", "agents have no os.exit"),
-        ("os.remove('x')", "agents have no os.remove"),
-        ("io.open('/etc/passwd')", "agents have no io.open"),
-        ("io.popen('true')", "agents have no io.popen"),
-        ("io.lines('/etc/passwd')", "agents have no io.lines"),
-        ("dofile('/etc/passwd')", "cannot open /etc/passwd"),
-        ("assert(loadfile('/etc/passwd'))", "cannot open /etc/passwd"),
-        (
-            "require('socket')",
-            "module 'socket' not found: agents have the files",
-        ),
-        ("require('jit.util')", "module 'jit.util' not found"),
-        (
-            "package.loadlib('libc.so.6', '*')",
-            "agents have no package.loadlib",
-        ),
-        ("debug.getregistry()", "agents have no debug.getregistry"),
-        (
-            "debug.getupvalue(print, 1)",
-            "agents have no debug.getupvalue",
-        ),
-        (
-            "require('ffi').new('char[1]')",
-            "attempt to call field 'new'",
-        ),
-        ("ffi.C.system('true')", "agents call no C functions: system"),
-        ("ffi.C.sb_rand_str('#', 0)", "agents call no C functions"),
-        ("string.dump(print)", "attempt to call field 'dump'"),
-        ("newproxy(true)", "attempt to call global 'newproxy'"),
-        (
-            "assert(loadstring('\\27LJ'))",
-            "attempt to load chunk with wrong mode",
-        ),
-        (
-            "assert(load(coroutine.wrap(function() coroutine.yield('\\27L') coroutine.yield('J') end)))",
-            "wrong mode",
-        ),
-    ] {
+    for [code, reason] in cases(
+        r#"
+            \nio.write(1, {}) => :2: bad argument #2 to 'write' (string
+            \nio.stdout:write({}) => :2: bad argument #1 to 'write'
+            os.execute('true') => agents have no os.execute
+            os.exit() => agents have no os.exit
+            os.remove('x') => agents have no os.remove
+            io.open('/etc/passwd') => agents have no io.open
+            io.popen('true') => agents have no io.popen
+            io.lines('/etc/passwd') => agents have no io.lines
+            dofile('/etc/passwd') => cannot open /etc/passwd
+            assert(loadfile('/etc/passwd')) => cannot open /etc/passwd
+            require('socket') => module 'socket' not found: agents have the files
+            require('jit.util') => module 'jit.util' not found
+            package.loadlib('libc.so.6', '*') => agents have no package.loadlib
+            debug.getregistry() => agents have no debug.getregistry
+            debug.getupvalue(print, 1) => agents have no debug.getupvalue
+            require('ffi').new('char[1]') => attempt to call field 'new'
+            ffi.C.system('true') => agents call no C functions: system
+            ffi.C.sb_rand_str('#', 0) => agents call no C functions
+            string.dump(print) => attempt to call field 'dump'
+            newproxy(true) => attempt to call global 'newproxy'
+            assert(loadstring('\27LJ')) => attempt to load chunk with wrong mode
+            assert(load(coroutine.wrap(function() coroutine.yield('\27L') coroutine.yield('J') end)))
+                => wrong mode
+        "#,
+    ) {
         let output = output_when_confined(code, ("lib", module));
         output.assert_contains(reason);
     }

@@ -5,7 +5,7 @@
 use super::answer::{Answer, FailedAnswer};
 use super::connections::{Connection, Connections, returned_rows_and_columns, rows_and_columns};
 use super::coroutine::Coroutine;
-use super::listener::SqlOperation;
+use super::listener::{Report, SqlOperation};
 use super::program::ThreadTask;
 use super::query_counts::{count_reply, increment_counter};
 use super::request::Request;
@@ -122,7 +122,8 @@ impl ScriptUser {
             return UserExit::Stopped;
         }
         let reason = explain_memory_limit(reason, self.settings());
-        self.settings().listener.function_failed(function, &reason);
+        let failed = Report::FunctionFailed(function.into(), (&*reason).into());
+        self.settings().listener.report(failed);
         UserExit::Failed(match function {
             "" => "the command failed".to_owned(),
             _ => format!("`{function}' function failed: {reason}"),
@@ -136,7 +137,8 @@ impl ScriptUser {
             return;
         }
         let reason = explain_memory_limit(reason, self.settings());
-        self.settings().listener.thread_done_failed(&reason);
+        let failed = Report::ThreadDoneFailed((&*reason).into());
+        self.settings().listener.report(failed);
     }
 
     pub async fn run(mut self, db: Db) -> UserExit {
@@ -439,13 +441,13 @@ impl ScriptUser {
         let count = statement.parameter_count();
         if count > INLINE_PARAMETERS_MAX {
             let values: Vec<Value<'_>> = self.parameter_values(count).collect();
-            return db.begin_request(statement, &values);
+            return db.begin_exec_without_ledger(statement, &values);
         }
         let mut inline_values = [Value::Null; INLINE_PARAMETERS_MAX];
         for (slot, value) in inline_values.iter_mut().zip(self.parameter_values(count)) {
             *slot = value;
         }
-        db.begin_request(statement, &inline_values[..count])
+        db.begin_exec_without_ledger(statement, &inline_values[..count])
     }
 
     async fn handle_deferred_error(

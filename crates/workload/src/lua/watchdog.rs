@@ -3,7 +3,9 @@
 //! that, the watchdog notifies the listener. Must never touch a state that is not running, or cost a script
 //! more than one atomic read-modify-write operation per resume.
 
+use super::listener::Report;
 use super::state::ScriptContext;
+use crate::parallel::lock;
 use mlua::ffi::{self, lua_Debug, lua_State};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -118,10 +120,7 @@ impl Watchdog {
 
     pub fn register_thread(&self) -> Arc<Heartbeat> {
         let heartbeat = Arc::new(Heartbeat::default());
-        let mut heartbeats = self
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&self.heartbeats);
         heartbeats.retain(|(registered, _)| Arc::strong_count(registered) > 1);
         heartbeats.push((Arc::clone(&heartbeat), ThreadObservation::default()));
         heartbeat
@@ -132,6 +131,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
     let settings = &context.settings;
     let run_limit_polls = settings.max_query_gap_s * 1000 / POLL_INTERVAL.as_millis() as u64;
     let mut blocked_polls = 0;
+    let report_stuck = |reason: &str| settings.listener.report(Report::Stuck(reason.into()));
     loop {
         std::thread::sleep(POLL_INTERVAL);
         let Some(watchdog) = watchdog.upgrade() else {
@@ -146,10 +146,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
         } else {
             (run_limit_polls, POLLS_BETWEEN_ATTEMPTS)
         };
-        let mut heartbeats = watchdog
-            .heartbeats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut heartbeats = lock(&watchdog.heartbeats);
         for (heartbeat, observation) in heartbeats.iter_mut() {
             let epoch = heartbeat.epoch.load(Ordering::Acquire);
             let is_waiting = heartbeat.is_waiting_for_server.load(Ordering::Relaxed);
@@ -165,15 +162,15 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             if heartbeat.other_users_wait.load(Ordering::Relaxed) && !must_end {
                 blocked_polls += 1;
                 if blocked_polls == 2 {
-                    settings.listener.thread_blocked();
+                    settings.listener.report(Report::ThreadBlocked);
                 }
             }
             match observation.count_poll(limit_polls, pause_polls) {
                 // A hook would have no effect, because LuaJIT calls none while the state waits for the server.
-                Some(_) if is_waiting => settings.listener.script_stuck(WAITING_MESSAGE),
+                Some(_) if is_waiting => report_stuck(WAITING_MESSAGE),
                 Some(1) => interrupt(heartbeat, epoch, raise_error_once),
                 Some(2) => interrupt(heartbeat, epoch, raise_error_always),
-                Some(3) => settings.listener.script_stuck(STUCK_MESSAGE),
+                Some(3) => report_stuck(STUCK_MESSAGE),
                 _ => {}
             }
         }

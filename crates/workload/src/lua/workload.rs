@@ -2,8 +2,9 @@
 //! commands do.
 
 use crate::describe::OptionKind::Text;
-use crate::describe::{Growth, LedgerEntries, OptionSpec, option};
-use crate::{Error, ReadyWorkload, Workload};
+use crate::describe::{Growth, LedgerEntries, OptionSpec};
+use crate::option_reader::option_specs;
+use crate::{Error, ReadyWorkload, Result, Workload};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 
@@ -21,7 +22,7 @@ impl Workload for LuaWorkload {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        const OPTIONS: &[OptionSpec] = &[option("script", Text, None, "The script's name")];
+        const OPTIONS: &[OptionSpec] = option_specs! { script: Text, None, "The script's name"; };
         OPTIONS
     }
 
@@ -45,7 +46,7 @@ impl Workload for LuaWorkload {
         }
     }
 
-    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload> {
         Err(self.no_tables_error())
     }
 }

@@ -5,11 +5,10 @@
 
 use super::Oltp;
 use super::tables::{self, SbtestTable};
-use crate::findings::finding;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{CheckReport, Error, Finding, FindingState, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_server::Control;
 
 struct TableContents {
@@ -28,11 +27,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
-pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     sql::in_snapshot(control, |control| check_tables(control, workload))
 }
 
-fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
+fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     let tables = tables::find(control)?;
     let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = tables
         .into_iter()
@@ -43,7 +42,7 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, E
             "{} has the columns ({}), which are not those of this workload",
             table.facts.name, table.columns
         );
-        finding(FindingState::Wrong, "table-foreign", text)
+        Finding::wrong("table-foreign", text)
     }));
     findings.extend(unfinished_finding(&own_tables, workload));
     let mut contents = Vec::new();
@@ -81,17 +80,14 @@ fn check_table_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Findi
         }
         (1, Some(last)) => {
             let text = format!("table {} exists", last.facts.name);
-            return vec![finding(FindingState::Ok, "tables", text)];
+            return vec![Finding::ok("tables", text)];
         }
         (count, Some(last)) => {
             let text = format!("all {count} tables exist, sbtest1 to {}", last.facts.name);
-            return vec![finding(FindingState::Ok, "tables", text)];
+            return vec![Finding::ok("tables", text)];
         }
     };
-    vec![Finding {
-        remedy,
-        ..finding(FindingState::Wrong, "tables", text)
-    }]
+    vec![Finding::wrong("tables", text).with(remedy)]
 }
 
 fn unfinished_finding(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
@@ -104,7 +100,7 @@ fn read_table(
     control: &mut Control,
     table: &SbtestTable,
     workload: &Oltp,
-) -> Result<TableContents, Error> {
+) -> Result<TableContents> {
     let name = table.facts.name.clone();
     let loaded_rows = table.note.as_ref().and_then(|note| note.number("rows"));
     let has_wrong_length = if workload.is_bulk() {
@@ -154,7 +150,7 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
             grouped(lost_rows),
             grouped(table.loaded_rows.unwrap_or(0)),
         );
-        return vec![finding(FindingState::Wrong, id, text)];
+        return vec![Finding::wrong(id, text)];
     }
     let rows: u64 = contents.iter().map(|table| table.rows).sum();
     let added_rows: u64 = contents
@@ -168,7 +164,7 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
     let mut findings = Vec::new();
     if tables_loaded_by_prony > 0 {
         let text = format!("{} rows; every table has its loaded rows", grouped(rows));
-        findings.push(finding(FindingState::Ok, id, text));
+        findings.push(Finding::ok(id, text));
     }
     if added_rows > 0 {
         let added_by = if workload.is_bulk() {
@@ -180,7 +176,7 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
             "{} rows were added since: {added_by} does that",
             grouped(added_rows)
         );
-        findings.push(finding(FindingState::Note, "rows-added", text));
+        findings.push(Finding::note("rows-added", text));
     }
     if tables_loaded_by_prony < contents.len() {
         let other_tables = contents.iter().filter(|table| table.loaded_rows.is_none());
@@ -193,7 +189,7 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
             contents.len() - tables_loaded_by_prony,
             tables_with_gaps.count()
         );
-        findings.push(finding(FindingState::Note, "rows-unknown", text));
+        findings.push(Finding::note("rows-unknown", text));
     }
     findings
 }
@@ -206,10 +202,9 @@ fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
             grouped(table.wrong_length_rows),
             table.name
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
-    let text = "all texts are 119 and 59 characters long".to_owned();
-    (!contents.is_empty()).then(|| finding(FindingState::Ok, id, text))
+    (!contents.is_empty()).then(|| Finding::ok(id, "all texts are 119 and 59 characters long"))
 }
 
 fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
@@ -223,13 +218,12 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
     let without_key = names_of(&|table| !table.has_primary_key && table.has_index_on_id);
     if !without_index.is_empty() {
         let text = format!("{without_index}: no index on id; the load did not finish");
-        findings.push(finding(FindingState::Wrong, "key", text));
+        findings.push(Finding::wrong("key", text));
     } else if !without_key.is_empty() {
         let text = format!("{without_key}: an index on id instead of a primary key (secondary)");
-        findings.push(finding(FindingState::Note, "key", text));
+        findings.push(Finding::note("key", text));
     } else if !own_tables.is_empty() {
-        let text = "all tables have their primary key (id)".to_owned();
-        findings.push(finding(FindingState::Ok, "key", text));
+        findings.push(Finding::ok("key", "all tables have their primary key (id)"));
     }
     // An unfinished load builds this index as its last step.
     let without_secondary = names_of(&|table| {
@@ -238,7 +232,7 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
     });
     if !workload.is_bulk() && !without_secondary.is_empty() {
         let text = format!("{without_secondary}: no index on k (create_secondary off)");
-        findings.push(finding(FindingState::Note, "index", text));
+        findings.push(Finding::note("index", text));
     }
     findings
 }

@@ -5,70 +5,38 @@
 
 use super::options::OltpOptions;
 use super::queries::QueryCounts;
+use crate::names::named_enum;
 
-/// The kinds of statements in events, each on one table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatementKind {
-    /// Reads one row by its key.
-    PointSelect,
-    /// Reads the rows of a range of keys.
-    SimpleRange,
-    /// Sums over a range of keys.
-    SumRange,
-    /// Reads the rows of a range, sorted.
-    OrderRange,
-    /// Reads the distinct values of a range, sorted.
-    DistinctRange,
-    /// Increments the indexed column.
-    IndexUpdate,
-    /// Replaces a column that has no index.
-    NonIndexUpdate,
-    Delete,
-    /// Inserts a row that was deleted.
-    Insert,
-    /// Reads the rows with any of several values of the indexed column.
-    RandomPoints,
-    /// Counts the rows in several ranges of the indexed column.
-    RandomRanges,
-    /// Increments one row, the same for all users.
-    HotUpdate,
+named_enum! {
+    /// The kinds of statements in events, each on one table.
+    pub enum StatementKind {
+        /// Reads one row by its key.
+        PointSelect = "point-select",
+        /// Reads the rows of a range of keys.
+        SimpleRange = "simple-range",
+        /// Sums over a range of keys.
+        SumRange = "sum-range",
+        /// Reads the rows of a range, sorted.
+        OrderRange = "order-range",
+        /// Reads the distinct values of a range, sorted.
+        DistinctRange = "distinct-range",
+        /// Increments the indexed column.
+        IndexUpdate = "index-update",
+        /// Replaces a column that has no index.
+        NonIndexUpdate = "non-index-update",
+        Delete = "delete",
+        /// Inserts a row that was deleted.
+        Insert = "insert",
+        /// Reads the rows with any of several values of the indexed column.
+        RandomPoints = "random-points",
+        /// Counts the rows in several ranges of the indexed column.
+        RandomRanges = "random-ranges",
+        /// Increments one row, the same for all users.
+        HotUpdate = "hot-update",
+    }
 }
 
 impl StatementKind {
-    /// All kinds, in the order of their discriminants.
-    pub const ALL: [StatementKind; 12] = [
-        StatementKind::PointSelect,
-        StatementKind::SimpleRange,
-        StatementKind::SumRange,
-        StatementKind::OrderRange,
-        StatementKind::DistinctRange,
-        StatementKind::IndexUpdate,
-        StatementKind::NonIndexUpdate,
-        StatementKind::Delete,
-        StatementKind::Insert,
-        StatementKind::RandomPoints,
-        StatementKind::RandomRanges,
-        StatementKind::HotUpdate,
-    ];
-
-    /// The name in latencies per statement.
-    pub fn name(self) -> &'static str {
-        match self {
-            StatementKind::PointSelect => "point-select",
-            StatementKind::SimpleRange => "simple-range",
-            StatementKind::SumRange => "sum-range",
-            StatementKind::OrderRange => "order-range",
-            StatementKind::DistinctRange => "distinct-range",
-            StatementKind::IndexUpdate => "index-update",
-            StatementKind::NonIndexUpdate => "non-index-update",
-            StatementKind::Delete => "delete",
-            StatementKind::Insert => "insert",
-            StatementKind::RandomPoints => "random-points",
-            StatementKind::RandomRanges => "random-ranges",
-            StatementKind::HotUpdate => "hot-update",
-        }
-    }
-
     /// Whether it returns rows, and therefore counts as a read. Any other statement counts as a write
     /// if it changed a row.
     pub fn is_read(self) -> bool {
@@ -254,10 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_listed_in_the_order_of_their_discriminants() {
-        for (position, kind) in StatementKind::ALL.iter().enumerate() {
-            assert_eq!(*kind as usize, position);
-        }
+    fn seven_kinds_return_rows() {
         let reads = StatementKind::ALL
             .iter()
             .filter(|kind| kind.is_read())

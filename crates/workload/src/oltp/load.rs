@@ -7,7 +7,7 @@
 use super::Oltp;
 use super::distribution::RangeSampler;
 use super::options::{self, OltpOptions};
-use super::rows::{RowContent, SbtestRows};
+use super::rows::RowContent;
 use super::statements;
 use super::statements::{Index, table_name};
 use super::tables::{self, SbtestTable, describe_data};
@@ -17,7 +17,7 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::{LoadNote, TableStage};
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, TableFacts, sql};
+use crate::{LoadReport, LoadRequest, Result, TableFacts, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::HashSet;
@@ -32,7 +32,7 @@ const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-pub fn load(workload: &Oltp, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+pub fn load(workload: &Oltp, request: &LoadRequest<'_>) -> Result<LoadReport> {
     let options = options::read(request.plan, workload)?;
     let tables = options.tables.unwrap_or(1);
     let size = options.table_size.unwrap_or(workload.default_table_size);
@@ -101,7 +101,7 @@ impl SbtestTables<'_> {
         }
     }
 
-    fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>, Error> {
+    fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>> {
         let tables = tables::find(control)?;
         let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
         let part_rows = notes.find_map(|note| {
@@ -127,7 +127,7 @@ impl SbtestTables<'_> {
 }
 
 impl Dataset for SbtestTables<'_> {
-    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables> {
         let tables = tables::find(control)?;
         tables::reject_foreign_tables(&tables, self.workload.columns(), self.table_count)?;
         let description = self.description_in_parts(self.part_rows);
@@ -208,11 +208,7 @@ impl Dataset for SbtestTables<'_> {
             .collect()
     }
 
-    fn missing_parts(
-        &self,
-        control: &mut Control,
-        all: &[LoadPart],
-    ) -> Result<Vec<LoadPart>, Error> {
+    fn missing_parts(&self, control: &mut Control, all: &[LoadPart]) -> Result<Vec<LoadPart>> {
         let mut stored = HashSet::new();
         let size = self.part_rows.max(1);
         let parts = self.table_rows.div_ceil(size);
@@ -231,7 +227,7 @@ impl Dataset for SbtestTables<'_> {
     }
 
     fn rows<F: RowFormat>(&self, index: usize, rows: Range<u64>) -> impl RowSource {
-        SbtestRows::<F>::new(self.content, table_number(index), rows)
+        self.content.rows::<F>(table_number(index), rows)
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {
@@ -263,7 +259,7 @@ impl Dataset for SbtestTables<'_> {
         if is_shared { self.jobs } else { 0 }
     }
 
-    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>> {
         let mut tables = tables::find(control)?;
         tables.retain(|table| table.number <= self.table_count);
         for table in &mut tables {

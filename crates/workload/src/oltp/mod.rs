@@ -28,7 +28,7 @@ use crate::describe::{
     TableRows, TableSpec,
 };
 use crate::remedy::{LoadOption, LoadSpec};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Result, Workload};
 use event::{Event, EventPart, StatementKind};
 use options::OltpOptions;
 pub use program::OltpProgram;
@@ -298,21 +298,21 @@ impl Workload for Oltp {
         options::read(plan, self).err().unwrap_or_default()
     }
 
-    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport> {
         load::load(self, request)
     }
 
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+    fn check(&self, control: &mut Control) -> Result<CheckReport> {
         crate::engines::require_engine(control, self.dialects())?;
         check::check(control, self)
     }
 
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>> {
         crate::engines::require_engine(control, self.dialects())?;
         tables::drop_all(control, self.columns())
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         crate::engines::require_engine(control, self.dialects())?;
         let program = OltpProgram::for_loaded_tables(control, plan, self)?;
         let scale = program.table_count();

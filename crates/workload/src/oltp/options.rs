@@ -104,7 +104,7 @@ impl OltpOptions {
     }
 
     pub fn settings(&self, workload: &Oltp, tables: u32, size: u32) -> Vec<(&'static str, String)> {
-        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let switch = |on: bool| if on { "on" } else { "off" };
         let mut settings = vec![("tables", tables.to_string())];
         let Event::Parts {
             parts, in_block, ..
@@ -117,46 +117,40 @@ impl OltpOptions {
             settings.extend(self.distribution_settings());
         }
         for (part, count) in workload.event.parts(self) {
-            settings.extend(match part {
-                EventPart::Statement(StatementKind::PointSelect) => {
-                    vec![("point_selects", count.to_string())]
+            let mut push = |name, value: &dyn ToString| settings.push((name, value.to_string()));
+            match part {
+                EventPart::Statement(StatementKind::PointSelect) => push("point_selects", &count),
+                EventPart::Statement(StatementKind::SimpleRange) => {
+                    push("range_size", &self.range_size);
+                    push("simple_ranges", &count);
                 }
-                EventPart::Statement(StatementKind::SimpleRange) => vec![
-                    ("range_size", self.range_size.to_string()),
-                    ("simple_ranges", count.to_string()),
-                ],
-                EventPart::Statement(StatementKind::SumRange) => {
-                    vec![("sum_ranges", count.to_string())]
-                }
-                EventPart::Statement(StatementKind::OrderRange) => {
-                    vec![("order_ranges", count.to_string())]
-                }
+                EventPart::Statement(StatementKind::SumRange) => push("sum_ranges", &count),
+                EventPart::Statement(StatementKind::OrderRange) => push("order_ranges", &count),
                 EventPart::Statement(StatementKind::DistinctRange) => {
-                    vec![("distinct_ranges", count.to_string())]
+                    push("distinct_ranges", &count)
                 }
-                EventPart::Statement(StatementKind::IndexUpdate) => {
-                    vec![("index_updates", count.to_string())]
-                }
+                EventPart::Statement(StatementKind::IndexUpdate) => push("index_updates", &count),
                 EventPart::Statement(StatementKind::NonIndexUpdate) => {
-                    vec![("non_index_updates", count.to_string())]
+                    push("non_index_updates", &count)
                 }
-                EventPart::DeleteInserts => vec![("delete_inserts", count.to_string())],
-                EventPart::TextInsert => vec![("auto_inc", switch(self.auto_inc))],
+                EventPart::DeleteInserts => push("delete_inserts", &count),
+                EventPart::TextInsert => push("auto_inc", &switch(self.auto_inc)),
                 EventPart::Statement(StatementKind::RandomPoints) => {
-                    vec![("random_points", self.random_points.to_string())]
+                    push("random_points", &self.random_points);
                 }
-                EventPart::Statement(StatementKind::RandomRanges) => vec![
-                    ("number_of_ranges", self.number_of_ranges.to_string()),
-                    ("delta", self.delta.to_string()),
-                ],
+                EventPart::Statement(StatementKind::RandomRanges) => {
+                    push("number_of_ranges", &self.number_of_ranges);
+                    push("delta", &self.delta);
+                }
                 EventPart::Statement(StatementKind::HotUpdate) => {
-                    vec![("row", self.row.to_string()), ("hint", switch(self.hint))]
+                    push("row", &self.row);
+                    push("hint", &switch(self.hint));
                 }
-                EventPart::Statement(StatementKind::Delete | StatementKind::Insert) => Vec::new(),
-            });
+                EventPart::Statement(StatementKind::Delete | StatementKind::Insert) => {}
+            }
         }
         if in_block {
-            settings.push(("skip_trx", switch(self.skip_trx)));
+            settings.push(("skip_trx", switch(self.skip_trx).to_owned()));
         }
         settings
     }
@@ -164,23 +158,21 @@ impl OltpOptions {
     pub fn distribution_settings(&self) -> Vec<(&'static str, String)> {
         let distribution = self.distribution();
         let mut settings = vec![("rand_type", distribution.name().to_owned())];
-        let mut push = |name, value: u32| settings.push((name, value.to_string()));
+        let mut push = |name, value: &dyn ToString| settings.push((name, value.to_string()));
         match distribution {
             Distribution::Uniform => {}
-            Distribution::Gaussian { iterations } => push("rand_spec_iter", iterations),
+            Distribution::Gaussian { iterations } => push("rand_spec_iter", &iterations),
             Distribution::Special {
                 iterations,
                 spec_pct,
                 spec_res,
             } => {
-                push("rand_spec_iter", iterations);
-                push("rand_spec_pct", spec_pct);
-                push("rand_spec_res", spec_res);
+                push("rand_spec_iter", &iterations);
+                push("rand_spec_pct", &spec_pct);
+                push("rand_spec_res", &spec_res);
             }
-            Distribution::Pareto { h } => settings.push(("rand_pareto_h", h.to_string())),
-            Distribution::Zipfian { exponent } => {
-                settings.push(("rand_zipfian_exp", exponent.to_string()));
-            }
+            Distribution::Pareto { h } => push("rand_pareto_h", &h),
+            Distribution::Zipfian { exponent } => push("rand_zipfian_exp", &exponent),
         }
         settings
     }

@@ -15,7 +15,7 @@ use super::table_check::{RunTables, check_tables};
 use super::user::{CurrentStatement, OltpUser};
 use crate::random::Random;
 use crate::user_counts::{SharedCounts, UserCounts};
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_document::{ObservedShare, SqlDialect};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -97,7 +97,7 @@ impl OltpProgram {
         control: &mut Control,
         plan: &WorkloadPlan,
         workload: &Oltp,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let options = options::read(plan, workload)?;
         let run_tables = check_tables(control, workload, &options)?;
         Self::for_tables(control, workload, options, run_tables)
@@ -109,7 +109,7 @@ impl OltpProgram {
         control: &mut Control,
         plan: &WorkloadPlan,
         workload: &Oltp,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let options = options::read(plan, workload)?;
         let run_tables = RunTables {
             table_count: options.tables.unwrap_or(1),
@@ -123,7 +123,7 @@ impl OltpProgram {
         workload: &Oltp,
         options: OltpOptions,
         run_tables: RunTables,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let RunTables {
             table_count,
             table_size,

@@ -4,11 +4,10 @@
 //! same data. Generating a row must not allocate.
 
 use super::distribution::RangeSampler;
-use crate::copy::RowSource;
+use crate::copy::{NumberedRows, RowSource};
 use crate::random::Random;
 use crate::row_format::RowFormat;
 use prony_plan::splitmix64;
-use std::marker::PhantomData;
 use std::ops::Range;
 
 const GROUP_DIGITS: usize = 11;
@@ -79,50 +78,23 @@ impl RowContent {
         let mut table_seed = splitmix64(&mut counter) ^ (u64::from(table) << 32);
         Random::new(splitmix64(&mut table_seed).wrapping_add(row))
     }
-}
 
-/// Rows of one table; row r, counted from 0, has the `id` r + 1.
-pub struct SbtestRows<F> {
-    content: RowContent,
-    table: u32,
-    rows: Range<u64>,
-    format: PhantomData<F>,
-}
-
-impl<F> SbtestRows<F> {
-    pub fn new(content: RowContent, table: u32, rows: Range<u64>) -> Self {
-        SbtestRows {
-            content,
-            table,
-            rows,
-            format: PhantomData,
-        }
-    }
-}
-
-impl<F: RowFormat> RowSource for SbtestRows<F> {
-    type Format = F;
-
-    fn is_done(&self) -> bool {
-        self.rows.is_empty()
+    /// Rows of one table; row r, counted from 0, has the `id` r + 1.
+    pub fn rows<F: RowFormat>(self, table: u32, rows: Range<u64>) -> impl RowSource {
+        NumberedRows::<F, _>::new(rows, move |row, out| self.write_row::<F>(table, row, out))
     }
 
-    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
-        let first = self.rows.start;
-        while out.len() < full_bytes
-            && let Some(row) = self.rows.next()
-        {
-            let mut random = self.content.random(self.table, row);
-            F::begin_row(out, 4);
-            F::write_int(out, row as u32 + 1);
-            F::write_int(out, self.content.k.sample(&mut random) as u32);
-            for groups in [C_GROUPS, PAD_GROUPS] {
-                F::write_text(out, |out| {
-                    push_groups(&mut random, groups, |digits| out.extend_from_slice(digits));
-                });
-            }
-            F::end_row(out);
+    #[inline]
+    fn write_row<F: RowFormat>(&self, table: u32, row: u64, out: &mut Vec<u8>) {
+        let mut random = self.random(table, row);
+        F::begin_row(out, 4);
+        F::write_int(out, row as u32 + 1);
+        F::write_int(out, self.k.sample(&mut random) as u32);
+        for groups in [C_GROUPS, PAD_GROUPS] {
+            F::write_text(out, |out| {
+                push_groups(&mut random, groups, |digits| out.extend_from_slice(digits));
+            });
         }
-        self.rows.start - first
+        F::end_row(out);
     }
 }

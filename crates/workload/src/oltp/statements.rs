@@ -132,18 +132,15 @@ pub fn with_comment(create: &str, text: &str) -> String {
 pub fn indexes(dialect: SqlDialect, options: &OltpOptions, is_bulk: bool) -> Vec<Index> {
     let mut indexes = Vec::new();
     match dialect {
-        SqlDialect::PostgreSql => indexes.push(if options.secondary && !is_bulk {
-            Index::Plain
-        } else {
-            Index::Primary
-        }),
         // The table was created with its primary key.
         SqlDialect::MySql => {}
-        SqlDialect::TransactSql => indexes.push(if options.secondary && !is_bulk {
-            Index::Plain
-        } else {
-            Index::Primary
-        }),
+        SqlDialect::PostgreSql | SqlDialect::TransactSql => {
+            indexes.push(if options.secondary && !is_bulk {
+                Index::Plain
+            } else {
+                Index::Primary
+            })
+        }
     }
     if options.create_secondary && !is_bulk {
         indexes.push(Index::Secondary);

@@ -5,7 +5,7 @@ use super::options::OltpOptions;
 use super::tables::{self, SbtestTable};
 use super::{Oltp, statements};
 use crate::remedy::{LoadOption, Remedy};
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_server::Control;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn check_tables(
     control: &mut Control,
     workload: &Oltp,
     options: &OltpOptions,
-) -> Result<RunTables, Error> {
+) -> Result<RunTables> {
     let tables = tables::find(control)?;
     let load_error = |problem: String| Error::Data {
         problem,
@@ -76,7 +76,7 @@ fn usable_rows(
     workload: &Oltp,
     options: &OltpOptions,
     run_tables: &[SbtestTable],
-) -> Result<u32, Error> {
+) -> Result<u32> {
     let mut smallest_table: Option<(u32, &str)> = None;
     for table in run_tables {
         let note_size = table
@@ -110,7 +110,7 @@ fn usable_rows(
 }
 
 /// Returns the highest id in a table, by one lookup in the primary key.
-fn highest_id(control: &mut Control, name: &str) -> Result<u32, Error> {
+fn highest_id(control: &mut Control, name: &str) -> Result<u32> {
     let sql = format!("select max(id) from {name}");
     let row = sql::query_row(control, &format!("reading the size of {name}"), &sql)?;
     Ok(u32::try_from(row.count(0)).unwrap_or(0))

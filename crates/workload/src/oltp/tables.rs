@@ -13,7 +13,7 @@ use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
 use crate::ownership::require_ownership;
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
-use crate::{Error, TableFacts, sql};
+use crate::{Result, TableFacts, sql};
 use prony_server::Control;
 
 /// Tables dropped per statement: each takes several of the server's locks.
@@ -72,7 +72,7 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
     names.into_iter().filter_map(option).collect()
 }
 
-pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
+pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>> {
     const PREFIX: &str = "sbtest";
     let entries = catalog::read_entries(control, &RelationNames::Numbered(PREFIX))?.into_iter();
     let tables = entries.filter(|entry| entry.is_table).filter_map(|entry| {
@@ -95,7 +95,7 @@ pub fn reject_foreign_tables(
     tables: &[SbtestTable],
     columns: &str,
     last_number: u32,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut tables = tables.iter().filter(|table| table.number <= last_number);
     let Some(foreign) = tables.find(|table| table.columns != columns) else {
         return Ok(());
@@ -114,7 +114,7 @@ pub fn reject_foreign_tables(
 }
 
 /// Drops the tables with these columns; returns their names.
-pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
+pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>> {
     let tables = find(control)?;
     reject_foreign_tables(&tables, columns, u32::MAX)?;
     let names: Vec<&str> = tables
@@ -163,6 +163,7 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
 mod tests {
     use super::*;
     use crate::note::TableStage;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_note_can_be_parsed_from_the_table_comment() {
@@ -187,9 +188,8 @@ mod tests {
         assert_eq!(note.number("tables"), Some(10));
         assert_eq!(note.number("table_size"), Some(25_000));
         assert_eq!(note.number("rows"), Some(0));
-        assert_eq!(
-            Remedy::Load(LoadSpec::of("hot-row", load_options(&note))).to_string(),
-            "prony load hot-row --scale 10 -o table_size=25000 --seed 7"
-        );
+        Remedy::Load(LoadSpec::of("hot-row", load_options(&note)))
+            .to_string()
+            .assert_equals("prony load hot-row --scale 10 -o table_size=25000 --seed 7");
     }
 }

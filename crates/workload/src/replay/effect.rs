@@ -3,7 +3,7 @@
 //! In: the text of one or more statements. Out: [`StatementEffect`]. Must never: take a statement that may write for one that
 //! does not.
 
-use crate::capture::{Token, TokenKind, tokens};
+use crate::capture::{Token, TokenKind, is_one_of, tokens};
 use prony_document::SqlDialect;
 
 /// What a statement does, as far as a replay has to know it.
@@ -31,37 +31,10 @@ pub(super) struct StatementEffect {
 }
 
 /// The first words of statements that change nothing.
-const READS: [&str; 29] = [
-    "select",
-    "values",
-    "table",
-    "show",
-    "explain",
-    "with",
-    "begin",
-    "start",
-    "commit",
-    "end",
-    "rollback",
-    "abort",
-    "set",
-    "reset",
-    "use",
-    "savepoint",
-    "release",
-    "fetch",
-    "move",
-    "declare",
-    "close",
-    "discard",
-    "deallocate",
-    "prepare",
-    "listen",
-    "unlisten",
-    "describe",
-    "desc",
-    "help",
-];
+const READS: &str = "\
+    select values table show explain with begin start commit end rollback abort set reset use \
+    savepoint release fetch move declare close discard deallocate prepare listen unlisten \
+    describe desc help";
 /// Words with which a statement that begins as a read changes data.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
 
@@ -129,7 +102,7 @@ pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
         effect.ends_read_only = is_alone && resets_session(&words, dialect);
         // What PREPARE may have of PostgreSQL is no more than the server refuses.
         let is_execute = *verb == "execute" && dialect == SqlDialect::PostgreSql;
-        effect.writes |= !(READS.contains(verb) || is_execute)
+        effect.writes |= !(is_one_of(verb, READS) || is_execute)
             || changes_data(verb, &words)
             || (!effect.ends_read_only && may_end_read_only(statement, &words, dialect));
         let has = |word: &str| words.contains(&word);

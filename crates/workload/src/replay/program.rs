@@ -8,10 +8,11 @@ use super::statements::{RecordedStatement, without_quoted};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
 use super::transactions::{Execution, SessionReader};
 use crate::capture::without_literals;
-use prony_document::{ObservedShare, RecordedLatency};
+use crate::user_counts::{Counts, SharedCounts, UserCounts};
+use prony_document::{ObservedShare, RecordedLatency, add_counts};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{Statement, StatementIds, Value};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The most parameters whose values need no memory of their own.
 const INLINE_VALUES: usize = 32;
@@ -42,7 +43,7 @@ struct Replay {
     read_only_text: Option<&'static str>,
     /// The sessions of each client.
     assignment: OnceLock<Vec<Vec<Appearance>>>,
-    counts: Mutex<ReplayCounts>,
+    counts: SharedCounts<ReplayCounts>,
 }
 
 /// What the users that have ended did.
@@ -54,6 +55,16 @@ struct ReplayCounts {
     failed_again: u64,
     /// Statements that failed in the recording and not here.
     failed_only_before: u64,
+}
+
+impl Counts for ReplayCounts {
+    fn add(&mut self, other: &ReplayCounts) {
+        self.calls.resize(other.calls.len(), 0);
+        for (sum, calls) in self.calls.iter_mut().zip(&other.calls) {
+            *sum += calls;
+        }
+        add_counts!(self, other, [failed_again, failed_only_before]);
+    }
 }
 
 impl ReplayProgram {
@@ -81,7 +92,7 @@ impl ReplayProgram {
             settings,
             shared: Arc::new(Replay {
                 read_only_text: (!options.allows_writes).then_some(read_only_text),
-                counts: Mutex::default(),
+                counts: SharedCounts::default(),
                 assignment: OnceLock::new(),
                 statements,
                 recording,
@@ -137,8 +148,7 @@ impl Program for ReplayProgram {
     }
 
     fn action_shares(&self) -> Vec<ObservedShare> {
-        let counts = self.shared.counts.lock();
-        let counts = counts.unwrap_or_else(PoisonError::into_inner).clone();
+        let counts = self.shared.counts.get();
         let entries = &self.shared.recording.index.statements;
         let recorded: u64 = entries.iter().map(|entry| entry.calls).sum();
         let total = counts.calls.iter().sum();
@@ -181,14 +191,12 @@ impl Program for ReplayProgram {
                 .assignment
                 .get_or_init(|| assign(sessions, shared.options.copies, id.clients, id.seed));
             let mut user = ReplayUser {
-                counts: ReplayCounts {
-                    calls: vec![0; shared.statements.len()],
-                    ..ReplayCounts::default()
-                },
+                counts: UserCounts::new(&shared.counts),
                 replay: &shared,
                 guarded: None,
                 db,
             };
+            user.counts.sums.calls = vec![0; shared.statements.len()];
             for appearance in &assignment[id.client as usize] {
                 if let Err(exit) = user.replay_session(*appearance).await {
                     return exit;
@@ -199,26 +207,13 @@ impl Program for ReplayProgram {
     }
 }
 
-/// A user that replays sessions; dropping it adds its counts to those of all users.
+/// A user that replays sessions.
 struct ReplayUser<'a> {
     replay: &'a Replay,
     db: Db,
     /// The opening of the connection ([`Db::times_opened`]) after which the server was told to refuse writes.
     guarded: Option<u32>,
-    counts: ReplayCounts,
-}
-
-impl Drop for ReplayUser<'_> {
-    fn drop(&mut self) {
-        let sums = self.replay.counts.lock();
-        let mut sums = sums.unwrap_or_else(PoisonError::into_inner);
-        sums.calls.resize(self.counts.calls.len(), 0);
-        for (sum, calls) in sums.calls.iter_mut().zip(&self.counts.calls) {
-            *sum += calls;
-        }
-        sums.failed_again += self.counts.failed_again;
-        sums.failed_only_before += self.counts.failed_only_before;
-    }
+    counts: UserCounts<'a, ReplayCounts>,
 }
 
 impl ReplayUser<'_> {
@@ -339,7 +334,7 @@ impl ReplayUser<'_> {
             if let Some(due_ns) = self.due_ns(execution, appearance).filter(|_| number > 0) {
                 self.db.sleep_until(due_ns).await;
             }
-            self.counts.calls[execution.statement] += 1;
+            self.counts.sums.calls[execution.statement] += 1;
             let failed = match self.execute(reader, execution).await {
                 Ok(()) => None,
                 Err(error) if execution.has_failed && self.db.is_up() => Some(error),
@@ -356,8 +351,9 @@ impl ReplayUser<'_> {
             if entry.rolls_back || failed.is_some() {
                 outcome = Outcome::RolledBack;
             }
-            self.counts.failed_again += u64::from(failed.is_some());
-            self.counts.failed_only_before += u64::from(execution.has_failed && failed.is_none());
+            self.counts.sums.failed_again += u64::from(failed.is_some());
+            self.counts.sums.failed_only_before +=
+                u64::from(execution.has_failed && failed.is_none());
         }
         Ok(outcome)
     }

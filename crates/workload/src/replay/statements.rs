@@ -2,7 +2,7 @@
 
 use super::encoding::{Cursor, flags_of_number, number_of_flags, put_bytes, put_number};
 use super::times::LoggedTimes;
-use crate::capture::{Token, TokenKind, tokens, without_literals};
+use crate::capture::{Token, TokenKind, is_one_of, tokens, without_literals};
 use prony_document::SqlDialect;
 
 /// A statement of a recording.
@@ -26,17 +26,7 @@ pub(super) struct RecordedStatement {
 }
 
 /// Verbs before the name of a savepoint, cursor or prepared statement.
-const NAMING_VERBS: [&str; 9] = [
-    "savepoint",
-    "release",
-    "rollback",
-    "declare",
-    "fetch",
-    "move",
-    "close",
-    "deallocate",
-    "prepare",
-];
+const NAMING_VERBS: &str = "savepoint release rollback declare fetch move close deallocate prepare";
 
 /// The text that tells a statement from others: without literals, and without the numbers in names that drivers make, such as
 /// those of savepoints.
@@ -45,7 +35,7 @@ pub(super) fn key_of(text: &str, dialect: SqlDialect) -> String {
     let mut head = tokens(&key, dialect).take(6).peekable();
     if !head
         .peek()
-        .is_some_and(|verb| NAMING_VERBS.contains(&&*verb.text))
+        .is_some_and(|verb| is_one_of(&verb.text, NAMING_VERBS))
     {
         return key;
     }
@@ -178,6 +168,7 @@ impl RecordedStatement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::{TextAssertions, cases};
 
     #[test]
     fn messages_have_no_values() {
@@ -212,23 +203,16 @@ mod tests {
 
     #[test]
     fn names_that_drivers_number_are_the_same() {
-        for (text, key) in [
-            ("SAVEPOINT \"s140_x1\"", "SAVEPOINT ?"),
-            ("ROLLBACK TO SAVEPOINT s140_x2", "ROLLBACK TO SAVEPOINT ?"),
-            (
-                "FETCH FORWARD 100 FROM _psycopg_cursor_17",
-                "FETCH FORWARD ? FROM ?",
-            ),
-            (
-                "DECLARE c1 CURSOR FOR SELECT a1 FROM t",
-                "DECLARE ? CURSOR FOR SELECT a1 FROM t",
-            ),
-            (
-                "PREPARE p AS SELECT a1 FROM t",
-                "PREPARE p AS SELECT a1 FROM t",
-            ),
-            ("SELECT a1 FROM t", "SELECT a1 FROM t"),
-        ] {
+        for [text, key] in cases(
+            r#"
+                SAVEPOINT "s140_x1" => SAVEPOINT ?
+                ROLLBACK TO SAVEPOINT s140_x2 => ROLLBACK TO SAVEPOINT ?
+                FETCH FORWARD 100 FROM _psycopg_cursor_17 => FETCH FORWARD ? FROM ?
+                DECLARE c1 CURSOR FOR SELECT a1 FROM t => DECLARE ? CURSOR FOR SELECT a1 FROM t
+                PREPARE p AS SELECT a1 FROM t => PREPARE p AS SELECT a1 FROM t
+                SELECT a1 FROM t => SELECT a1 FROM t
+            "#,
+        ) {
             assert_eq!(key_of(text, SqlDialect::PostgreSql), key);
         }
     }
@@ -236,10 +220,7 @@ mod tests {
     #[test]
     fn names_are_short() {
         let name = |text| short_name(text, SqlDialect::PostgreSql);
-        assert_eq!(
-            name("UPDATE pgbench_tellers SET a = 1"),
-            "update pgbench_tellers"
-        );
+        name("UPDATE pgbench_tellers SET a = 1").assert_equals("update pgbench_tellers");
         assert_eq!(name("SELECT a FROM \"Big\" b"), "select Big");
         assert_eq!(name("BEGIN"), "begin");
         assert_eq!(name(""), "statement");
@@ -248,9 +229,7 @@ mod tests {
     #[test]
     fn values_become_literals() {
         let values = [Some("it's".to_owned()), None, Some("a\\b".to_owned())];
-        assert_eq!(
-            with_values("select $1, $2, '$1', $3::text", &values),
-            "select 'it''s', NULL, '$1', E'a\\\\b'::text"
-        );
+        with_values("select $1, $2, '$1', $3::text", &values)
+            .assert_equals("select 'it''s', NULL, '$1', E'a\\\\b'::text");
     }
 }

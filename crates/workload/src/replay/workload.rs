@@ -2,17 +2,18 @@
 
 use super::file::{SessionRecording, SessionRecordingError};
 use super::program::{ReplayOptions, ReplayProgram};
-use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec, option};
+use crate::describe::{Growth, LedgerEntries, OptionKind, OptionSpec};
 use crate::engines::product_names;
-use crate::option_reader::OptionReader;
-use crate::{Error, ReadyWorkload, Workload};
+use crate::option_reader::{OptionReader, option_specs};
+use crate::parallel::lock;
+use crate::{Error, ReadyWorkload, Result, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, REPLAY_WORKLOAD, UserError, WorkloadPlan};
 use prony_server::Control;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// Sessions that `prony capture --log` recorded.
@@ -20,32 +21,14 @@ pub static REPLAY: ReplayWorkload = ReplayWorkload;
 
 pub struct ReplayWorkload;
 
-const OPTIONS: &[OptionSpec] = &[
-    option(
-        "file",
-        OptionKind::Text,
-        None,
-        "the recording, which `prony capture --log` writes",
-    ),
-    option(
-        "speed",
-        OptionKind::Text,
-        Some("1"),
-        "how much faster than recorded, such as 2 or 0.5; max: as fast as the server replies",
-    ),
-    option(
-        "sessions",
-        OptionKind::Integer(1, 1000),
-        Some("1"),
-        "how often each session is replayed at the same time",
-    ),
-    option(
-        "writes",
-        OptionKind::Switch,
-        Some("off"),
-        "whether statements that write are replayed: only on a copy of the server",
-    ),
-];
+const OPTIONS: &[OptionSpec] = option_specs! {
+    file: OptionKind::Text, None, "the recording, which `prony capture --log` writes";
+    speed: OptionKind::Text, Some("1"),
+        "how much faster than recorded, such as 2 or 0.5; max: as fast as the server replies";
+    sessions: OptionKind::Integer(1, 1000), Some("1"), "how often each session is replayed at the same time";
+    writes: OptionKind::Switch, Some("off"),
+        "whether statements that write are replayed: only on a copy of the server";
+};
 const SPEED_MAX: f64 = 1000.0;
 
 /// What the plan of a replay says.
@@ -73,7 +56,7 @@ fn open(path: &Path) -> Result<Arc<SessionRecording>, SessionRecordingError> {
         let numbers = [meta.dev(), meta.ino(), meta.len()];
         Ok((path.to_owned(), numbers, meta.modified()?))
     });
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = lock(&OPENED);
     if let Ok(version) = &version
         && let Some((_, recording)) = opened.iter().find(|(known, _)| known == version)
     {
@@ -193,7 +176,7 @@ impl Workload for ReplayWorkload {
         read(plan).err().unwrap_or_default()
     }
 
-    fn with_texts_of_files(&self, _plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, _plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         Err(Error::InvalidRequest {
             problem: "agents cannot replay sessions: the recording is on this machine".to_owned(),
             hint: "run without --agent".to_owned(),
@@ -207,7 +190,7 @@ impl Workload for ReplayWorkload {
         }
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         // Return only the first problem; `check_options` returns all of them.
         let request = read(plan)?;
         let (recorded, dialect) = (request.recording.index.dialect, control.dialect());

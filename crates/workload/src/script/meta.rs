@@ -21,51 +21,35 @@ pub(super) enum MetaCommand {
     StoreCommand(StoreCommand),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CommandName {
-    Set,
-    SetShell,
-    Shell,
-    Sleep,
-    If,
-    Elif,
-    Else,
-    EndIf,
-    Gset,
-    Aset,
-    Sample,
-    StartPipeline,
-    SyncPipeline,
-    EndPipeline,
-}
-
-/// The text of each name, and the first major version of pgbench with the command (13 means 13 or earlier).
-const COMMAND_NAMES: [(&str, CommandName, u32); 14] = [
-    ("set", CommandName::Set, 13),
-    ("setshell", CommandName::SetShell, 13),
-    ("shell", CommandName::Shell, 13),
-    ("sleep", CommandName::Sleep, 13),
-    ("if", CommandName::If, 13),
-    ("elif", CommandName::Elif, 13),
-    ("else", CommandName::Else, 13),
-    ("endif", CommandName::EndIf, 13),
-    ("gset", CommandName::Gset, 13),
-    ("aset", CommandName::Aset, 13),
-    ("sample", CommandName::Sample, 13),
-    ("startpipeline", CommandName::StartPipeline, 14),
-    ("syncpipeline", CommandName::SyncPipeline, 17),
-    ("endpipeline", CommandName::EndPipeline, 14),
+const COMMANDS: [&str; 14] = [
+    "set",
+    "setshell",
+    "shell",
+    "sleep",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "gset",
+    "aset",
+    "sample",
+    "startpipeline",
+    "syncpipeline",
+    "endpipeline",
 ];
 
-fn find_command_name(word: &str, source: &Source<'_>) -> Option<CommandName> {
-    COMMAND_NAMES
-        .iter()
-        .find(|(name, _, first_version)| {
-            name.eq_ignore_ascii_case(word) && source.pgbench_version >= *first_version
-        })
-        .map(|(_, name, _)| *name)
+/// The command with this name, in any case, if the version of pgbench has it.
+fn find_command_name(word: &str, source: &Source<'_>) -> Option<&'static str> {
+    let mut names = COMMANDS.into_iter();
+    let name = names.find(|name| name.eq_ignore_ascii_case(word))?;
+    let exists = match name {
         // pgbench has no samples.
-        .filter(|name| *name != CommandName::Sample || source.dialect.is_some())
+        "sample" => source.dialect.is_some(),
+        "startpipeline" | "endpipeline" => source.pgbench_version >= 14,
+        "syncpipeline" => source.pgbench_version >= 17,
+        _ => true,
+    };
+    exists.then_some(name)
 }
 
 struct CommandWords<'a> {
@@ -90,7 +74,7 @@ pub(super) fn parse(
         start,
         line,
     };
-    if let Some(name @ (CommandName::Set | CommandName::If | CommandName::Elif)) = name {
+    if let Some(name @ ("set" | "if" | "elif")) = name {
         return parse_with_expression(name, words, source, names).map(Some);
     }
     while let Some(next) = source.next_word() {
@@ -100,16 +84,16 @@ pub(super) fn parse(
         words.words.push(next);
     }
     let kind = match name {
-        Some(CommandName::Sleep) => CommandKind::Sleep(words.parse_sleep(source, names)?),
-        Some(CommandName::SetShell) => {
+        Some("sleep") => CommandKind::Sleep(words.parse_sleep(source, names)?),
+        Some("setshell") => {
             words.require_arguments(2.., "missing argument", source)?;
             CommandKind::SetShell {
                 target: new_assignment_target(words.words[1].0, names, source.pgbench_version),
                 command: new_shell_command(&words.words[2..], names, source.pgbench_version),
             }
         }
-        Some(CommandName::Sample) => CommandKind::Sample(words.parse_sample(source, names)?),
-        Some(CommandName::Shell) => {
+        Some("sample") => CommandKind::Sample(words.parse_sample(source, names)?),
+        Some("shell") => {
             words.require_arguments(1.., "missing command", source)?;
             CommandKind::Shell(new_shell_command(
                 &words.words[1..],
@@ -117,20 +101,20 @@ pub(super) fn parse(
                 source.pgbench_version,
             ))
         }
-        Some(CommandName::Gset | CommandName::Aset) => {
+        Some("gset" | "aset") => {
             words.require_arguments(..=1, "too many arguments", source)?;
             return Ok(Some(MetaCommand::StoreCommand(StoreCommand {
-                stores_all_results: name == Some(CommandName::Aset),
+                stores_all_results: name == Some("aset"),
                 prefix: words.words.get(1).map_or("", |(word, _)| word).to_owned(),
             })));
         }
         Some(name) => {
             words.require_arguments(..=0, "unexpected argument", source)?;
             match name {
-                CommandName::Else => CommandKind::Else { endif_target: 0 },
-                CommandName::StartPipeline => CommandKind::StartPipeline,
-                CommandName::SyncPipeline => CommandKind::SyncPipeline,
-                CommandName::EndPipeline => CommandKind::EndPipeline,
+                "else" => CommandKind::Else { endif_target: 0 },
+                "startpipeline" => CommandKind::StartPipeline,
+                "syncpipeline" => CommandKind::SyncPipeline,
+                "endpipeline" => CommandKind::EndPipeline,
                 _ => CommandKind::EndIf,
             }
         }
@@ -140,12 +124,12 @@ pub(super) fn parse(
 }
 
 fn parse_with_expression<'a>(
-    name: CommandName,
+    name: &str,
     mut words: CommandWords<'a>,
     source: &mut Source<'a>,
     names: &mut VariableNames,
 ) -> Result<MetaCommand, ScriptError> {
-    if name == CommandName::Set {
+    if name == "set" {
         let Some(variable) = source.next_word() else {
             return Err(words.error(source, false, "missing argument", None));
         };
@@ -158,11 +142,11 @@ fn parse_with_expression<'a>(
     };
     let value = expr::parse(source, &location, names)?;
     let kind = match name {
-        CommandName::Set => CommandKind::Set {
+        "set" => CommandKind::Set {
             target: new_assignment_target(words.words[1].0, names, source.pgbench_version),
             value,
         },
-        CommandName::If => CommandKind::If {
+        "if" => CommandKind::If {
             condition: value,
             else_target: 0,
         },

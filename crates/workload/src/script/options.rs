@@ -5,9 +5,10 @@ use super::ast::{CommandKind, Script};
 use super::builtin::find_builtin;
 use super::error::ScriptError;
 use super::variables::{VariableNames, is_valid_name};
-use crate::Error;
 use crate::describe::OptionKind::Texts;
-use crate::describe::{OptionSpec, option};
+use crate::describe::OptionSpec;
+use crate::option_reader::option_specs;
+use crate::{Error, Result};
 use prony_plan::{WorkloadPlan, system_error};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,26 +16,12 @@ use std::collections::BTreeMap;
 /// The major version of pgbench whose language scripts use.
 pub(super) const NATIVE_PGBENCH_VERSION: u32 = 18;
 
-pub(super) const OPTIONS: &[OptionSpec] = &[
-    option(
-        "builtin",
-        Texts,
-        None,
-        "pgbench's builtin scripts with weights, as for --builtin: tpcb-like@2, simple-update, select-only",
-    ),
-    option(
-        "define",
-        Texts,
-        None,
-        "Variables of all scripts, as for --define: days=7",
-    ),
-    option(
-        "files",
-        Texts,
-        None,
-        "Files in pgbench's script language with weights, as for --file: pay.sql@3",
-    ),
-];
+pub(super) const OPTIONS: &[OptionSpec] = option_specs! {
+    builtin: Texts, None,
+        "pgbench's builtin scripts with weights, as for --builtin: tpcb-like@2, simple-update, select-only";
+    define: Texts, None, "Variables of all scripts, as for --define: days=7";
+    files: Texts, None, "Files in pgbench's script language with weights, as for --file: pay.sql@3";
+};
 
 const FILES: &str = "files";
 
@@ -58,7 +45,7 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();
     let mut names = VariableNames::new();
     let mut scripts = Vec::new();
-    let mut collect = |result: Result<Script, Error>| match result {
+    let mut collect = |result: Result<Script>| match result {
         Ok(script) => scripts.push(script),
         Err(error) => problems.push(error),
     };
@@ -79,10 +66,8 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
                 .map_err(|error| script_error(&error))
         }));
     }
-    let defines = read_defines(plan).unwrap_or_else(|error| {
-        option_errors.push(error);
-        Vec::new()
-    });
+    let defines = read_defines(plan);
+    let defines = defines.unwrap_or_else(|error| record_error(&mut option_errors, error));
     problems.extend(option_errors);
     if problems.is_empty() {
         problems.extend(script_set_problem(
@@ -173,7 +158,7 @@ pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<Strin
     None
 }
 
-pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
+pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>> {
     let type_error = || {
         option_error(
             &format!(
@@ -204,7 +189,7 @@ pub(super) struct ScriptFile {
 }
 
 impl ScriptFile {
-    pub fn text(&self, name: &str) -> Result<Cow<'_, str>, Error> {
+    pub fn text(&self, name: &str) -> Result<Cow<'_, str>> {
         match &self.text {
             Some(text) => Ok(text.into()),
             None => read_text(name).map(Cow::from),
@@ -213,7 +198,7 @@ impl ScriptFile {
 }
 
 /// Reads the option `files`: names, or tables with `name` and `text`, as [`with_texts_of_files`] writes them.
-pub(super) fn read_files(plan: &WorkloadPlan) -> Result<Vec<ScriptFile>, Error> {
+pub(super) fn read_files(plan: &WorkloadPlan) -> Result<Vec<ScriptFile>> {
     let list = plan.options.get(FILES).and_then(|value| value.as_array());
     let with_texts = list.and_then(|list| {
         let files = list.iter().map(|item| {
@@ -233,7 +218,7 @@ pub(super) fn read_files(plan: &WorkloadPlan) -> Result<Vec<ScriptFile>, Error> 
 }
 
 /// The plan with the texts of its files, for a machine that does not have them.
-pub(super) fn with_texts_of_files(plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+pub(super) fn with_texts_of_files(plan: &WorkloadPlan) -> Result<WorkloadPlan> {
     let mut plan = plan.clone();
     if !plan.options.contains_key(FILES) {
         return Ok(plan);
@@ -245,13 +230,13 @@ pub(super) fn with_texts_of_files(plan: &WorkloadPlan) -> Result<WorkloadPlan, E
             pairs.map(|(key, value)| (key.to_owned(), value)),
         ))
     });
-    let tables = tables.collect::<Result<Vec<_>, Error>>()?;
+    let tables = tables.collect::<Result<Vec<_>>>()?;
     plan.options.insert(FILES.to_owned(), tables.into());
     Ok(plan)
 }
 
 /// Reads the defined variables: a list of `NAME=VALUE`, or a table.
-pub(super) fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
+pub(super) fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>> {
     let table = plan
         .options
         .get("define")
@@ -299,10 +284,7 @@ pub(super) fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>,
 }
 
 /// Reads the script `NAME` or `NAME@WEIGHT`.
-fn with_weight(
-    spec: &str,
-    read: impl FnOnce(&str) -> Result<Script, Error>,
-) -> Result<Script, Error> {
+fn with_weight(spec: &str, read: impl FnOnce(&str) -> Result<Script>) -> Result<Script> {
     let (name, weight) = parse_weighted(spec)?;
     Ok(Script {
         weight,
@@ -311,7 +293,7 @@ fn with_weight(
 }
 
 /// The name and the weight in `NAME` or `NAME@WEIGHT`.
-pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32), Error> {
+pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32)> {
     let hint = "NAME@WEIGHT, where WEIGHT is an integer of at least 0";
     match spec.rsplit_once('@') {
         None => Ok((spec, 1)),
@@ -331,7 +313,7 @@ pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32), Error> {
     }
 }
 
-pub(super) fn read_text(name: &str) -> Result<String, Error> {
+pub(super) fn read_text(name: &str) -> Result<String> {
     let open_error = |error: &dyn std::fmt::Display| {
         option_error(
             &format!("could not open file \"{name}\": {}", system_error(error)),

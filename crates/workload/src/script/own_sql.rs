@@ -10,7 +10,7 @@ use super::transactions::{self, OwnSql};
 use super::trial::prepare_once;
 use super::unset_variables::unset_variable_problem;
 use crate::describe::{ALL_DIALECTS, Growth, OptionSpec};
-use crate::{Error, ReadyWorkload, Workload};
+use crate::{Error, ReadyWorkload, Result, Workload};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
@@ -60,7 +60,7 @@ impl Workload for OwnSqlWorkload {
         first
     }
 
-    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         options::with_texts_of_files(plan)
     }
 
@@ -76,7 +76,7 @@ impl Workload for OwnSqlWorkload {
         control: &mut Control,
         plan: &WorkloadPlan,
         protocol: QueryMode,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let own_sql = read(control, plan)?;
         if !own_sql.has_trial {
             return Ok(());
@@ -84,7 +84,7 @@ impl Workload for OwnSqlWorkload {
         prepare_once(control, &own_sql.set, plan.scale.unwrap_or(1), protocol)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         let scale = plan.scale.unwrap_or(1);
         let (mut own_sql, dialect) = (read(control, plan)?, control.dialect());
         if dialect == SqlDialect::TransactSql {
@@ -106,7 +106,7 @@ pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> Sc
     ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings)
 }
 
-fn read(control: &Control, plan: &WorkloadPlan) -> Result<OwnSql, Error> {
+fn read(control: &Control, plan: &WorkloadPlan) -> Result<OwnSql> {
     // Return only the first problem; `check_options` returns all of them.
     transactions::read(plan, control.dialect()).map_err(Error::from)
 }

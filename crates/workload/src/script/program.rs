@@ -12,11 +12,12 @@ use super::samples::SampleRows;
 use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
+use crate::parallel::lock;
 use crate::random::{Random, RunSeeds};
 use prony_document::ObservedShare;
 use prony_session::{Db, Program, StatementTable, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The program whose users run the scripts of a run.
 pub struct ScriptProgram {
@@ -103,8 +104,7 @@ impl ScriptProgram {
 
     /// The sums of each command over the users that have ended, by script and command.
     pub fn command_stats(&self) -> Vec<Vec<CommandStats>> {
-        let stats = self.shared.stats.lock();
-        stats.unwrap_or_else(PoisonError::into_inner).0.clone()
+        lock(&self.shared.stats).0.clone()
     }
 }
 
@@ -279,17 +279,14 @@ impl ScriptRun {
         let generators = self.generators.get();
         let random = generators.and_then(|generators| generators.by_worker.get(worker as usize));
         match (&self.chooser, random) {
-            (Some(chooser), Some(random)) => {
-                chooser.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
-            }
+            (Some(chooser), Some(random)) => chooser.pick(&mut lock(random)),
             // Never happens: every worker with users has a generator.
             _ => 0,
         }
     }
 
     pub fn add_stats(&self, stats: &StatsByCommand) {
-        let sums = self.stats.lock();
-        sums.unwrap_or_else(PoisonError::into_inner).add(stats);
+        lock(&self.stats).add(stats);
     }
 
     /// Creates a user, before its first transaction.
@@ -342,9 +339,7 @@ mod tests {
     #[test]
     fn a_text_that_repeats_very_often_is_listed_once() {
         let texts = std::iter::repeat_n("select 1;", 1_000_000).chain(["select 2;"; 2]);
-        assert_eq!(
-            list_statements(texts),
-            ["select 1; -- 1000000 times", "select 2;", "select 2;"]
-        );
+        let expected = ["select 1; -- 1000000 times", "select 2;", "select 2;"];
+        assert_eq!(list_statements(texts), expected);
     }
 }

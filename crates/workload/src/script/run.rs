@@ -8,7 +8,7 @@ use super::command_context::{CommandContext, Halt};
 use super::error::EvalError;
 use super::eval::{CommandIndex, Evaluator};
 use super::expr::Expr;
-use super::pipeline::sync_pipeline;
+use super::pipeline::{start_pipeline, sync_pipeline};
 use super::policy::ScriptPolicy;
 use super::prepare::{must_be_prepared, prepare};
 use super::program::ScriptRun;
@@ -221,8 +221,7 @@ impl ScriptClient {
                 CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
                     context.log_command();
-                    self.start_pipeline(context, shared, in_pipeline, db)
-                        .await?;
+                    start_pipeline(context, shared, in_pipeline, db).await?;
                     in_pipeline = true;
                 }
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => {

@@ -10,7 +10,7 @@ use super::transactions::OwnSql;
 use super::value::Value;
 use super::variables::VariableId;
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_server::control::{Error as ControlError, TextRow};
@@ -32,7 +32,7 @@ pub(super) struct SampleRows {
     rows: Vec<TextRow>,
 }
 
-pub(super) fn read_samples(plan: &WorkloadPlan) -> Result<Vec<SampleQuery>, Error> {
+pub(super) fn read_samples(plan: &WorkloadPlan) -> Result<Vec<SampleQuery>> {
     const HINT: &str =
         "[[workload.samples]] with name = \"users\" and sql = \"SELECT id FROM users\"";
     let Some(option) = plan.options.get("samples") else {
@@ -56,7 +56,7 @@ pub(super) fn read_samples(plan: &WorkloadPlan) -> Result<Vec<SampleQuery>, Erro
             )),
         }
     });
-    let samples = samples.collect::<Result<Vec<_>, Error>>()?;
+    let samples = samples.collect::<Result<Vec<_>>>()?;
     if samples.is_empty() {
         return Err(option_error("samples is not a list of tables", HINT));
     }
@@ -78,7 +78,7 @@ fn is_one_word(name: &str) -> bool {
 ///
 /// # Errors
 /// The server refuses one, or its rows are no sample for the commands that use it.
-pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<SampleRows>, Error> {
+pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<SampleRows>> {
     let mut samples = Vec::new();
     for (number, query) in own_sql.samples.iter().enumerate() {
         let activity = format!("reading the sample \"{}\"", query.name);

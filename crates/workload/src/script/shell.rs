@@ -63,6 +63,7 @@ fn parse_c_int(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn only_integers_are_accepted() {
@@ -79,10 +80,7 @@ mod tests {
         assert_eq!(error, "exit: could not launch shell command");
         assert_eq!(run_for_number("echo 42; echo more", "echo").unwrap(), 42);
         let error = run_for_number("echo no", "echo").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "echo: shell command must return an integer (not \"no\n\")"
-        );
+        error.assert_equals("echo: shell command must return an integer (not \"no\n\")");
         assert!(run_for_number("true", "true").is_err());
     }
 }

@@ -106,16 +106,15 @@ impl SqlCommand {
     /// Appends the text with the variables' values; an undefined variable stays as written.
     pub fn substitute(&self, variables: &Variables, out: &mut String) {
         let mut plain_start = 0;
-        let references = self
-            .variables
-            .iter()
-            .flat_map(|variables| &variables.references);
-        for (id, reference) in self.parameters().iter().zip(references) {
-            out.push_str(&self.text[plain_start..reference.start]);
-            if !variables.append_text(*id, out) {
-                out.push_str(&self.text[reference.clone()]);
+        if let Some(variables_of_text) = &self.variables {
+            let ids = variables_of_text.parameters.iter();
+            for (id, reference) in ids.zip(&variables_of_text.references) {
+                out.push_str(&self.text[plain_start..reference.start]);
+                if !variables.append_text(*id, out) {
+                    out.push_str(&self.text[reference.clone()]);
+                }
+                plain_start = reference.end;
             }
-            plain_start = reference.end;
         }
         out.push_str(&self.text[plain_start..]);
     }

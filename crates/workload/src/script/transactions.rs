@@ -8,53 +8,27 @@ use super::options::{
 };
 use super::samples::{SampleQuery, read_samples};
 use super::variables::VariableNames;
-use crate::Error;
 use crate::describe::OptionKind::{Integer, Switch, Tables, Texts};
-use crate::describe::{OptionSpec, option};
-use crate::option_reader::OptionReader;
+use crate::describe::OptionSpec;
+use crate::option_reader::{OptionReader, option_specs};
+use crate::{Error, Result};
 use prony_document::{SqlDialect, hex};
 use prony_plan::{WorkloadPlan, suggest};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 
-pub(super) const OPTIONS: &[OptionSpec] = &[
-    option(
-        "define",
-        Texts,
-        None,
-        "Variables of all transactions, as for --define: days=7",
-    ),
-    option(
-        "files",
-        Texts,
-        None,
-        "Files with a transaction each, and weights, as for --file: pay.sql@3",
-    ),
-    option(
-        "max_tries",
-        Integer(1, 1_000_000),
-        Some("1"),
-        "How often a transaction is tried that fails with a deadlock or a serialization failure",
-    ),
-    option(
-        "samples",
-        Tables,
-        None,
-        "Queries whose rows \\sample draws from, each [[workload.samples]] with name and sql",
-    ),
-    option(
-        "transactions",
-        Tables,
-        None,
-        "Transactions in pgbench's script language, each [[workload.transactions]] with name, weight, and sql or file",
-    ),
-    option(
-        "trial",
-        Switch,
-        Some("on"),
-        "Whether every statement is prepared once before the load, which ends the run if the server refuses one",
-    ),
-];
+pub(super) const OPTIONS: &[OptionSpec] = option_specs! {
+    define: Texts, None, "Variables of all transactions, as for --define: days=7";
+    files: Texts, None, "Files with a transaction each, and weights, as for --file: pay.sql@3";
+    max_tries: Integer(1, 1_000_000), Some("1"),
+        "How often a transaction is tried that fails with a deadlock or a serialization failure";
+    samples: Tables, None,
+        "Queries whose rows \\sample draws from, each [[workload.samples]] with name and sql";
+    transactions: Tables, None,
+        "Transactions in pgbench's script language, each [[workload.transactions]] with name, weight, and sql or file";
+    trial: Switch, Some("on"),
+        "Whether every statement is prepared once before the load, which ends the run if the server refuses one";
+};
 
 const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
@@ -231,7 +205,7 @@ fn settings(
     settings
 }
 
-fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>> {
+fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText>> {
     const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
     let mut texts = Vec::new();
     if let Some(value) = plan.options.get("transactions") {
@@ -308,7 +282,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
     texts
 }
 
-fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
+fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32> {
     let weight = match weight {
         None => Some(1),
         Some(number) => number
@@ -321,7 +295,7 @@ fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
     })
 }
 
-fn checked_name(name: &str, number: u32) -> Result<String, Error> {
+fn checked_name(name: &str, number: u32) -> Result<String> {
     let is_valid = !name.trim().is_empty()
         && name.chars().count() <= NAME_CHARS_MAX
         && !name.chars().any(char::is_control);

@@ -13,9 +13,10 @@ use super::sql::PARAMETERS_MAX;
 use super::utility::{is_set, must_be_alone, table_queries, transaction_after};
 use super::value::Value;
 use super::variables::VariableNames;
+use crate::capture::is_one_of;
 use crate::random::Random;
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_plan::QueryMode;
 use prony_server::Control;
@@ -35,9 +36,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// A value is none of its parameter's type.
 const INVALID_VALUE_CODES: [&str; 4] = ["22P02", "22003", "22007", "22008"];
 /// Statements that PostgreSQL can explain.
-const EXPLAINED_WORDS: [&str; 8] = [
-    "select", "insert", "update", "delete", "merge", "with", "values", "table",
-];
+const EXPLAINED_WORDS: &str = "select insert update delete merge with values table";
 
 /// Prepares the statements of these scripts. `scale`: the value of `:scale`.
 ///
@@ -48,7 +47,7 @@ pub(super) fn prepare_once(
     set: &ScriptSet,
     scale: u32,
     protocol: QueryMode,
-) -> Result<(), Error> {
+) -> Result<()> {
     control.set_reply_limit(Some(REPLY_LIMIT));
     let tried = try_statements(control, set, scale, protocol);
     control.set_reply_limit(None);
@@ -60,7 +59,7 @@ fn try_statements(
     set: &ScriptSet,
     scale: u32,
     protocol: QueryMode,
-) -> Result<(), Error> {
+) -> Result<()> {
     let created_names = created_names(&set.scripts);
     let mut evaluator = Evaluator::new(Arc::new(set.names.clone()), Random::new(1));
     let scale = Value::Int(scale.into());
@@ -118,12 +117,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn prepare(
-        &mut self,
-        script: &Script,
-        command: &Command,
-        sql: &SqlCommand,
-    ) -> Result<(), Error> {
+    fn prepare(&mut self, script: &Script, command: &Command, sql: &SqlCommand) -> Result<()> {
         // In the simple protocol, a text may be several statements.
         if self.is_simple && sql.text.trim_end_matches(';').contains(';') {
             return Ok(());
@@ -146,7 +140,7 @@ impl Trial<'_> {
         }
         // PostgreSQL checks rights and reads values when it plans.
         let first_word = words(&sql.text).next().unwrap_or_default();
-        if self.dialect == SqlDialect::PostgreSql && EXPLAINED_WORDS.contains(&&*first_word) {
+        if self.dialect == SqlDialect::PostgreSql && is_one_of(&first_word, EXPLAINED_WORDS) {
             let explain = format!("EXPLAIN {}", sql.numbered_text());
             let count = sql.parameters().len() as u32;
             let explain = StatementIds::new().add_unparsed(explain, count);
@@ -169,12 +163,7 @@ impl Trial<'_> {
     }
 
     /// Refuses a utility statement that PostgreSQL can prepare and not execute.
-    fn try_utility(
-        &mut self,
-        script: &Script,
-        command: &Command,
-        sql: &SqlCommand,
-    ) -> Result<(), Error> {
+    fn try_utility(&mut self, script: &Script, command: &Command, sql: &SqlCommand) -> Result<()> {
         if self.is_in_transaction && must_be_alone(&sql.text) && !has_conditions(script) {
             let problem = format!(
                 "transaction \"{}\", line {}, has a statement that PostgreSQL does not execute in a transaction",
@@ -232,9 +221,7 @@ impl Trial<'_> {
 }
 
 /// The error with which the server refused a statement; other errors end the trial.
-fn server_error(
-    result: Result<(), prony_server::control::Error>,
-) -> Result<Option<ServerError>, Error> {
+fn server_error(result: Result<(), prony_server::control::Error>) -> Result<Option<ServerError>> {
     match result {
         Ok(()) => Ok(None),
         Err(prony_server::control::Error::Statement(error)) if !error.is_fatal() => {
@@ -311,75 +298,32 @@ fn changes_name_resolution(sql: &str) -> bool {
     let mut words = words(sql);
     match words.next().as_deref() {
         Some("use") => true,
-        Some("set" | "select") => words.any(|word| {
-            [
-                "search_path",
-                "role",
-                "authorization",
-                "schema",
-                "set_config",
-            ]
-            .contains(&&*word)
-        }),
+        Some("set" | "select") => {
+            words.any(|word| is_one_of(&word, "search_path role authorization schema set_config"))
+        }
         _ => false,
     }
 }
 
 /// The names of what the scripts create or alter. May contain other words of these statements, never keywords of others.
 fn created_names(scripts: &[Script]) -> HashSet<String> {
-    const KEYWORDS: [&str; 38] = [
-        "create",
-        "alter",
-        "or",
-        "replace",
-        "temp",
-        "temporary",
-        "local",
-        "global",
-        "unlogged",
-        "table",
-        "view",
-        "materialized",
-        "index",
-        "unique",
-        "concurrently",
-        "sequence",
-        "function",
-        "procedure",
-        "schema",
-        "type",
-        "database",
-        "if",
-        "not",
-        "exists",
-        "on",
-        "as",
-        "select",
-        "from",
-        "using",
-        "add",
-        "column",
-        "set",
-        "drop",
-        "rename",
-        "to",
-        "insert",
-        "update",
-        "delete",
-    ];
+    const KEYWORDS: &str = "\
+        create alter or replace temp temporary local global unlogged table view materialized \
+        index unique concurrently sequence function procedure schema type database if not exists \
+        on as select from using add column set drop rename to insert update delete";
     let mut names = HashSet::new();
     for sql in scripts.iter().flat_map(Script::statements) {
         let mut words = words(sql.text.split('(').next().unwrap_or_default());
         match words.next().as_deref() {
             Some("create" | "alter") => {
                 let until_body = words.take_while(|word| word != "as");
-                names.extend(until_body.filter(|word| !KEYWORDS.contains(&&**word)));
+                names.extend(until_body.filter(|word| !is_one_of(word, KEYWORDS)));
             }
             Some("select") => {
                 let mut words = self::words(&sql.text)
                     .skip_while(|word| word != "into")
                     .skip(1);
-                names.extend(words.find(|word| !KEYWORDS.contains(&&**word)));
+                names.extend(words.find(|word| !is_one_of(word, KEYWORDS)));
             }
             _ => {}
         }

@@ -9,7 +9,9 @@ use super::unset_variables::unset_variable_problem;
 use crate::describe::{Growth, LedgerEntries, OptionSpec};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::{HISTORY, scale_for_run};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload, engines, sql};
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Result, Workload, engines, sql,
+};
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
@@ -85,32 +87,32 @@ impl Workload for ScriptWorkload {
         }
     }
 
-    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan> {
         options::with_texts_of_files(plan)
     }
 
-    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, _request: &LoadRequest<'_>) -> Result<LoadReport> {
         Err(no_tables_error(
             Some(PronyCommands::default().load_command(&builtin_load_spec())),
             "creates",
         ))
     }
 
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
+    fn check(&self, _control: &mut Control) -> Result<CheckReport> {
         Err(no_tables_error(
             PronyCommands::default().check_command(&builtin_load_spec()),
             "checks",
         ))
     }
 
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, _control: &mut Control) -> Result<Vec<String>> {
         Err(no_tables_error(
             Some(PronyCommands::default().clean_command(&builtin_load_spec())),
             "drops",
         ))
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         // Return only the first problem; `check_options` returns all of them.
         let scripts = options::read(plan)?;
         engines::require_postgres(control)?;
@@ -121,11 +123,7 @@ impl Workload for ScriptWorkload {
 }
 
 /// Reads the value of `:scale`. The builtin scripts require complete tables; other scripts require none.
-fn read_scale(
-    control: &mut Control,
-    plan: &WorkloadPlan,
-    scripts: &ScriptSet,
-) -> Result<u32, Error> {
+fn read_scale(control: &mut Control, plan: &WorkloadPlan, scripts: &ScriptSet) -> Result<u32> {
     if scripts.has_builtin {
         return scale_for_run(control, crate::tpcb::TPCB.name(), plan.scale);
     }

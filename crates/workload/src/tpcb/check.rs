@@ -10,12 +10,13 @@
 //! and once in `pgbench -i`. The catalog shows this: TRUNCATE gives a table a new file.
 
 use super::schema::Table;
-use crate::catalog::{self, CatalogTable};
-use crate::findings::{self, finding};
+use crate::catalog::{self, CatalogTable, Tables};
+use crate::findings;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{CheckReport, Error, Finding, FindingState, sql};
+use crate::{CheckReport, Error, Finding, Result, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 struct TableContents {
@@ -30,11 +31,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     sql::in_snapshot(control, examine)
 }
 
-fn examine(control: &mut Control) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control) -> Result<CheckReport> {
     let mut tables = catalog::find::<Table>(control)?;
     let mut findings = findings::table_findings(&tables, Some("tpcb"));
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
@@ -72,7 +73,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     })
 }
 
-fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Error> {
+fn read_table(control: &mut Control, table: Table) -> Result<TableContents> {
     let (sum, key, has_wrong_branch) = match table {
         Table::Branches => ("bbalance", "bid", "false"),
         Table::Tellers => ("tbalance", "tid", "bid is distinct from (tid - 1) / 10 + 1"),
@@ -104,21 +105,21 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Erro
 
 /// Checks that the rows of a table match the scale: the right number, numbered without gaps.
 fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
-    let id = match content.table {
-        Table::Branches => "rows-branches",
-        Table::Tellers => "rows-tellers",
-        Table::Accounts => "rows-accounts",
-        Table::History => return None,
-    };
+    if content.table == Table::History {
+        return None;
+    }
     let name = content.table.name();
+    let id = name.replace("pgbench_", "rows-");
     let Some(scale) = scale else {
         return (content.table == Table::Branches).then(|| {
-            let text = format!("{name} is empty: the load did not finish; load again");
-            finding(FindingState::Wrong, id, text)
+            Finding::wrong(
+                id,
+                format!("{name} is empty: the load did not finish; load again"),
+            )
         });
     };
     let expected = content.table.rows(scale);
-    let key = content.table.key().unwrap_or_default();
+    let key = content.table.key(SqlDialect::PostgreSql).concat();
     if content.rows != expected {
         let text = format!(
             "{name} has {} rows, and scale {} has {}: the load did not finish, \
@@ -127,7 +128,7 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
             grouped(scale),
             grouped(expected)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     // If the count, the lowest and the highest key are right, the keys have no gap: the finding `key`
     // excludes duplicates.
@@ -138,18 +139,18 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
             grouped(content.highest_key.unwrap_or(0)),
             grouped(expected)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     if content.wrong_branch_rows > 0 {
         let text = format!(
             "{} rows of {name} have the wrong branch for their number; load again",
             grouped(content.wrong_branch_rows)
         );
-        return Some(finding(FindingState::Wrong, id, text));
+        return Some(Finding::wrong(id, text));
     }
     let (expected, scale) = (grouped(expected), grouped(scale));
     let text = format!("{name} has {expected} rows, {key} 1 to {expected} (scale {scale})");
-    Some(finding(FindingState::Ok, id, text))
+    Some(Finding::ok(id, text))
 }
 
 fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
@@ -165,15 +166,17 @@ fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) ->
         let sums_are_equal = tellers == branches;
         let (tellers, branches) = (grouped(tellers), grouped(branches));
         findings.push(if sums_are_equal {
-            let text = format!("tellers and branches both add up to {branches}");
-            finding(FindingState::Ok, id, text)
+            Finding::ok(
+                id,
+                format!("tellers and branches both add up to {branches}"),
+            )
         } else {
             let text = format!(
                 "tellers add up to {tellers} and branches to {branches}: every transaction of \
                  these workloads changes both by the same amount, so part of one was lost, or \
                  something else wrote to the tables"
             );
-            finding(FindingState::Wrong, id, text)
+            Finding::wrong(id, text)
         });
     }
     let history_was_emptied = tables
@@ -201,15 +204,17 @@ fn compare_accounts_with_history(
     let sums_are_equal = accounts == history;
     let (accounts, history) = (grouped(accounts), grouped(history));
     if sums_are_equal {
-        let text = format!("accounts and history both add up to {accounts}");
-        return finding(FindingState::Ok, id, text);
+        return Finding::ok(
+            id,
+            format!("accounts and history both add up to {accounts}"),
+        );
     }
     if !history_was_emptied {
         let text = format!(
             "accounts add up to {accounts} and the history to {history}, and the history was not \
              emptied since it was created: an update was lost, or something else wrote to the tables"
         );
-        return finding(FindingState::Wrong, id, text);
+        return Finding::wrong(id, text);
     }
     let explanation = format!(
         "accounts add up to {accounts} and the history to {history}; the history was emptied or \
@@ -219,13 +224,13 @@ fn compare_accounts_with_history(
     if equals_branches {
         let text =
             format!("{explanation}; accounts and branches agree, as they do if only tpcb ran");
-        return finding(FindingState::Ok, id, text);
+        return Finding::ok(id, text);
     }
     let text = format!(
         "{explanation}, and neither can accounts and branches if simple-update ran; \
          load again to check every balance"
     );
-    finding(FindingState::Note, id, text)
+    Finding::note(id, text)
 }
 
 pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
@@ -247,7 +252,7 @@ pub fn scale_for_run(
     control: &mut Control,
     name: &'static str,
     requested: Option<u32>,
-) -> Result<u32, Error> {
+) -> Result<u32> {
     crate::engines::require_postgres(control)?;
     let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let load = load_spec(name, expected);

@@ -11,6 +11,7 @@
 use super::check::load_spec;
 use super::rows::AccountRows;
 use super::schema::{ACCOUNTS_PER_BRANCH, MAX_SCALE, Table};
+use crate::catalog::Tables;
 use crate::copy::RowSource;
 use crate::engines::require_postgres;
 use crate::loader::check_scale;
@@ -19,7 +20,7 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::{LoadNote, TableStage};
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, TableFacts};
+use crate::{LoadReport, LoadRequest, Result, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
@@ -27,7 +28,7 @@ use std::ops::Range;
 /// Branches per part of the accounts; about 11 MB.
 const PART_BRANCHES: u64 = 8;
 
-pub fn load(workload: &'static str, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+pub fn load(workload: &'static str, request: &LoadRequest<'_>) -> Result<LoadReport> {
     let scale = request.plan.scale.unwrap_or(1);
     let steps = "; each step is 100,000 accounts, about 16 MB with their key";
     check_scale(scale, MAX_SCALE, steps)?;
@@ -60,7 +61,7 @@ impl TpcbDataset {
 impl Dataset for TpcbDataset {
     const COPY_OPTIONS: &'static str = "";
 
-    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables> {
         dataset::find_existing_tables::<Table>(control, "tpcb", |note| {
             *note == self.note(note.stage)
         })
@@ -75,7 +76,7 @@ impl Dataset for TpcbDataset {
     }
 
     fn columns(&self, table: usize) -> String {
-        Table::ALL[table].columns().join(", ")
+        Table::ALL[table].columns(SqlDialect::PostgreSql).join(", ")
     }
 
     fn create_statement(&self, table: usize, stage: TableStage) -> String {
@@ -109,11 +110,7 @@ impl Dataset for TpcbDataset {
             .collect()
     }
 
-    fn missing_parts(
-        &self,
-        control: &mut Control,
-        all: &[LoadPart],
-    ) -> Result<Vec<LoadPart>, Error> {
+    fn missing_parts(&self, control: &mut Control, all: &[LoadPart]) -> Result<Vec<LoadPart>> {
         let query = format!(
             "select -1 where exists (select from pgbench_branches) union all \
              select (aid - 1) / {ACCOUNTS_PER_BRANCH} from pgbench_accounts \
@@ -140,7 +137,7 @@ impl Dataset for TpcbDataset {
 
     fn indexes(&self) -> Vec<IndexBuild> {
         let key = |table: &Table| {
-            let (name, key) = (table.name(), table.key()?);
+            let (name, key) = (table.name(), table.key(SqlDialect::PostgreSql).first()?);
             Some(IndexBuild::primary_key(name, &format!("{name}_pkey"), key))
         };
         Table::ALL.iter().filter_map(key).collect()
@@ -150,7 +147,7 @@ impl Dataset for TpcbDataset {
         true
     }
 
-    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>> {
         dataset::facts(control, |table: Table| table.rows(self.branches))
     }
 }

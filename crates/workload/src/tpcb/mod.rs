@@ -11,7 +11,8 @@ mod schema;
 use crate::catalog;
 use crate::describe::{Contention, Growth, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::engines;
-use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload};
+use crate::workload::scale_if_loaded;
+use crate::{CheckReport, LoadReport, LoadRequest, ReadyWorkload, Result, Workload};
 pub(crate) use check::scale_for_run;
 use program::{AccountProgram, TpcbVariant};
 use prony_document::SqlDialect;
@@ -128,21 +129,25 @@ impl Workload for AccountWorkload {
             .collect()
     }
 
-    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport> {
         load::load(self.name, request)
     }
 
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>> {
+        scale_if_loaded(scale_for_run(control, self.name, None))
+    }
+
+    fn check(&self, control: &mut Control) -> Result<CheckReport> {
         engines::require_postgres(control)?;
         check::check(control)
     }
 
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>> {
         engines::require_postgres(control)?;
         catalog::drop_existing::<Table>(control)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         let scale = scale_for_run(control, self.name, plan.scale)?;
         let program = AccountProgram::new(self.variant, self.name, scale);
         Ok(ReadyWorkload::new(Arc::new(program), scale))

@@ -210,7 +210,9 @@ impl TransactionInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Tables;
     use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
+    use prony_document::SqlDialect;
 
     #[test]
     fn parameters_have_the_types_of_their_columns() {
@@ -218,7 +220,7 @@ mod tests {
             let mut control = new_database(&format!("tpcb_types_{scale}"));
             for table in Table::ALL {
                 control.execute(&table.create(scale)).expect("creates");
-                if let Some(key) = table.key() {
+                if let Some(key) = table.key(SqlDialect::PostgreSql).first() {
                     let key = format!("alter table {} add primary key ({key})", table.name());
                     control.execute(&key).expect("adds the key");
                 }

@@ -90,10 +90,8 @@ mod tests {
 
     #[test]
     fn rows_match_those_of_pgbench() {
-        assert_eq!(
-            decode(&all_rows(Table::Branches, 0, 2))[1],
-            ["2", "0", "\\N"]
-        );
+        let expected = ["2", "0", "\\N"];
+        assert_eq!(decode(&all_rows(Table::Branches, 0, 2))[1], expected);
         let tellers = all_rows(Table::Tellers, 0, 20);
         let tellers = decode(&tellers);
         assert_eq!(tellers[9], ["10", "1", "0", "\\N"]);

@@ -2,6 +2,7 @@
 //! `pgbench -i` (PostgreSQL 13 to 18), because pgbench must run on these tables unchanged.
 
 use crate::catalog::Tables;
+use crate::names::named_enum;
 use prony_document::SqlDialect;
 
 pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
@@ -11,50 +12,19 @@ pub const BIGINT_FROM_SCALE: u32 = 20_000;
 /// Maximum scale: teller numbers are `int`.
 pub const MAX_SCALE: u32 = i32::MAX as u32 / TELLERS_PER_BRANCH as u32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// `pgbench_branches`.
-    Branches,
-    /// `pgbench_tellers`.
-    Tellers,
-    /// `pgbench_accounts`.
-    Accounts,
-    /// `pgbench_history`: empty after loading, without a key.
-    History,
+named_enum! {
+    /// The tables, in the order in which they are loaded, by their names without a schema: they are in the first schema
+    /// of the search path.
+    pub enum Table {
+        Branches = "pgbench_branches",
+        Tellers = "pgbench_tellers",
+        Accounts = "pgbench_accounts",
+        /// Empty after loading, without a key.
+        History = "pgbench_history",
+    }
 }
 
 impl Table {
-    /// All tables, in the order in which they are loaded.
-    pub const ALL: [Table; 4] = [
-        Table::Branches,
-        Table::Tellers,
-        Table::Accounts,
-        Table::History,
-    ];
-    /// The name, without a schema: it is in the first schema of the search path.
-    pub fn name(self) -> &'static str {
-        match self {
-            Table::Branches => "pgbench_branches",
-            Table::Tellers => "pgbench_tellers",
-            Table::Accounts => "pgbench_accounts",
-            Table::History => "pgbench_history",
-        }
-    }
-
-    pub fn columns(self) -> &'static [&'static str] {
-        match self {
-            Table::Branches => &["bid", "bbalance", "filler"],
-            Table::Tellers => &["tid", "bid", "tbalance", "filler"],
-            Table::Accounts => &["aid", "bid", "abalance", "filler"],
-            Table::History => &["tid", "bid", "aid", "delta", "mtime", "filler"],
-        }
-    }
-
-    /// Column of the primary key; `None` for history.
-    pub fn key(self) -> Option<&'static str> {
-        (self != Table::History).then(|| self.columns()[0])
-    }
-
     pub fn rows(self, scale: u32) -> u64 {
         let scale = u64::from(scale);
         match self {
@@ -98,13 +68,21 @@ impl Tables for Table {
     }
 
     fn columns(self, _: SqlDialect) -> Vec<&'static str> {
-        Table::columns(self).to_vec()
+        let own: &[&str] = match self {
+            Table::Branches => &["bbalance", "filler"],
+            Table::Tellers => &["bid", "tbalance", "filler"],
+            Table::Accounts => &["bid", "abalance", "filler"],
+            Table::History => &["tid", "bid", "aid", "delta", "mtime", "filler"],
+        };
+        [self.key(SqlDialect::PostgreSql), own].concat()
     }
 
     fn key(self, _: SqlDialect) -> &'static [&'static str] {
         match self {
+            Table::Branches => &["bid"],
+            Table::Tellers => &["tid"],
+            Table::Accounts => &["aid"],
             Table::History => &[],
-            _ => &Table::columns(self)[..1],
         }
     }
 }

@@ -10,14 +10,14 @@ use super::layout::{self, Population};
 use super::schema::Table;
 use super::unfinished_load::{self, UnfinishedLoad};
 use crate::catalog::{self, CatalogTable};
-use crate::findings::{self, finding};
+use crate::findings::{self, LOAD_UNFINISHED};
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
-use crate::{CheckReport, Error, Finding, FindingState, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
     let end = control.dialect().end_snapshot();
@@ -34,7 +34,7 @@ struct CatalogSnapshot {
 
 /// Takes a snapshot, in which the sums are exact even during a load or a run, and locks the tables so
 /// that no load can replace them.
-fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
+fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot> {
     let begin = control.dialect().begin_snapshot();
     let mut tries = 0;
     loop {
@@ -69,7 +69,7 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
 const TRIES_MAX: u32 = 10;
 
 /// Keeps the tables from being dropped until the transaction ends.
-fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<(), Error> {
+fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<()> {
     let action = "locking the tables";
     let own_tables = tables.iter().filter(|entry| entry.is_own);
     let names: Vec<&str> = own_tables.map(|entry| entry.table.name()).collect();
@@ -92,7 +92,7 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
     }
 }
 
-fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckReport> {
     let CatalogSnapshot {
         mut tables,
         unfinished_load,
@@ -142,8 +142,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
 }
 
 fn unfinished_finding(unfinished: &UnfinishedLoad) -> Finding {
-    let id = findings::LOAD_UNFINISHED;
-    findings::wrong_finding(id, unfinished.message(), unfinished.remedy())
+    Finding::wrong(LOAD_UNFINISHED, unfinished.message()).with(unfinished.remedy())
 }
 
 struct RowCount {
@@ -157,7 +156,7 @@ struct RowCount {
 fn count_rows(
     control: &mut Control,
     unfinished_load: Option<&UnfinishedLoad>,
-) -> Result<Vec<RowCount>, Error> {
+) -> Result<Vec<RowCount>> {
     let dialect = control.dialect();
     let count_all = dialect.count_all();
     // While a load is in progress, the last warehouse may exist before the first.
@@ -211,8 +210,10 @@ fn row_findings(
         if unfinished_load.is_some() {
             return Vec::new();
         }
-        let text = "warehouse is empty: load again".to_owned();
-        return vec![finding(FindingState::Wrong, "rows-warehouse", text)];
+        return vec![Finding::wrong(
+            "rows-warehouse",
+            "warehouse is empty: load again",
+        )];
     };
     // During an unfinished load the items may be missing; the finding about the load says so.
     counts
@@ -225,17 +226,11 @@ fn row_findings(
 /// The finding on the row count of a table. With `is_load_unfinished`, missing rows may still be loaded,
 /// which another finding reports.
 fn row_finding(count: &RowCount, scale: u32, is_load_unfinished: bool) -> Finding {
-    let (id, runs_add_rows) = match count.table {
-        Table::Item => ("rows-item", false),
-        Table::Warehouse => ("rows-warehouse", false),
-        Table::District => ("rows-district", false),
-        Table::Stock => ("rows-stock", false),
-        Table::Customer => ("rows-customer", false),
-        Table::History => ("rows-history", true),
-        Table::Orders => ("rows-orders", true),
-        Table::NewOrder => ("rows-new-order", true),
-        Table::OrderLine => ("rows-order-line", true),
-    };
+    let id = format!("rows-{}", count.table.name().replace('_', "-"));
+    let runs_add_rows = matches!(
+        count.table,
+        Table::History | Table::Orders | Table::NewOrder | Table::OrderLine
+    );
     let name = count.table.name();
     let loaded = count.table.rows(scale);
     let (rows, expected) = (grouped(count.rows), grouped(loaded));
@@ -250,40 +245,37 @@ fn row_finding(count: &RowCount, scale: u32, is_load_unfinished: bool) -> Findin
                 "; load again"
             }
         );
-        return finding(FindingState::Wrong, id, text);
+        return Finding::wrong(id, text);
     }
-    let (state, text) = match count.table {
+    let ok = |text| Finding::ok(&id, text);
+    match count.table {
         // Orders and deliveries change the number of rows.
-        Table::NewOrder if count.rows != loaded => (
-            FindingState::Ok,
-            format!("{name} has {rows} rows; the load created {expected}"),
-        ),
+        Table::NewOrder if count.rows != loaded => ok(format!(
+            "{name} has {rows} rows; the load created {expected}"
+        )),
         // The number of order lines is random; condition 4 compares it with the orders.
-        Table::OrderLine => (FindingState::Ok, format!("{name} has {rows} rows")),
-        _ if count.rows == loaded => {
-            let text = format!("{name} has {rows} rows, as loaded for {warehouses}");
-            (FindingState::Ok, text)
-        }
+        Table::OrderLine => ok(format!("{name} has {rows} rows")),
+        _ if count.rows == loaded => ok(format!(
+            "{name} has {rows} rows, as loaded for {warehouses}"
+        )),
         _ if runs_add_rows && count.rows > loaded => {
             let added_rows = grouped(count.rows - loaded);
-            (
-                FindingState::Ok,
-                format!("{name} has {rows} rows, {added_rows} more than loaded"),
-            )
+            ok(format!(
+                "{name} has {rows} rows, {added_rows} more than loaded"
+            ))
         }
         _ if is_load_unfinished => {
             let text = format!("{name} has {rows} rows so far, of {expected} for {warehouses}");
-            (FindingState::Wrong, text)
+            Finding::wrong(id, text)
         }
         _ => {
             let text = format!(
                 "{name} has {rows} rows, but {warehouses} have {expected}: rows were deleted, or \
                  added by something other than this workload; load again"
             );
-            (FindingState::Wrong, text)
+            Finding::wrong(id, text)
         }
-    };
-    finding(state, id, text)
+    }
 }
 
 /// The finding on a secondary index. Without these indexes, lookups by name scan whole tables.
@@ -295,14 +287,15 @@ fn index_finding(index: &SecondaryIndex) -> Finding {
         exists,
     } = index;
     if *exists {
-        let text = format!("{name} ({columns}) exists");
-        return finding(FindingState::Ok, "index", text);
+        return Finding::ok("index", format!("{name} ({columns}) exists"));
     }
-    let text = format!("index {name} is missing; create it with: {build}");
-    finding(FindingState::Wrong, "index", text)
+    Finding::wrong(
+        "index",
+        format!("index {name} is missing; create it with: {build}"),
+    )
 }
 
-fn population_finding(control: &mut Control) -> Result<Finding, Error> {
+fn population_finding(control: &mut Control) -> Result<Finding> {
     let layout = layout::detect(control)?;
     let population = layout.population;
     let mut parts = match layout.partitions {
@@ -320,43 +313,43 @@ fn population_finding(control: &mut Control) -> Result<Finding, Error> {
         },
         population.bad_credit_percent()
     );
-    Ok(finding(FindingState::Ok, "population", text))
+    Ok(Finding::ok("population", text))
 }
 
-fn condition_findings(control: &mut Control) -> Result<Vec<Finding>, Error> {
-    let results = conditions::check_all(control)?;
-    let uncounted = results
+fn condition_findings(control: &mut Control) -> Result<Vec<Finding>> {
+    let (uncounted, conditions): (Vec<_>, Vec<_>) = conditions::check_all(control)?
+        .into_iter()
+        .partition(|result| result.condition.number == UNCOUNTED_PAYMENTS);
+    let uncounted = uncounted.iter().find(|result| result.violations > 0);
+    let findings = conditions
         .iter()
-        .find(|result| result.number == UNCOUNTED_PAYMENTS)
-        .filter(|result| result.violations > 0);
-    let conditions = results
-        .iter()
-        .filter(|result| result.number != UNCOUNTED_PAYMENTS);
-    Ok(conditions
-        .map(|result| match (result.number, uncounted) {
-            (12, Some(uncounted)) if result.violations == 0 => counters_not_maintained(uncounted),
+        .map(|result| match (result.condition.number, uncounted) {
+            (12, Some(uncounted)) if result.violations == 0 => {
+                counters_not_maintained(result, uncounted)
+            }
             _ => condition_finding(result),
-        })
-        .collect())
+        });
+    Ok(findings.collect())
+}
+
+/// The id of a condition's finding: `condition-1` to `condition-12`.
+fn finding_id(result: &ConditionResult) -> String {
+    format!("condition-{}", result.condition.number)
 }
 
 fn condition_finding(result: &ConditionResult) -> Finding {
-    let number = result.number;
-    let (requirement, entities) = (
-        conditions::requirement(number),
-        conditions::entities(number),
-    );
+    let id = finding_id(result);
+    let (requirement, entities) = (result.condition.requirement, result.condition.entities);
     let compared = grouped(result.compared);
     if result.compared == 0 {
         let text = format!("{requirement}: not checked, because there are no {entities} yet");
-        return finding(FindingState::Note, conditions::finding_id(number), text);
+        return Finding::note(id, text);
     }
     if result.violations == 0 {
-        let text = format!("{requirement} ({compared} {entities})");
-        return finding(FindingState::Ok, conditions::finding_id(number), text);
+        return Finding::ok(id, format!("{requirement} ({compared} {entities})"));
     }
     // Condition 2 is about the number of a district's next order.
-    let (hint, remedy) = match number {
+    let (hint, remedy) = match result.condition.number {
         2 => (
             "; d_next_o_id may be taken, as HammerDB before 4.11 leaves it",
             Some(Remedy::RepairSequences),
@@ -370,23 +363,20 @@ fn condition_finding(result: &ConditionResult) -> Finding {
         grouped(result.violations),
         result.example
     );
-    Finding {
-        remedy,
-        ..finding(FindingState::Wrong, conditions::finding_id(number), text)
-    }
+    Finding::wrong(id, text).with(remedy)
 }
 
 /// The finding on condition 12 after runs of the `hammerdb` profiles, which do not maintain c_ytd_payment and
 /// c_payment_cnt.
-fn counters_not_maintained(uncounted: &ConditionResult) -> Finding {
+fn counters_not_maintained(result: &ConditionResult, uncounted: &ConditionResult) -> Finding {
     let text = format!(
         "{}: not expected to hold here for {} of {} customers, whose history has payments \
          that c_payment_cnt does not count; it holds for the others. The profiles hammerdb and hammerdb-4.6 do \
          not update c_ytd_payment and c_payment_cnt, because HammerDB does not. The other eleven \
          conditions hold with these profiles too",
-        conditions::requirement(12),
+        result.condition.requirement,
         grouped(uncounted.violations),
         grouped(uncounted.compared)
     );
-    finding(FindingState::Note, conditions::finding_id(12), text)
+    Finding::note(finding_id(result), text)
 }

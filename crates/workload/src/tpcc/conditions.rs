@@ -9,22 +9,26 @@
 //! any run.
 
 use super::engine::{EngineSql, statements};
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
 #[derive(Clone, Debug)]
 pub struct ConditionResult {
-    pub number: u8,
+    pub condition: &'static Condition,
     pub compared: u64,
     pub violations: u64,
     /// One of those entities, with its figures.
     pub example: String,
 }
 
-/// One condition within a query over entities, such as districts.
-struct ConditionTest {
-    number: u8,
+/// One condition, as part of a query over entities, such as districts.
+#[derive(Debug)]
+pub struct Condition {
+    pub number: u8,
+    /// The entities that the condition compares, as a plural noun.
+    pub entities: &'static str,
+    pub requirement: &'static str,
     /// SQL for whether a row of the query violates the condition; for conditions 5 to 7, which are about
     /// orders, SQL for the number of violating orders in the row's district.
     violation: &'static str,
@@ -39,123 +43,91 @@ struct ConditionQuery {
     action: &'static str,
     /// Index, in the engine's `conditions.sql`, of the relation that has the entities.
     relation: usize,
-    tests: &'static [ConditionTest],
+    conditions: &'static [Condition],
 }
 
-/// The number, in [`ConditionResult`], of a test that is not a condition: it counts the customers that
+/// The number, in [`Condition`], of a test that is not a condition: it counts the customers that
 /// violate condition 12 only because a profile does not count their payments.
 pub const UNCOUNTED_PAYMENTS: u8 = 0;
+
+/// Each condition: its number, entities and requirement; the violation; the format of an entity and its values.
+macro_rules! conditions {
+    ($($number:tt $entities:literal $requirement:literal: $violation:literal, $format:literal $values:literal;)+) => {
+        &[$(Condition {
+            number: $number,
+            entities: $entities,
+            requirement: $requirement,
+            violation: $violation,
+            entity_format: $format,
+            entity_values: $values,
+        }),+]
+    };
+}
 
 /// Warehouses and districts against the history.
 const PAYMENTS: ConditionQuery = ConditionQuery {
     action: "adding up payments",
     relation: 0,
-    tests: &[
-        ConditionTest {
-            number: 1,
-            violation: "d is null and ytd <> d_ytd",
-            entity_format: "warehouse %s: %s and %s",
-            entity_values: "w, ytd, d_ytd",
-        },
-        ConditionTest {
-            number: 8,
-            violation: "d is null and ytd <> amount",
-            entity_format: "warehouse %s: %s and %s",
-            entity_values: "w, ytd, amount",
-        },
-        ConditionTest {
-            number: 9,
-            violation: "d is not null and ytd <> amount",
-            entity_format: "district %s of warehouse %s: %s and %s",
-            entity_values: "d, w, ytd, amount",
-        },
-    ],
+    conditions: conditions! {
+        1 "warehouses" "w_ytd is the sum of d_ytd":
+            "d is null and ytd <> d_ytd", "warehouse %s: %s and %s" "w, ytd, d_ytd";
+        8 "warehouses" "w_ytd is the sum of h_amount":
+            "d is null and ytd <> amount", "warehouse %s: %s and %s" "w, ytd, amount";
+        9 "districts" "d_ytd is the sum of h_amount":
+            "d is not null and ytd <> amount", "district %s of warehouse %s: %s and %s" "d, w, ytd, amount";
+    },
 };
 
 /// Orders, their lines and new orders, per district.
 const ORDERS: ConditionQuery = ConditionQuery {
     action: "comparing orders with their lines",
     relation: 1,
-    tests: &[
-        ConditionTest {
-            number: 2,
-            violation: "next - 1 <> last or open_last <> last",
-            entity_format: "district %s of warehouse %s: %s, %s and %s",
-            entity_values: "d, w, next - 1, last, open_shown",
-        },
-        ConditionTest {
-            number: 3,
-            violation: "open_last - open_first + 1 <> open",
-            entity_format: "district %s of warehouse %s: %s rows from %s to %s",
-            entity_values: "d, w, open, open_first, open_last",
-        },
-        ConditionTest {
-            number: 4,
-            violation: "cnt <> rows_",
-            entity_format: "district %s of warehouse %s: %s and %s",
-            entity_values: "d, w, cnt, rows_",
-        },
-        ConditionTest {
-            number: 5,
-            violation: "b5",
-            entity_format: "order %s of district %s of warehouse %s",
-            entity_values: "e5, d, w",
-        },
-        ConditionTest {
-            number: 6,
-            violation: "b6",
-            entity_format: "order %s of district %s of warehouse %s",
-            entity_values: "e6, d, w",
-        },
-        ConditionTest {
-            number: 7,
-            violation: "b7",
-            entity_format: "order %s of district %s of warehouse %s",
-            entity_values: "e7, d, w",
-        },
-        ConditionTest {
-            number: 11,
-            violation: "orders - open <> 2100 + since",
-            entity_format: "district %s of warehouse %s: %s, and %s delivered since",
-            entity_values: "d, w, orders - open, since",
-        },
-    ],
+    conditions: conditions! {
+        2 "districts" "d_next_o_id - 1 is the largest o_id and the largest no_o_id":
+            "next - 1 <> last or open_last <> last",
+            "district %s of warehouse %s: %s, %s and %s" "d, w, next - 1, last, open_shown";
+        3 "districts" "no_o_id has no gaps within a district":
+            "open_last - open_first + 1 <> open",
+            "district %s of warehouse %s: %s rows from %s to %s" "d, w, open, open_first, open_last";
+        4 "districts" "the sum of o_ol_cnt is the number of order lines of a district":
+            "cnt <> rows_", "district %s of warehouse %s: %s and %s" "d, w, cnt, rows_";
+        5 "orders" "o_carrier_id is null if and only if new_order has the order":
+            "b5", "order %s of district %s of warehouse %s" "e5, d, w";
+        6 "orders" "o_ol_cnt is the number of lines of an order":
+            "b6", "order %s of district %s of warehouse %s" "e6, d, w";
+        7 "orders" "ol_delivery_d is null if and only if o_carrier_id is null":
+            "b7", "order %s of district %s of warehouse %s" "e7, d, w";
+        11 "districts" "the delivered orders of a district are 2,100 plus those delivered since the load":
+            "orders - open <> 2100 + since",
+            "district %s of warehouse %s: %s, and %s delivered since" "d, w, orders - open, since";
+    },
 };
 
 /// Customers against their deliveries and payments.
 const CUSTOMERS: ConditionQuery = ConditionQuery {
     action: "adding up the customers' balances",
     relation: 2,
-    tests: &[
-        ConditionTest {
-            number: 10,
-            violation: "balance <> delivered - paid",
-            entity_format: "customer %s of district %s of warehouse %s: %s and %s",
-            entity_values: "c, d, w, balance, delivered - paid",
-        },
-        ConditionTest {
-            number: 12,
-            violation: "balance + ytd <> delivered and counted",
-            entity_format: "customer %s of district %s of warehouse %s: %s and %s",
-            entity_values: "c, d, w, balance + ytd, delivered",
-        },
-        ConditionTest {
-            number: UNCOUNTED_PAYMENTS,
-            violation: "balance + ytd <> delivered and not counted",
-            entity_format: "customer %s of district %s of warehouse %s",
-            entity_values: "c, d, w",
-        },
-    ],
+    conditions: conditions! {
+        10 "customers" "c_balance is the delivered amount minus the paid amount":
+            "balance <> delivered - paid",
+            "customer %s of district %s of warehouse %s: %s and %s" "c, d, w, balance, delivered - paid";
+        12 "customers" "c_balance + c_ytd_payment is the delivered amount":
+            "balance + ytd <> delivered and counted",
+            "customer %s of district %s of warehouse %s: %s and %s" "c, d, w, balance + ytd, delivered";
+        UNCOUNTED_PAYMENTS "customers" "":
+            "balance + ytd <> delivered and not counted",
+            "customer %s of district %s of warehouse %s" "c, d, w";
+    },
 };
 
 /// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED_PAYMENTS`] comes first.
-pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
+pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>> {
     let dialect = control.dialect();
     let mut results = Vec::new();
     for query in [PAYMENTS, ORDERS, CUSTOMERS] {
         results.extend(query.run(control, dialect)?);
     }
-    results.sort_by_key(|result| result.number);
+    results.sort_by_key(|result| result.condition.number);
     Ok(results)
 }
 
@@ -166,12 +138,11 @@ pub fn query_texts(dialect: SqlDialect) -> [String; 3] {
 
 impl ConditionQuery {
     fn query_text(&self, dialect: SqlDialect) -> String {
-        let columns: Vec<String> = self
-            .tests
+        let columns = self
+            .conditions
             .iter()
-            .map(|test| test.columns(dialect))
-            .collect();
-        let columns = columns.join(", ");
+            .map(|condition| condition.columns(dialect));
+        let columns = columns.collect::<Vec<_>>().join(", ");
         let relations = EngineSql::of(dialect).conditions;
         let relation = statements(relations).nth(self.relation).unwrap_or_default();
         match dialect {
@@ -182,27 +153,20 @@ impl ConditionQuery {
         }
     }
 
-    fn run(
-        &self,
-        control: &mut Control,
-        dialect: SqlDialect,
-    ) -> Result<Vec<ConditionResult>, Error> {
+    fn run(&self, control: &mut Control, dialect: SqlDialect) -> Result<Vec<ConditionResult>> {
         let sql = self.query_text(dialect);
         let row = sql::query_row(control, self.action, &sql)?;
         let count = |column| {
             let value = row.int(column);
             value.and_then(|value| u64::try_from(value).ok())
         };
-        let results = self
-            .tests
-            .iter()
-            .enumerate()
-            .map(|(index, test)| ConditionResult {
-                number: test.number,
-                compared: count(3 * index).unwrap_or(0),
-                violations: count(3 * index + 1).unwrap_or(0),
-                example: row.text(3 * index + 2).unwrap_or_default().to_owned(),
-            });
+        let conditions = self.conditions.iter().enumerate();
+        let results = conditions.map(|(index, condition)| ConditionResult {
+            condition,
+            compared: count(3 * index).unwrap_or(0),
+            violations: count(3 * index + 1).unwrap_or(0),
+            example: row.text(3 * index + 2).unwrap_or_default().to_owned(),
+        });
         Ok(results.collect())
     }
 }
@@ -233,7 +197,7 @@ fn translate(dialect: SqlDialect, text: &str) -> String {
     }
 }
 
-impl ConditionTest {
+impl Condition {
     /// SQL for three columns: the number of entities compared, the number that violate the condition, and an
     /// example.
     fn columns(&self, dialect: SqlDialect) -> String {
@@ -286,53 +250,5 @@ impl ConditionTest {
                 format!("concat({})", parts.join(", "))
             }
         }
-    }
-}
-
-pub fn requirement(number: u8) -> &'static str {
-    match number {
-        1 => "w_ytd is the sum of d_ytd",
-        2 => "d_next_o_id - 1 is the largest o_id and the largest no_o_id",
-        3 => "no_o_id has no gaps within a district",
-        4 => "the sum of o_ol_cnt is the number of order lines of a district",
-        5 => "o_carrier_id is null if and only if new_order has the order",
-        6 => "o_ol_cnt is the number of lines of an order",
-        7 => "ol_delivery_d is null if and only if o_carrier_id is null",
-        8 => "w_ytd is the sum of h_amount",
-        9 => "d_ytd is the sum of h_amount",
-        10 => "c_balance is the delivered amount minus the paid amount",
-        11 => "the delivered orders of a district are 2,100 plus those delivered since the load",
-        12 => "c_balance + c_ytd_payment is the delivered amount",
-        _ => "",
-    }
-}
-
-/// The id of a condition's finding: `condition-1` to `condition-12`.
-pub fn finding_id(number: u8) -> &'static str {
-    const IDS: [&str; 13] = [
-        "condition",
-        "condition-1",
-        "condition-2",
-        "condition-3",
-        "condition-4",
-        "condition-5",
-        "condition-6",
-        "condition-7",
-        "condition-8",
-        "condition-9",
-        "condition-10",
-        "condition-11",
-        "condition-12",
-    ];
-    IDS[usize::from(number)]
-}
-
-/// The entities that a condition compares, as a plural noun.
-pub fn entities(number: u8) -> &'static str {
-    match number {
-        1 | 8 => "warehouses",
-        2 | 3 | 4 | 9 | 11 => "districts",
-        5..=7 => "orders",
-        _ => "customers",
     }
 }

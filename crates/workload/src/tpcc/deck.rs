@@ -76,10 +76,8 @@ mod tests {
         let (mut deck, mut random) = (Deck::new(true), Random::new(3));
         let mut card_orders = std::collections::HashSet::new();
         for _ in 0..50 {
-            assert_eq!(
-                counts(&mut deck, &mut random, CARD_COUNT),
-                [10, 10, 1, 1, 1]
-            );
+            let expected = [10, 10, 1, 1, 1];
+            assert_eq!(counts(&mut deck, &mut random, CARD_COUNT), expected);
             let Deck::Shuffled { cards, .. } = &deck else {
                 panic!("the deck is not shuffled");
             };

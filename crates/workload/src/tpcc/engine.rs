@@ -7,6 +7,14 @@ use super::template::{Template, on_one_line, without_comments};
 use super::{mysql, postgres, sqlserver};
 use prony_document::SqlDialect;
 
+/// The texts of the `.sql` files with these names in a folder.
+macro_rules! sql_files {
+    ($folder:literal $($name:literal)+) => {
+        &[$(include_str!(concat!($folder, $name, ".sql"))),+]
+    };
+}
+pub(super) use sql_files;
+
 /// The SQL of one engine. Lists by transaction are in the order of `TpccTransaction::ALL`, and each text is a
 /// template.
 #[derive(Debug)]
@@ -26,12 +34,21 @@ pub struct EngineSql {
     /// The query for all routines that have Prony's or HammerDB's names: name, kind (`f`, `p`), fingerprint,
     /// the statement that drops it, and whether it is Prony's (1 or 0).
     pub installed: &'static str,
-    /// The statements that take and release the lock which serializes installations.
-    pub lock: [&'static str; 2],
+    /// The lock which serializes installations.
+    pub lock: InstallationLock,
     pub create: fn(&Routine) -> String,
     /// The fingerprint of a routine that the server stores, which identifies its text.
     pub fingerprint: fn(&Routine) -> String,
     pub conditions: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum InstallationLock {
+    /// The statements that take and release it. The first fails if the session does not get it.
+    Statements([&'static str; 2]),
+    /// A user-level lock of MySQL and MariaDB, with the start of its name: their function returns whether the session got
+    /// it.
+    UserLevel(&'static str),
 }
 
 /// How a routine is written, where a template has several forms of it.

@@ -3,31 +3,21 @@
 //! Must never treat a missing row as a value.
 
 use super::statements::TransactionStep;
+use crate::names::named_enum;
 use prony_session::{Db, DbError, DbReply};
 use prony_wire::{Statement, Value, WireRow};
 
-/// How transactions are executed. Figures of different modes are not comparable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// One call of a function or procedure on the server per transaction.
-    Procedures,
-    /// One round trip per statement.
-    Statements,
-    /// Statements that do not need each other's results share a round trip: on PostgreSQL as a pipeline
-    /// of prepared statements; on MySQL and MariaDB, which have no pipelines, as one multi-statement
-    /// text.
-    Pipelined,
-}
-
-impl Mode {
-    pub const ALL: [Mode; 3] = [Mode::Procedures, Mode::Statements, Mode::Pipelined];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Procedures => "procedures",
-            Mode::Statements => "statements",
-            Mode::Pipelined => "pipelined",
-        }
+named_enum! {
+    /// How transactions are executed. Figures of different modes are not comparable.
+    pub enum Mode {
+        /// One call of a function or procedure on the server per transaction.
+        Procedures = "procedures",
+        /// One round trip per statement.
+        Statements = "statements",
+        /// Statements that do not need each other's results share a round trip: on PostgreSQL as a pipeline
+        /// of prepared statements; on MySQL and MariaDB, which have no pipelines, as one multi-statement
+        /// text.
+        Pipelined = "pipelined",
     }
 }
 

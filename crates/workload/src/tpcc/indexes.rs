@@ -3,7 +3,7 @@
 
 use super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
@@ -11,7 +11,7 @@ const READING_INDEXES: &str = "reading the indexes";
 
 /// Returns the names of the valid indexes on PostgreSQL that meet the condition `predicate`, among those of
 /// the nine tables and their partitions.
-fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<String>, Error> {
+fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<String>> {
     let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
     let sql = format!(
         "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
@@ -42,7 +42,7 @@ const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
 ];
 
 /// Returns the secondary indexes that the engine's tables should have, and whether each exists.
-pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
+pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>> {
     match control.dialect() {
         SqlDialect::PostgreSql => {
             let existing = valid_index_names(control, "true")?;
@@ -100,7 +100,7 @@ fn sql_server_name(index: &Index, existing: &str) -> &'static str {
 }
 
 /// The name and the columns of each index of customer and orders on SQL Server.
-fn existing_indexes(control: &mut Control) -> Result<Vec<(String, Vec<String>)>, Error> {
+fn existing_indexes(control: &mut Control) -> Result<Vec<(String, Vec<String>)>> {
     let sql = "select cast(i.object_id as varchar(20)) + '.' + cast(i.index_id as varchar(20)), c.name, i.name \
          from sys.objects o join sys.indexes i on i.object_id = o.object_id \
          join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
@@ -134,7 +134,7 @@ pub fn mysql_builds() -> Vec<IndexBuild> {
 }
 
 /// Returns the first column of a query on the indexes.
-fn query_names(control: &mut Control, sql: &str) -> Result<Vec<String>, Error> {
+fn query_names(control: &mut Control, sql: &str) -> Result<Vec<String>> {
     let rows = sql::query_rows(control, READING_INDEXES, sql)?;
     let names = rows.iter().filter_map(|row| row.text(0));
     Ok(names.map(str::to_owned).collect())

@@ -4,38 +4,21 @@
 use super::profile::Profile;
 use super::random::{NuRand, RunConstants};
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS};
+use crate::names::named_enum;
 use crate::random::Random;
 
-/// The kinds of transaction; the discriminant is the kind's number in samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TpccTransaction {
-    NewOrder,
-    Payment,
-    /// A query of a customer's last order.
-    OrderStatus,
-    /// A delivery of the oldest order of each district.
-    Delivery,
-    /// A count of the items of a district that run low.
-    StockLevel,
-}
-
-impl TpccTransaction {
-    pub const ALL: [TpccTransaction; 5] = [
-        TpccTransaction::NewOrder,
-        TpccTransaction::Payment,
-        TpccTransaction::OrderStatus,
-        TpccTransaction::Delivery,
-        TpccTransaction::StockLevel,
-    ];
-
-    /// The names of the kinds, in the order of [`ALL`](Self::ALL).
-    pub const NAMES: [&'static str; 5] = [
-        "new-order",
-        "payment",
-        "order-status",
-        "delivery",
-        "stock-level",
-    ];
+named_enum! {
+    /// The kinds of transaction; the discriminant is the kind's number in samples.
+    pub enum TpccTransaction {
+        NewOrder = "new-order",
+        Payment = "payment",
+        /// A query of a customer's last order.
+        OrderStatus = "order-status",
+        /// A delivery of the oldest order of each district.
+        Delivery = "delivery",
+        /// A count of the items of a district that run low.
+        StockLevel = "stock-level",
+    }
 }
 
 /// Maximum number of lines of an order [2.4.1.3].

@@ -4,9 +4,10 @@
 use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
 use crate::loader::dataset::IndexBuild;
+use crate::names::named_enum;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::{LoadOption, LoadSpec};
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -14,31 +15,22 @@ use prony_server::Control;
 /// Maximum number of partitions of order_line: each is a file that every connection may open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
-/// The rules that the rows follow, as far as they affect the cost of a transaction.
-///
-/// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
-/// lines, "original" in lower case, repeats among o_c_id). They do not affect the cost of a statement, so
-/// both populations follow the specification in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Population {
-    /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
-    Standard,
-    /// HammerDB's: half of the customers have bad credit. A payment of such a customer rewrites 500
-    /// characters.
-    HammerDb,
+named_enum! {
+    /// The rules that the rows follow, as far as they affect the cost of a transaction.
+    ///
+    /// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
+    /// lines, "original" in lower case, repeats among o_c_id). They do not affect the cost of a statement, so
+    /// both populations follow the specification in them. Their names are also those of the profiles for these rows.
+    pub enum Population {
+        /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
+        Standard = "standard",
+        /// HammerDB's: half of the customers have bad credit. A payment of such a customer rewrites 500
+        /// characters.
+        HammerDb = "hammerdb",
+    }
 }
 
 impl Population {
-    pub const ALL: [Population; 2] = [Population::Standard, Population::HammerDb];
-
-    /// The name that users see; also the name of the profile for these rows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Population::Standard => "standard",
-            Population::HammerDb => "hammerdb",
-        }
-    }
-
     /// Customers with bad credit, per hundred customers of a district.
     pub fn bad_credit_percent(self) -> u32 {
         match self {
@@ -67,7 +59,7 @@ const HISTORY_KEY_COLUMN: &str =
     "( h_id bigint unsigned not null auto_increment invisible primary key,";
 
 impl Layout {
-    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
+    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout> {
         let options: TpccOptions = options::read(plan)?;
         Ok(Layout {
             scale: plan.scale.unwrap_or(1),
@@ -178,11 +170,13 @@ impl Layout {
     /// All indexes to build, the slowest first. The primary key of a partitioned order_line is made of
     /// those of its partitions, so it comes after them.
     pub fn index_builds(&self) -> Vec<IndexBuild> {
-        let unpartitioned = |index: Index| IndexBuild {
-            table: index.table.name().to_owned(),
-            build: Some(index.build()),
-            attach: index.attach(),
-            name: index.name.to_owned(),
+        let unpartitioned = |index: Index| {
+            let (table, name) = (index.table.name(), index.name);
+            if index.primary {
+                IndexBuild::primary_key(table, name, &index.columns.join(", "))
+            } else {
+                IndexBuild::of_statement(table, name, index.build())
+            }
         };
         let mut builds = Vec::new();
         for index in Index::all() {
@@ -222,7 +216,7 @@ pub struct DetectedLayout {
     pub has_history_key: bool,
 }
 
-pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
+pub fn detect(control: &mut Control) -> Result<DetectedLayout> {
     // A key that the server has generated may be hidden from its catalog.
     if control.has_since(control.product().generated_key_since) {
         let show = "set session show_gipk_in_create_table_and_information_schema = on";
@@ -266,7 +260,7 @@ pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
 }
 
 /// Checks the requested number of partitions, if any.
-pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error> {
+pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<()> {
     match requested {
         Some(requested) if requested != actual => Err(Error::Data {
             problem: format!("order_line has {actual} partitions, but {requested} were requested"),

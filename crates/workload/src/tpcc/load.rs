@@ -19,7 +19,7 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, TableFacts, Workload, sql};
+use crate::{Error, LoadReport, LoadRequest, Result, TableFacts, Workload, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
@@ -35,7 +35,7 @@ const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
 const WAREHOUSE_MB: u64 = 110;
 
 /// Loads the tables; see the module's documentation.
-pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
     let layout = Layout::of(request.plan, request.seed)?;
     let steps = format!(" warehouses, each about {WAREHOUSE_MB} MB");
     check_scale(layout.scale, MAX_SCALE, &steps)?;
@@ -76,7 +76,7 @@ pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
 ///
 /// # Errors
 /// The server does not answer, or has no invisible columns.
-fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Error> {
+fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool> {
     // Dolt cannot compare the value there.
     let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key')";
     let activity = "asking whether tables need primary keys";
@@ -98,7 +98,7 @@ fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Erro
 const EPOCH_S: i64 = 946_684_800;
 
 /// The server's time, in seconds since 1970.
-fn now_s(control: &mut Control) -> Result<i64, Error> {
+fn now_s(control: &mut Control) -> Result<i64> {
     let select = match control.dialect() {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
         // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
@@ -115,7 +115,7 @@ fn now_s(control: &mut Control) -> Result<i64, Error> {
 }
 
 /// Refuses partitions where the server has none by hash.
-fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<(), Error> {
+fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<()> {
     match dialect {
         SqlDialect::TransactSql if layout.partitions > 0 => Err(Error::InvalidRequest {
             problem: "SQL Server has no hash partitions".to_owned(),
@@ -134,7 +134,7 @@ struct TpccDataset {
 }
 
 impl Dataset for TpccDataset {
-    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables> {
         let is_same_data =
             |note: &_| Layout::from_note(note).is_some_and(|(layout, _)| layout == self.layout);
         dataset::find_existing_tables::<Table>(control, "tpcc", is_same_data)
@@ -174,11 +174,7 @@ impl Dataset for TpccDataset {
             .collect()
     }
 
-    fn missing_parts(
-        &self,
-        control: &mut Control,
-        all: &[LoadPart],
-    ) -> Result<Vec<LoadPart>, Error> {
+    fn missing_parts(&self, control: &mut Control, all: &[LoadPart]) -> Result<Vec<LoadPart>> {
         let item = self.dialect.select_first(1, "-1 as unit from item");
         let first_units =
             format!("select * from ({item}) i union all select w_id - 1 from warehouse");
@@ -223,7 +219,7 @@ impl Dataset for TpccDataset {
 
     /// Creates the routines that HammerDB's driver calls. A server may refuse them, for lack of
     /// privileges or because it has no procedures; the tables are complete without them.
-    fn after_load(&self, control: &mut Control) -> Result<String, Error> {
+    fn after_load(&self, control: &mut Control) -> Result<String> {
         match routines::install_driver_routines(control) {
             Ok(()) => Ok(String::new()),
             Err(error) if error.is_refusal() => {
@@ -243,7 +239,7 @@ impl Dataset for TpccDataset {
         }
     }
 
-    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>> {
         let Layout { scale, seed, .. } = self.layout;
         dataset::facts(control, |table| match table {
             Table::OrderLine => order_line_count(seed, 1..scale + 1),

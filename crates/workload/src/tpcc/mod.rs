@@ -42,11 +42,14 @@ mod tests;
 
 use crate::describe::{
     Contention, CountedGrowth, Growth, GrowthCounter, MinimumDuration, OptionSpec, ScaleUnit,
-    TableGrowth, TableRows, TableSpec,
+    TableGrowth::{self, Constant, Grows, Varies},
+    TableRows::{self, Fixed, PerScale},
+    TableSpec,
 };
+use crate::workload::scale_if_loaded;
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
-    ReadyWorkload, Workload, catalog,
+    ReadyWorkload, Result, Workload, catalog,
 };
 use input::TpccTransaction;
 pub use program::OrderEntryProgram;
@@ -61,9 +64,7 @@ static RATE_METRICS: [RateMetric; 3] = [
         name: "NOPM",
         title: "new orders committed per minute",
         sql_server_title: None,
-        source: MetricSource::TransactionKind(
-            TpccTransaction::NAMES[TpccTransaction::NewOrder as usize],
-        ),
+        source: MetricSource::TransactionKind(TpccTransaction::NewOrder.name()),
         // With keying and think times, a warehouse cannot yield more [4.1, note 3], except by
         // chance.
         ceiling_per_scale: Some(RateCeiling {
@@ -104,34 +105,18 @@ const fn table(name: &'static str, rows: TableRows, growth: TableGrowth) -> Tabl
 
 /// Row counts after a load [1.2.1]. The size of the data counts as changed once a growing table has doubled.
 static TABLES: [TableSpec; 9] = [
-    table("warehouse", TableRows::PerScale(1), TableGrowth::Constant),
-    table("district", TableRows::PerScale(10), TableGrowth::Constant),
-    table(
-        "customer",
-        TableRows::PerScale(30_000),
-        TableGrowth::Constant,
-    ),
-    table(
-        "history",
-        TableRows::PerScale(30_000),
-        TableGrowth::Grows(30_000),
-    ),
-    table("new_order", TableRows::PerScale(9_000), TableGrowth::Varies),
-    table(
-        "orders",
-        TableRows::PerScale(30_000),
-        TableGrowth::Grows(30_000),
-    ),
-    table(
-        "order_line",
-        TableRows::PerScale(300_000),
-        TableGrowth::Varies,
-    ),
-    table("stock", TableRows::PerScale(100_000), TableGrowth::Constant),
-    table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
+    table("warehouse", PerScale(1), Constant),
+    table("district", PerScale(10), Constant),
+    table("customer", PerScale(30_000), Constant),
+    table("history", PerScale(30_000), Grows(30_000)),
+    table("new_order", PerScale(9_000), Varies),
+    table("orders", PerScale(30_000), Grows(30_000)),
+    table("order_line", PerScale(300_000), Varies),
+    table("stock", PerScale(100_000), Constant),
+    table("item", Fixed(100_000), Constant),
 ];
 
-pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
+pub fn has_unfinished_load(control: &mut Control) -> Result<bool> {
     Ok(unfinished_load::find(control)?.is_some())
 }
 
@@ -200,17 +185,16 @@ impl Workload for OrderEntry {
     }
 
     fn growth(&self, _plan: &WorkloadPlan, _scale: u32) -> Growth {
-        let name = |kind| TpccTransaction::NAMES[kind as usize];
         // Each new order takes the next number of its district; counting the orders would read a large table.
         let orders = CountedGrowth {
             what: "order numbers taken in district".to_owned(),
-            kinds: vec![name(TpccTransaction::NewOrder)],
+            kinds: vec![TpccTransaction::NewOrder.name()],
             counter: GrowthCounter::SumOf {
                 table: "district",
                 column: "d_next_o_id",
             },
         };
-        let payments = Growth::rows_of("history", vec![name(TpccTransaction::Payment)]);
+        let payments = Growth::rows_of("history", vec![TpccTransaction::Payment.name()]);
         Growth::Counted(vec![orders, payments])
     }
 
@@ -229,27 +213,31 @@ impl Workload for OrderEntry {
         options::find_problems(plan, protocol)
     }
 
-    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport> {
         load::load(request)
     }
 
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>> {
+        scale_if_loaded(readiness::loaded_scale(control))
+    }
+
+    fn check(&self, control: &mut Control) -> Result<CheckReport> {
         crate::engines::require_engine(control, self.dialects())?;
         check::check(control)
     }
 
-    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64> {
         sequences::repair(control)
     }
 
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>> {
         crate::engines::require_engine(control, self.dialects())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::drop_all(control)?;
         Ok(cleaned)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         crate::engines::require_engine(control, self.dialects())?;
         program::program(control, plan)
     }

@@ -5,59 +5,24 @@ use super::layout::PARTITIONS_MAX;
 use super::profile::{PROFILES, Profile};
 use crate::Error;
 use crate::describe::OptionKind::{Choice, Integer};
-use crate::describe::{OptionSpec, option};
-use crate::option_reader::OptionReader;
+use crate::describe::OptionSpec;
+use crate::option_reader::{OptionReader, option_specs};
 use prony_plan::{QueryMode, WorkloadPlan};
 
-pub const OPTIONS: &[OptionSpec] = &[
-    option(
-        "history_key",
-        Choice(&["if-required", "always"]),
-        Some("if-required"),
-        "An invisible primary key of history, on MySQL and MariaDB: only if the server requires one, or always",
-    ),
-    option(
-        "home",
-        Choice(&["user", "all"]),
-        Some("user"),
-        "Warehouses of a client: its own (user), or all",
-    ),
-    option(
-        "max_tries",
-        Integer(1, u32::MAX),
-        Some("10"),
-        "Maximum tries of a transaction after serialization failures or deadlocks; 1 disables retries",
-    ),
-    option(
-        "mode",
-        Choice(&MODES),
-        Some("procedures"),
-        "How a transaction is sent",
-    ),
-    option(
-        "pacing",
-        Choice(&["none", "spec"]),
-        Some("none"),
-        "Keying and think times: none, or those of the specification",
-    ),
-    option(
-        "partitions",
-        Integer(0, PARTITIONS_MAX),
-        None,
-        "Hash partitions of order_line; default: none (0) for a load, the existing ones for a run",
-    ),
-    option(
-        "profile",
-        Choice(&PROFILE_NAMES),
-        Some("standard"),
-        "Transactions of the specification, of HammerDB, or of HammerDB 4.6 with its faults",
-    ),
-];
-const MODES: [&str; 3] = [
-    Mode::ALL[0].name(),
-    Mode::ALL[1].name(),
-    Mode::ALL[2].name(),
-];
+pub const OPTIONS: &[OptionSpec] = option_specs! {
+    history_key: Choice(&["if-required", "always"]), Some("if-required"),
+        "An invisible primary key of history, on MySQL and MariaDB: only if the server requires one, or always";
+    home: Choice(&["user", "all"]), Some("user"), "Warehouses of a client: its own (user), or all";
+    max_tries: Integer(1, u32::MAX), Some("10"),
+        "Maximum tries of a transaction after serialization failures or deadlocks; 1 disables retries";
+    mode: Choice(&Mode::NAMES), Some("procedures"), "How a transaction is sent";
+    pacing: Choice(&["none", "spec"]), Some("none"),
+        "Keying and think times: none, or those of the specification";
+    partitions: Integer(0, PARTITIONS_MAX), None,
+        "Hash partitions of order_line; default: none (0) for a load, the existing ones for a run";
+    profile: Choice(&PROFILE_NAMES), Some("standard"),
+        "Transactions of the specification, of HammerDB, or of HammerDB 4.6 with its faults";
+};
 const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 
 #[derive(Clone, Copy, Debug)]

@@ -56,6 +56,7 @@ fn type_at_start(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn types_follow_their_placeholders() {
@@ -66,9 +67,8 @@ mod tests {
         let (text, types) = split_types(
             "update t set a = a + $2:decimal(6,2), b = $2, c = $4::int where d = $1:int and (e = $5:char(2))",
         );
-        assert_eq!(
-            text,
-            "update t set a = a + $2, b = $2, c = $4::int where d = $1 and (e = $5)"
+        text.assert_equals(
+            "update t set a = a + $2, b = $2, c = $4::int where d = $1 and (e = $5)",
         );
         let int = Some(ParameterType::Int);
         let char = Some(ParameterType::Char(2));

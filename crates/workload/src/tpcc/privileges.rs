@@ -2,7 +2,7 @@
 
 use super::schema::Table;
 use crate::catalog::Tables;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::is_about_privileges;
@@ -25,7 +25,7 @@ fn required_privileges(table: Table) -> &'static [&'static str] {
 ///
 /// # Errors
 /// The role lacks a privilege; the error lists all missing ones and the statements that grant them.
-pub fn check(control: &mut Control) -> Result<(), Error> {
+pub fn check(control: &mut Control) -> Result<()> {
     let missing = match control.dialect() {
         SqlDialect::PostgreSql => missing_on_postgres(control)?,
         SqlDialect::MySql => missing_on_mysql(control)?,
@@ -74,7 +74,7 @@ fn required_rows() -> String {
     rows.collect::<Vec<_>>().join(", ")
 }
 
-fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error> {
+fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges> {
     // The owner may have granted privileges on some columns only; DELETE has no column privileges.
     let sql = format!(
         "select w.name, w.privilege, quote_ident(current_user) \
@@ -87,7 +87,7 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
 }
 
 /// Returns the missing privileges, from a query with the columns table, privilege and role.
-fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges, Error> {
+fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges> {
     let rows = sql::query_rows(control, "reading the privileges on the tables", sql)?;
     let Some(role) = rows.first().and_then(|row| row.text(2)) else {
         return Ok(None);
@@ -102,7 +102,7 @@ fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges, 
 }
 
 /// Asks for each privilege on each table, including those that come from roles, the schema or the database.
-fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Error> {
+fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges> {
     let sql = format!(
         "select w.name, w.privilege, quotename(user_name()) \
          from (values {}) w(name, privilege) \
@@ -114,7 +114,7 @@ fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Err
 
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
 /// database, columns or the whole server, and each of these is stored in a different table.
-fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
+fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges> {
     let mut missing = Vec::new();
     for table in Table::ALL {
         let (name, column) = (table.name(), probe_column(table));

@@ -143,10 +143,8 @@ mod tests {
             assert!(profile.routine.chars().all(plain));
             assert_eq!(profile.on(SqlDialect::PostgreSql).name, profile.name);
             let on_mysql = profile.on(SqlDialect::MySql);
-            assert_eq!(
-                (on_mysql.name, on_mysql.routine),
-                (profile.name, profile.routine)
-            );
+            let expected = (profile.name, profile.routine);
+            assert_eq!((on_mysql.name, on_mysql.routine), expected);
             assert!(on_mysql.rolls_back && on_mysql.finds_names);
         }
         assert!(Profile::find(Profile::DEFAULT).is_some());

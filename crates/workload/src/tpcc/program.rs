@@ -20,7 +20,7 @@ use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
 use crate::random::Random;
 use crate::user_counts::{SharedCounts, UserCounts};
-use crate::{Error, ReadyWorkload};
+use crate::{ReadyWorkload, Result};
 use prony_document::{ObservedShare, SqlDialect};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -52,7 +52,7 @@ pub fn statements() -> Vec<String> {
 }
 
 /// The program for the loaded data; see [`OrderEntryProgram::prepare`].
-pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
     let program = OrderEntryProgram::prepare(control, plan)?;
     let scale = program.shared.warehouses;
     let remarks = population_remark(program.options().profile, &program.load_settings);
@@ -65,7 +65,7 @@ pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorklo
 
 impl OrderEntryProgram {
     /// Builds the program for the loaded data, and installs the routines that its mode needs.
-    pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
+    pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self> {
         let options = options::read(plan)?;
         let warehouses = scale_for_run(control, plan.scale)?;
         let layout = layout::detect(control)?;
@@ -151,7 +151,7 @@ impl Program for OrderEntryProgram {
             .p90_s
             .filter(|_| self.options().paced);
         let limit = |(kind, p90_s): (&TpccTransaction, u32)| P90Limit {
-            kind: TpccTransaction::NAMES[*kind as usize],
+            kind: kind.name(),
             p90_s: f64::from(p90_s),
             deferred: *kind == TpccTransaction::Delivery && self.options().defers_deliveries(),
         };

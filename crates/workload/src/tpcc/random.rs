@@ -78,11 +78,14 @@ impl RandomStream {
         letters
     }
 
-    /// Appends this many digits [4.3.2.2].
+    /// Appends this many digits [4.3.2.2]: those of draws taken as decimal fractions, seven of the first draw and eight
+    /// of each later one. Eight digits of a draw are equally probable to within 2^-37. Where a new draw begins must not
+    /// change, because a seed would then give other rows.
     #[inline]
     pub fn push_digits(&mut self, out: &mut Vec<u8>, count: u32) {
         let mut fraction = self.next_bits();
         for index in 0..count {
+            // The digits 7, 15, 23 and so on, counted from 0, are the first of a new draw.
             if index % 8 == 7 {
                 fraction = self.next_bits();
             }

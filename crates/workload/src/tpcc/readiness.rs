@@ -5,7 +5,7 @@ use super::privileges;
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
 use super::unfinished_load;
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{Error, catalog, sql};
+use crate::{Error, Result, catalog, sql};
 use prony_server::Control;
 
 /// The scale of the data if it is ready for a run. Fast at any scale.
@@ -13,7 +13,21 @@ use prony_server::Control;
 /// # Errors
 /// A table is missing, incomplete, not Prony's or HammerDB's, or not accessible to this role; or the scale
 /// is not the requested one.
-pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
+pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32> {
+    find_scale(control, requested, privileges::check)
+}
+
+/// Like [`scale_for_run`], for a role that need only read the tables.
+pub fn loaded_scale(control: &mut Control) -> Result<u32> {
+    find_scale(control, None, |_| Ok(()))
+}
+
+/// The scale of the data, if it is ready. `check_role` comes before the tables are read.
+fn find_scale(
+    control: &mut Control,
+    requested: Option<u32>,
+    check_role: impl FnOnce(&mut Control) -> Result<()>,
+) -> Result<u32> {
     let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let options = [("scale", scale)];
     let load = LoadSpec::of("tpcc", options.into());
@@ -34,7 +48,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
         }
     }
     catalog::reject_foreign_tables(&tables)?;
-    privileges::check(control)?;
+    check_role(control)?;
     let incomplete_error = |problem: String| {
         data_error(format!(
             "the data is incomplete: {problem}; a load did not finish, or rows were deleted"
@@ -52,7 +66,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
 
 /// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
 /// Returns the scale, or what is incomplete.
-fn read_scale(control: &mut Control) -> Result<Result<u32, String>, Error> {
+fn read_scale(control: &mut Control) -> Result<Result<u32, String>> {
     let action = "reading the scale";
     let row = sql::query_row(
         control,

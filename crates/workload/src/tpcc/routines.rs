@@ -3,13 +3,14 @@
 //! Installs the routines of a profile over a control connection. Must never touch a routine that Prony
 //! has not created, or replace one that is up to date, which another run may be calling.
 
-use super::engine::{EngineSql, RoutineForm, statements};
+use super::engine::{EngineSql, InstallationLock, RoutineForm, statements};
 use super::profile::{HAMMERDB_46_PROFILE, Profile};
 use super::template::on_one_line;
-use crate::{Error, sql};
+use crate::loader::lock_name;
+use crate::{Error, Result, sql};
 use prony_document::SqlDialect;
-use prony_server::Control;
 use prony_server::control::Error as ControlError;
+use prony_server::{Control, UserLock, take_user_lock};
 use prony_wire::Protocol;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -64,7 +65,7 @@ impl InstalledRoutine {
         control: &mut Control,
         action: &str,
         engine: &EngineSql,
-    ) -> Result<Vec<InstalledRoutine>, Error> {
+    ) -> Result<Vec<InstalledRoutine>> {
         let rows = sql::query_rows(control, action, engine.installed)?;
         let from_row = |row: &sql::ResultRow| {
             let text = |column| row.text(column).unwrap_or_default().to_owned();
@@ -79,6 +80,9 @@ impl InstalledRoutine {
         Ok(rows.iter().map(from_row).collect())
     }
 }
+
+/// How long an installation waits for another one on MySQL and MariaDB, seconds.
+const LOCK_WAIT_S: u32 = 60;
 
 /// Name prefix of the routines for profiles with HammerDB's statements. HammerDB's `buildschema` replaces
 /// routines with the original names, but not these.
@@ -147,13 +151,13 @@ pub fn driver_routines(dialect: SqlDialect, is_for_babelfish: bool) -> Vec<Routi
 ///
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
-pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
+pub fn install(control: &mut Control, profile: &Profile) -> Result<()> {
     let routines = profile_routines(control.dialect(), profile, is_babelfish(control)?);
     install_all(control, &routines)
 }
 
 /// Creates the routines that HammerDB's driver calls, except where another routine has the name.
-pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
+pub fn install_driver_routines(control: &mut Control) -> Result<()> {
     let dialect = control.dialect();
     let engine = EngineSql::of(dialect);
     let mut foreign = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
@@ -163,7 +167,7 @@ pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     install_all(control, &routines)
 }
 
-fn is_babelfish(control: &mut Control) -> Result<bool, Error> {
+fn is_babelfish(control: &mut Control) -> Result<bool> {
     if control.dialect() != SqlDialect::TransactSql {
         return Ok(false);
     }
@@ -172,30 +176,52 @@ fn is_babelfish(control: &mut Control) -> Result<bool, Error> {
     Ok(row.int(0) == Some(1))
 }
 
-fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
+fn install_all(control: &mut Control, routines: &[Routine]) -> Result<()> {
     let engine = EngineSql::of(control.dialect());
     if find_missing(control, engine, routines)?.is_empty() {
         return Ok(());
     }
     // If two runs start at the same time, the second finds the routines that the first has created.
-    let [lock, unlock] = engine.lock;
-    match execute(control, lock) {
-        // Some Galera clusters have no such lock.
-        Err(error) if control.dialect() == SqlDialect::MySql && error.is_refusal() => {
-            return create_missing(control, engine, routines);
-        }
-        locked => locked?,
-    }
+    let Some(unlock) = take_lock(control, engine.lock)? else {
+        return create_missing(control, engine, routines);
+    };
     let created = create_missing(control, engine, routines);
-    let unlocked = execute(control, unlock);
+    let unlocked = match (execute(control, &unlock), engine.lock) {
+        // It ends with the session.
+        (Err(error), InstallationLock::UserLevel(_)) if error.is_refusal() => Ok(()),
+        (unlocked, _) => unlocked,
+    };
     created.and(unlocked)
 }
 
-fn create_missing(
-    control: &mut Control,
-    engine: &EngineSql,
-    routines: &[Routine],
-) -> Result<(), Error> {
+/// Takes the lock which serializes installations. Returns the statement that releases it; `None` if the server has no such
+/// lock.
+///
+/// # Errors
+/// The session does not get the lock, or the server refuses it.
+fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<String>> {
+    let name = match lock {
+        InstallationLock::Statements([lock, unlock]) => {
+            execute(control, lock)?;
+            return Ok(Some(unlock.to_owned()));
+        }
+        InstallationLock::UserLevel(name) => lock_name(name),
+    };
+    match take_user_lock(control, &name, LOCK_WAIT_S).map_err(installation_error)? {
+        UserLock::Held => Ok(Some(format!("do release_lock({name})"))),
+        // Some Galera clusters have no such lock.
+        UserLock::Refused => Ok(None),
+        UserLock::HeldByOther => Err(Error::Data {
+            problem: format!(
+                "{INSTALLING_ROUTINES}: another session has held their lock for {LOCK_WAIT_S} s"
+            ),
+            remedy: "start again when the other run has installed them; SHOW PROCESSLIST has its session"
+                .into(),
+        }),
+    }
+}
+
+fn create_missing(control: &mut Control, engine: &EngineSql, routines: &[Routine]) -> Result<()> {
     for (routine, drops) in find_missing(control, engine, routines)? {
         for drop in drops {
             execute(control, &drop)?;
@@ -211,7 +237,7 @@ fn find_missing<'a>(
     control: &mut Control,
     engine: &EngineSql,
     routines: &'a [Routine],
-) -> Result<Vec<(&'a Routine, Vec<String>)>, Error> {
+) -> Result<Vec<(&'a Routine, Vec<String>)>> {
     let mut own = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
     own.retain(|installed| installed.is_own);
     let mut missing = Vec::new();
@@ -230,7 +256,7 @@ fn find_missing<'a>(
 }
 
 /// Drops all routines that Prony has created, for every profile, even if a run is using them.
-pub fn drop_all(control: &mut Control) -> Result<(), Error> {
+pub fn drop_all(control: &mut Control) -> Result<()> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(control.dialect());
     let installed = InstalledRoutine::query_all(control, action, engine)?;
@@ -242,7 +268,7 @@ pub fn drop_all(control: &mut Control) -> Result<(), Error> {
 
 const INSTALLING_ROUTINES: &str = "installing the functions of tpcc";
 
-fn execute(control: &mut Control, text: &str) -> Result<(), Error> {
+fn execute(control: &mut Control, text: &str) -> Result<()> {
     control
         .execute(text)
         .map(|_| ())
@@ -284,6 +310,43 @@ mod tests {
     use crate::tpcc::input::TpccTransaction;
     use crate::tpcc::profile::PROFILES;
     use prony_assertions::TextAssertions;
+    use prony_server::Environment;
+    use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
+
+    /// Installs on a server without routines, whose `get_lock` answers this.
+    fn install_with_lock(lock: Answer) -> Result<(), Error> {
+        let answers = vec![
+            (
+                "information_schema.routines".to_owned(),
+                Answer::Rows(Vec::new()),
+            ),
+            ("get_lock(".to_owned(), lock),
+        ];
+        let conversation = Conversation::new("8.0.36", answers);
+        let port = start(CannedProtocol::MySql, conversation).expect("a port");
+        let url = format!("mysql://ann@127.0.0.1:{port}/d");
+        let target = prony_server::resolve(&url, &Environment::without_home("ann"));
+        let mut control = Control::connect(&target.expect("an address")).expect("it answers");
+        install(&mut control, &PROFILES[0])
+    }
+
+    #[test]
+    fn nothing_is_installed_without_the_lock() {
+        let row = |value: Option<&str>| Answer::Rows(vec![vec![value.map(str::to_owned)]]);
+        install_with_lock(row(Some("1"))).expect("it is installed");
+        for not_got in [Some("0"), None] {
+            let error = install_with_lock(row(not_got)).expect_err("another session has it");
+            error
+                .problem()
+                .assert_contains("has held their lock for 60 s");
+        }
+        let refusal = CannedError {
+            number: 1105,
+            sqlstate: "HY000",
+            message: "the cluster prohibits GET_LOCK".to_owned(),
+        };
+        install_with_lock(Answer::Error(refusal)).expect("it is installed without a lock");
+    }
 
     #[test]
     fn every_profile_has_its_routines_and_calls_them() {

@@ -7,6 +7,7 @@ use super::engine::EngineSql;
 use super::layout::Population;
 use super::template::{Template, on_one_line};
 use crate::catalog::Tables;
+use crate::names::named_enum;
 use prony_document::SqlDialect;
 
 /// Number of items, at every scale.
@@ -19,50 +20,25 @@ pub const DELIVERED: u32 = 2_100;
 /// Maximum scale: beyond it, order_line would exceed the size limit of a table (32 TiB).
 pub const MAX_SCALE: u32 = 1_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
-    /// `item`: the only table that does not grow with the scale.
-    Item,
-    Warehouse,
-    District,
-    Stock,
-    Customer,
-    /// `history`: has no key.
-    History,
-    Orders,
-    NewOrder,
-    OrderLine,
+named_enum! {
+    /// The tables, in the order in which they are loaded, by their names without a schema: they are in the first schema
+    /// of the search path.
+    pub enum Table {
+        /// `item`: the only table that does not grow with the scale.
+        Item = "item",
+        Warehouse = "warehouse",
+        District = "district",
+        Stock = "stock",
+        Customer = "customer",
+        /// `history`: has no key.
+        History = "history",
+        Orders = "orders",
+        NewOrder = "new_order",
+        OrderLine = "order_line",
+    }
 }
 
 impl Table {
-    /// All tables, in the order in which they are loaded.
-    pub const ALL: [Table; 9] = [
-        Table::Item,
-        Table::Warehouse,
-        Table::District,
-        Table::Stock,
-        Table::Customer,
-        Table::History,
-        Table::Orders,
-        Table::NewOrder,
-        Table::OrderLine,
-    ];
-
-    /// The name without a schema; it is in the first schema of the search path.
-    pub fn name(self) -> &'static str {
-        match self {
-            Table::Item => "item",
-            Table::Warehouse => "warehouse",
-            Table::District => "district",
-            Table::Stock => "stock",
-            Table::Customer => "customer",
-            Table::History => "history",
-            Table::Orders => "orders",
-            Table::NewOrder => "new_order",
-            Table::OrderLine => "order_line",
-        }
-    }
-
     /// The template of the statement that creates it, from the engine's `schema.sql`.
     fn template(self, dialect: SqlDialect) -> &'static str {
         let mut tables = EngineSql::of(dialect).schema.split(';');
@@ -78,25 +54,6 @@ impl Table {
             (name, kind.unwrap_or_default())
         };
         columns.map(with_type).collect()
-    }
-
-    /// Columns of the primary key; history has none.
-    pub fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
-        match self {
-            Table::Item => &["i_id"],
-            Table::Warehouse => &["w_id"],
-            Table::District => &["d_w_id", "d_id"],
-            Table::Stock => match dialect {
-                // The other order would be cheaper to load, but it is not HammerDB's.
-                SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
-                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
-            },
-            Table::Customer => &["c_w_id", "c_d_id", "c_id"],
-            Table::History => &[],
-            Table::Orders => &["o_w_id", "o_d_id", "o_id"],
-            Table::NewOrder => &["no_w_id", "no_d_id", "no_o_id"],
-            Table::OrderLine => &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
-        }
     }
 
     /// HammerDB's padding on SQL Server, with which each row has a page of its own: number of characters, and the
@@ -162,7 +119,21 @@ impl Tables for Table {
     }
 
     fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
-        Table::key(self, dialect)
+        match self {
+            Table::Item => &["i_id"],
+            Table::Warehouse => &["w_id"],
+            Table::District => &["d_w_id", "d_id"],
+            Table::Stock => match dialect {
+                // The other order would be cheaper to load, but it is not HammerDB's.
+                SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
+                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
+            },
+            Table::Customer => &["c_w_id", "c_d_id", "c_id"],
+            Table::History => &[],
+            Table::Orders => &["o_w_id", "o_d_id", "o_id"],
+            Table::NewOrder => &["no_w_id", "no_d_id", "no_o_id"],
+            Table::OrderLine => &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
+        }
     }
 }
 
@@ -217,18 +188,6 @@ impl Index {
     pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
         format!("create unique index {name} on {table} ({columns})")
-    }
-
-    /// The statement that turns the index into the primary key, which takes no time; `None` for other
-    /// indexes.
-    ///
-    /// Separate from building the index, because `add primary key (...)` would block every reader, such as a
-    /// check, and every other index build of the same table until the index is complete.
-    pub fn attach(&self) -> Option<String> {
-        let (table, name) = (self.table.name(), self.name);
-        self.primary.then(|| {
-            format!("alter table {table} add constraint {name} primary key using index {name}")
-        })
     }
 }
 
@@ -294,17 +253,19 @@ mod tests {
     #[test]
     fn a_created_table_has_its_columns_in_order_and_its_key() {
         let [standard, hammerdb] = Population::ALL;
-        assert_eq!(
-            Table::NewOrder.create(SqlDialect::PostgreSql, standard),
-            "create table new_order ( no_w_id integer not null, no_o_id integer not null, \
-             no_d_id smallint not null )"
-        );
-        assert_eq!(
-            Table::NewOrder.create(SqlDialect::MySql, hammerdb),
-            "create table new_order ( no_w_id int not null, no_d_id int not null, \
+        Table::NewOrder
+            .create(SqlDialect::PostgreSql, standard)
+            .assert_equals(
+                "create table new_order ( no_w_id integer not null, no_o_id integer not null, \
+             no_d_id smallint not null )",
+            );
+        Table::NewOrder
+            .create(SqlDialect::MySql, hammerdb)
+            .assert_equals(
+                "create table new_order ( no_w_id int not null, no_d_id int not null, \
              no_o_id int not null, primary key (no_w_id, no_d_id, no_o_id) ) engine = innodb \
-             default character set latin1 collate latin1_bin"
-        );
+             default character set latin1 collate latin1_bin",
+            );
         for table in Table::ALL {
             let key = format!("primary key ({})", table.key(SqlDialect::MySql).join(", "));
             let create = table.create(SqlDialect::MySql, standard);
@@ -315,9 +276,7 @@ mod tests {
             create.assert_contains(&format!(" ol_amount {amount},"));
         }
         let columns = Table::Orders.columns(SqlDialect::PostgreSql);
-        assert_eq!(
-            columns[..2],
-            [("o_entry_d", "timestamptz"), ("o_id", "integer")]
-        );
+        let expected = [("o_entry_d", "timestamptz"), ("o_id", "integer")];
+        assert_eq!(columns[..2], expected);
     }
 }

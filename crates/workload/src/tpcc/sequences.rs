@@ -7,7 +7,7 @@
 
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, Result, sql};
 use prony_server::Control;
 
 /// Maximum number of warehouses to examine before a run, each by ten index lookups. Of more warehouses, every
@@ -21,7 +21,7 @@ fn highest_o_id(control: &Control) -> String {
 }
 
 /// Refuses a run if new orders would violate the primary key.
-pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<(), Error> {
+pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()> {
     let step = warehouses.div_ceil(EXAMINED_WAREHOUSES_MAX).max(1);
     let sql = format!(
         "select count(*), min(d_w_id) from district \
@@ -50,7 +50,7 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
 }
 
 /// Sets every taken `d_next_o_id` to the next free number; returns how many were changed.
-pub fn repair(control: &mut Control) -> Result<u64, Error> {
+pub fn repair(control: &mut Control) -> Result<u64> {
     let action = "setting d_next_o_id to the next free number";
     let highest_o_id = highest_o_id(control);
     let update = format!(

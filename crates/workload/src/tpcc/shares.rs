@@ -28,83 +28,45 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ob
         .map(|kind| counts.ended_as_intended(*kind))
         .sum();
     let cards: f64 = CARDS_BY_KIND.iter().sum();
-    let mut shares: Vec<ObservedShare> = TpccTransaction::ALL
-        .iter()
-        .zip(TpccTransaction::NAMES)
-        .map(|(kind, name)| ObservedShare {
-            // Without a deck, shares have no minimum, because they scatter around it.
-            minimum_share: MINIMUM_SHARES[*kind as usize].filter(|_| profile.uses_deck),
-            ..action_share(
-                name,
-                "transactions",
-                counts.ended_as_intended(*kind),
-                total,
-                CARDS_BY_KIND[*kind as usize] / cards,
-            )
-        })
-        .collect();
-    let [orders, payments] = [TpccTransaction::NewOrder, TpccTransaction::Payment]
-        .map(|kind| counts.ended_as_intended(kind));
-    let statuses = counts.ended_as_intended(TpccTransaction::OrderStatus);
+    let of_kind = |kind: TpccTransaction| ObservedShare {
+        // Without a deck, shares have no minimum, because they scatter around it.
+        minimum_share: MINIMUM_SHARES[kind as usize].filter(|_| profile.uses_deck),
+        ..action_share((
+            kind.name(),
+            "transactions",
+            counts.ended_as_intended(kind),
+            total,
+            CARDS_BY_KIND[kind as usize] / cards,
+        ))
+    };
+    let [orders, payments, statuses] = [
+        TpccTransaction::NewOrder,
+        TpccTransaction::Payment,
+        TpccTransaction::OrderStatus,
+    ]
+    .map(|kind| counts.ended_as_intended(kind));
     let rolled_back = counts.outcomes_by_kind[TpccTransaction::NewOrder as usize].rolled_back;
+    let share_if = |occurs: bool, share: f64| if occurs { share } else { 0.0 };
+    let rolled_back_share = share_if(profile.rolls_back, ROLLED_BACK_SHARE);
     // With a single warehouse, no line or payment is remote.
-    let unless_single = |share: f64| if warehouses > 1 { share } else { 0.0 };
-    let rolled_back_share = if profile.rolls_back {
-        ROLLED_BACK_SHARE
-    } else {
-        0.0
-    };
-    let mut add = |name, base, count, total, share| {
-        shares.push(action_share(name, base, count, total, share))
-    };
-    add(
-        "rolled back",
-        "new orders",
-        rolled_back,
-        orders,
-        rolled_back_share,
-    );
+    let line_share = share_if(warehouses > 1, REMOTE_LINE_SHARE);
+    let payment_share = share_if(warehouses > 1, REMOTE_PAYMENT_SHARE);
     let (remote, by_name) = ("of another warehouse", "by last name");
-    let remote_line_share = unless_single(REMOTE_LINE_SHARE);
-    add(
-        remote,
-        ORDER_LINES,
-        counts.remote_lines,
-        counts.lines,
-        remote_line_share,
-    );
-    let remote_payment_share = unless_single(REMOTE_PAYMENT_SHARE);
-    add(
-        remote,
-        "payments",
-        counts.remote_payments,
-        payments,
-        remote_payment_share,
-    );
-    add(
-        by_name,
-        "payments",
-        counts.payments_by_name,
-        payments,
-        BY_NAME_SHARE,
-    );
-    add(
-        by_name,
-        "order-statuses",
-        counts.statuses_by_name,
-        statuses,
-        BY_NAME_SHARE,
-    );
-    shares
+    #[rustfmt::skip]
+    let of_actions = [
+        ("rolled back", "new orders", rolled_back, orders, rolled_back_share),
+        (remote, ORDER_LINES, counts.remote_lines, counts.lines, line_share),
+        (remote, "payments", counts.remote_payments, payments, payment_share),
+        (by_name, "payments", counts.payments_by_name, payments, BY_NAME_SHARE),
+        (by_name, "order-statuses", counts.statuses_by_name, statuses, BY_NAME_SHARE),
+    ];
+    let kinds = TpccTransaction::ALL.into_iter().map(of_kind);
+    kinds.chain(of_actions.map(action_share)).collect()
 }
 
 /// A share without a minimum.
 fn action_share(
-    name: &'static str,
-    base: &'static str,
-    count: u64,
-    total: u64,
-    expected: f64,
+    (name, base, count, total, expected): (&'static str, &'static str, u64, u64, f64),
 ) -> ObservedShare {
     ObservedShare {
         name: name.to_owned(),
@@ -206,10 +168,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let without_rollbacks = simulate_counts(hammerdb_46, 5, 200_000);
-        assert_eq!(
-            deviating(&without_rollbacks, 5),
-            ["rolled back: new orders"]
-        );
+        let expected = ["rolled back: new orders"];
+        assert_eq!(deviating(&without_rollbacks, 5), expected);
         let single_warehouse = simulate_counts(standard, 1, 200_000);
         let remote = "of another warehouse";
         assert_eq!(

@@ -76,27 +76,10 @@ pub fn push_value(out: &mut String, value: impl Display) {
     let _ = write!(out, "{value}");
 }
 
-/// Parses a decimal number as an integer in units of its `places`-th decimal: `parse_decimal("1.5", 2)` is
-/// 150. Further decimals are truncated.
-pub fn parse_decimal(text: &str, places: u32) -> Option<i64> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text),
-    };
-    let (integer, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut number: i64 = integer.parse().ok()?;
-    let mut decimals = fraction.bytes();
-    for _ in 0..places {
-        let digit = decimals.next().unwrap_or(b'0');
-        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
-        number = number.checked_mul(10)?.checked_add(digit)?;
-    }
-    Some(sign * number)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::parse_decimal;
 
     #[test]
     fn numbers_are_written_and_parsed() {

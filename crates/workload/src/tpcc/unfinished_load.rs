@@ -5,9 +5,9 @@
 
 use super::layout::Layout;
 use super::schema::Table;
-use crate::Error;
 use crate::catalog::{self, CatalogTable};
 use crate::remedy::Remedy;
+use crate::{Error, Result};
 use prony_server::Control;
 
 /// A load that has not finished.
@@ -19,7 +19,7 @@ pub struct UnfinishedLoad {
 }
 
 /// Returns the load that has not finished; `None` if there is none.
-pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
+pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>> {
     let tables = catalog::find::<Table>(control)?;
     Ok(find_among(&tables))
 }
@@ -47,7 +47,7 @@ impl UnfinishedLoad {
     }
 
     /// The start time of this load, which a load of `layout` continues.
-    pub fn resume(&self, layout: &Layout) -> Result<i64, Error> {
+    pub fn resume(&self, layout: &Layout) -> Result<i64> {
         if self.layout == *layout {
             return Ok(self.start_s);
         }

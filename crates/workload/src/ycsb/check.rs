@@ -9,10 +9,10 @@ use super::layout::Layout;
 use super::table::{self, UserTable};
 use super::{NAME, engine, keys};
 use crate::catalog;
-use crate::findings::{self, finding};
+use crate::findings;
 use crate::note::TableStage;
 use crate::number_format::grouped;
-use crate::{CheckReport, Error, Finding, FindingState, sql};
+use crate::{CheckReport, Finding, Result, sql};
 use prony_server::Control;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,11 @@ struct TableContents {
 }
 
 /// Runs all checks: reads the table once, in one snapshot.
-pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+pub fn check(control: &mut Control) -> Result<CheckReport> {
     sql::in_snapshot(control, examine)
 }
 
-fn examine(control: &mut Control) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control) -> Result<CheckReport> {
     let mut tables = catalog::find::<UserTable>(control)?;
     let mut findings = findings::table_findings(&tables, Some(NAME));
     let mut report = CheckReport::default();
@@ -63,11 +63,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     Ok(report)
 }
 
-fn read_table(
-    control: &mut Control,
-    fields: u32,
-    layout: Option<Layout>,
-) -> Result<TableContents, Error> {
+fn read_table(control: &mut Control, fields: u32, layout: Option<Layout>) -> Result<TableContents> {
     let length = layout.map_or(0, |layout| u64::from(layout.field_length));
     let select = engine::contents_query(control.dialect(), fields, length);
     let row = sql::query_row(control, "reading the records", &select)?;
@@ -87,7 +83,7 @@ fn check_records(
     inserted: InsertedRecords,
 ) -> Vec<Finding> {
     let id = "records";
-    let wrong_records = |text: String| vec![finding(FindingState::Wrong, id, text)];
+    let wrong_records = |text: String| vec![Finding::wrong(id, text)];
     if contents.foreign_records > 0 {
         return wrong_records(format!(
             "the keys of {} records are not \"user\" and a number; load again",
@@ -115,13 +111,13 @@ fn check_records(
         ));
     }
     let text = format!("all {} loaded records exist", grouped(loaded));
-    let mut findings = vec![finding(FindingState::Ok, id, text)];
+    let mut findings = vec![Finding::ok(id, text)];
     if inserted.records > 0 {
         let text = format!(
             "{} records were inserted since, by runs of workloads d and e",
             grouped(inserted.records)
         );
-        findings.push(finding(FindingState::Note, "records-added", text));
+        findings.push(Finding::note("records-added", text));
     }
     findings
 }
@@ -133,10 +129,12 @@ fn check_fields(contents: &TableContents, layout: &Layout) -> Finding {
             "{} records have a field whose length is not {length} characters; load again",
             grouped(contents.wrong_length_records)
         );
-        return finding(FindingState::Wrong, "shape", text);
+        return Finding::wrong("shape", text);
     }
-    let text = format!("every record has {fields} fields of {length} characters");
-    finding(FindingState::Ok, "shape", text)
+    Finding::ok(
+        "shape",
+        format!("every record has {fields} fields of {length} characters"),
+    )
 }
 
 fn unknown_count_finding(contents: &TableContents) -> Finding {
@@ -144,5 +142,5 @@ fn unknown_count_finding(contents: &TableContents) -> Finding {
         "there are {} records; Prony did not load them, so their expected number is unknown",
         grouped(contents.records)
     );
-    finding(FindingState::Note, "records-unknown", text)
+    Finding::note("records-unknown", text)
 }

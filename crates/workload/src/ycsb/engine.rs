@@ -177,52 +177,35 @@ mod tests {
     #[test]
     fn statements_match_those_of_ycsb() {
         for dialect in [SqlDialect::PostgreSql, SqlDialect::MySql] {
-            assert_eq!(
-                scan_statement(dialect, None),
-                "SELECT * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
+            scan_statement(dialect, None).assert_equals(
+                "SELECT * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2",
             );
-            assert_eq!(
-                scan_statement(dialect, Some(3)),
-                "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
+            scan_statement(dialect, Some(3)).assert_equals(
+                "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2",
             );
         }
-        assert_eq!(
-            scan_statement(SqlDialect::TransactSql, None),
-            "SELECT TOP ($2) * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key"
+        scan_statement(SqlDialect::TransactSql, None).assert_equals(
+            "SELECT TOP ($2) * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key",
         );
-        assert_eq!(
-            read_statement(None),
-            "SELECT * FROM usertable WHERE ycsb_key = $1"
-        );
-        assert_eq!(
-            read_statement(Some(9)),
-            "SELECT field9 FROM usertable WHERE ycsb_key = $1"
-        );
-        assert_eq!(
-            update_statement(Some(0), 10),
-            "UPDATE usertable SET field0 = $1 WHERE ycsb_key = $2"
-        );
-        assert_eq!(
-            update_statement(None, 2),
-            "UPDATE usertable SET field0 = $1, field1 = $2 WHERE ycsb_key = $3"
-        );
-        assert_eq!(
-            insert_statement(2),
-            "INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)"
-        );
+        read_statement(None).assert_equals("SELECT * FROM usertable WHERE ycsb_key = $1");
+        read_statement(Some(9)).assert_equals("SELECT field9 FROM usertable WHERE ycsb_key = $1");
+        update_statement(Some(0), 10)
+            .assert_equals("UPDATE usertable SET field0 = $1 WHERE ycsb_key = $2");
+        update_statement(None, 2)
+            .assert_equals("UPDATE usertable SET field0 = $1, field1 = $2 WHERE ycsb_key = $3");
+        insert_statement(2)
+            .assert_equals("INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)");
     }
 
     #[test]
     fn create_table_depends_on_the_dialect() {
-        assert_eq!(
-            create_statement(SqlDialect::PostgreSql, 1, "x"),
+        create_statement(SqlDialect::PostgreSql, 1, "x").assert_equals(
             "create table usertable (ycsb_key varchar(64) not null, field0 text); \
-             comment on table usertable is 'x'"
+             comment on table usertable is 'x'",
         );
-        assert_eq!(
-            create_statement(SqlDialect::MySql, 2, "x"),
+        create_statement(SqlDialect::MySql, 2, "x").assert_equals(
             "create table usertable (ycsb_key varchar(64) not null, field0 text, field1 text, \
-             primary key (ycsb_key)) engine = innodb comment = 'x'"
+             primary key (ycsb_key)) engine = innodb comment = 'x'",
         );
         let text = create_statement(SqlDialect::TransactSql, 1, "x");
         let table = "create table usertable (ycsb_key varchar(64) not null, field0 varchar(max)); ";

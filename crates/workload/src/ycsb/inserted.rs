@@ -7,7 +7,7 @@
 
 use super::keys::{self, Key, SERIES_STEP};
 use super::table::NAME;
-use crate::{Error, sql};
+use crate::{Result, sql};
 use prony_server::Control;
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub struct InsertedRecords {
 }
 
 /// Counts the inserted records in a table that was loaded with this many records.
-pub fn count_inserted(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
+pub fn count_inserted(control: &mut Control, records: u64) -> Result<InsertedRecords> {
     let mut total = InsertedRecords::default();
     for first_series in (0..).step_by(SERIES_STEP as usize) {
         // Look up the first records of many series at once: some clients of a run may have inserted nothing.
@@ -44,7 +44,7 @@ fn add_series(
     records: u64,
     series: u32,
     total: &mut InsertedRecords,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut first_ordinal = 0;
     loop {
         let numbers = (first_ordinal..first_ordinal + KEYS_PER_QUERY)
@@ -66,7 +66,7 @@ fn add_series(
 pub fn find_existing(
     control: &mut Control,
     numbers: impl Iterator<Item = u64> + Clone,
-) -> Result<HashSet<u64>, Error> {
+) -> Result<HashSet<u64>> {
     let keys: Vec<String> = numbers
         .clone()
         .map(|number| format!("'{}'", Key::of(number).text()))

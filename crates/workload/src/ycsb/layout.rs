@@ -3,7 +3,7 @@
 
 use super::options::{self, YcsbOptions};
 use super::{engine, rows::Content};
-use crate::Error;
+use crate::Result;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::LoadSpec;
 use prony_plan::WorkloadPlan;
@@ -26,7 +26,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
+    pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout> {
         let options = options::read(plan)?;
         Ok(Layout::from_options(
             &options,

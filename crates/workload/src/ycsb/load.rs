@@ -2,16 +2,15 @@
 
 use super::inserted;
 use super::layout::Layout;
-use super::rows::RecordRows;
 use super::table::{NAME, UserTable};
 use super::{NAME as WORKLOAD, engine};
-use crate::copy::RowSource;
+use crate::copy::{NumberedRows, RowSource};
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, TableFacts};
+use crate::{LoadReport, LoadRequest, Result, TableFacts};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
@@ -21,7 +20,7 @@ const PART_BYTES: u64 = 8 << 20;
 /// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
-pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
     let layout = Layout::for_plan(request.plan, request.seed)?;
     let subject = LoadSubject {
         load: layout.load_spec(),
@@ -42,7 +41,7 @@ struct YcsbDataset {
 }
 
 impl Dataset for YcsbDataset {
-    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables> {
         let is_same_data = |note: &crate::note::LoadNote| *note == self.layout.note(note.stage);
         dataset::find_existing_tables::<UserTable>(control, WORKLOAD, is_same_data)
     }
@@ -74,11 +73,7 @@ impl Dataset for YcsbDataset {
         LoadPart::split(&(0..1), self.layout.records, part_records).collect()
     }
 
-    fn missing_parts(
-        &self,
-        control: &mut Control,
-        all: &[LoadPart],
-    ) -> Result<Vec<LoadPart>, Error> {
+    fn missing_parts(&self, control: &mut Control, all: &[LoadPart]) -> Result<Vec<LoadPart>> {
         // On PostgreSQL the key does not exist yet, so the query scans the table, but only once.
         let existing = inserted::find_existing(control, all.iter().map(|part| part.units.start))?;
         let missing = all
@@ -88,30 +83,26 @@ impl Dataset for YcsbDataset {
     }
 
     fn rows<F: RowFormat>(&self, _: usize, records: Range<u64>) -> impl RowSource {
-        RecordRows::<F>::new(self.layout.content(), records)
+        let content = self.layout.content();
+        NumberedRows::<F, _>::new(records, move |number, out| {
+            content.write_record::<F>(number, out)
+        })
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {
-        match self.dialect {
-            SqlDialect::PostgreSql => {
-                vec![IndexBuild::primary_key(NAME, "usertable_pkey", "ycsb_key")]
-            }
-            SqlDialect::MySql => Vec::new(),
-            SqlDialect::TransactSql => {
-                vec![IndexBuild::clustered_key(
-                    NAME,
-                    "usertable_pkey",
-                    "ycsb_key",
-                )]
-            }
-        }
+        let build = match self.dialect {
+            SqlDialect::PostgreSql => IndexBuild::primary_key,
+            SqlDialect::MySql => return Vec::new(),
+            SqlDialect::TransactSql => IndexBuild::clustered_key,
+        };
+        vec![build(NAME, "usertable_pkey", "ycsb_key")]
     }
 
     fn fits_one_transaction(&self) -> bool {
         self.layout.records * self.layout.value_bytes() <= ONE_TRANSACTION_BYTES_MAX
     }
 
-    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>> {
         dataset::facts(control, |_: UserTable| self.layout.records)
     }
 }

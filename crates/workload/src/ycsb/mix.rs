@@ -2,36 +2,21 @@
 //! module must not know statements.
 
 use super::requests::Distribution;
+use crate::names::named_enum;
 use crate::random::Random;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Reads a record.
-    Read,
-    /// Replaces a field of a record, or all of them.
-    Update,
-    /// Adds a record.
-    Insert,
-    /// Reads records in the order of their keys.
-    Scan,
-    /// Reads a record, then updates it, in separate transactions.
-    ReadModifyWrite,
-}
-
-impl Operation {
-    /// The names of all operations; they are also the kinds of transactions.
-    pub const NAMES: [&'static str; 5] = ["read", "update", "insert", "scan", "read-modify-write"];
-    /// All operations, in the order of [`NAMES`](Self::NAMES).
-    pub const ALL: [Operation; 5] = [
-        Operation::Read,
-        Operation::Update,
-        Operation::Insert,
-        Operation::Scan,
-        Operation::ReadModifyWrite,
-    ];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named_enum! {
+    pub enum Operation {
+        /// Reads a record.
+        Read = "read",
+        /// Replaces a field of a record, or all of them.
+        Update = "update",
+        /// Adds a record.
+        Insert = "insert",
+        /// Reads records in the order of their keys.
+        Scan = "scan",
+        /// Reads a record, then updates it, in separate transactions.
+        ReadModifyWrite = "read-modify-write",
     }
 }
 
@@ -119,13 +104,6 @@ mod tests {
                     mix.letter
                 );
             }
-        }
-    }
-
-    #[test]
-    fn operations_are_listed_in_the_order_of_their_discriminants() {
-        for (index, operation) in Operation::ALL.into_iter().enumerate() {
-            assert_eq!(operation as usize, index);
         }
     }
 }

@@ -26,7 +26,10 @@ mod table;
 mod tests;
 
 use crate::describe::{Growth, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
-use crate::{CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Workload, catalog};
+use crate::workload::scale_if_loaded;
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, ReadyWorkload, Result, Workload, catalog,
+};
 use layout::{Layout, RECORDS_PER_SCALE};
 use mix::Operation;
 use options::YcsbOptions;
@@ -100,21 +103,27 @@ impl Workload for Ycsb {
         options::read(plan).err().unwrap_or_default()
     }
 
-    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport, Error> {
+    fn load(&self, request: &LoadRequest<'_>) -> Result<LoadReport> {
         load::load(request)
     }
 
-    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+    fn loaded_scale(&self, control: &mut Control) -> Result<Option<u32>> {
+        let plan = WorkloadPlan::default();
+        let layout = readiness::loaded_layout(control, &plan, &options::read(&plan)?);
+        scale_if_loaded(layout.map(|layout| layout.scale()))
+    }
+
+    fn check(&self, control: &mut Control) -> Result<CheckReport> {
         crate::engines::require_engine(control, self.dialects())?;
         check::check(control)
     }
 
-    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>> {
         crate::engines::require_engine(control, self.dialects())?;
         catalog::drop_existing::<UserTable>(control)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         crate::engines::require_engine(control, self.dialects())?;
         let options = options::read(plan)?;
         let layout = readiness::loaded_layout(control, plan, &options)?;

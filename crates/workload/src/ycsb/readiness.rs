@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::options::YcsbOptions;
 use super::table::{self, NAME, UserTable};
 use crate::remedy::{LoadSpec, Remedy};
-use crate::{Error, catalog, sql};
+use crate::{Error, Result, catalog, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 
@@ -18,7 +18,7 @@ pub fn loaded_layout(
     control: &mut Control,
     plan: &WorkloadPlan,
     options: &YcsbOptions,
-) -> Result<Layout, Error> {
+) -> Result<Layout> {
     let scale = plan.scale.map_or("N".to_owned(), |scale| scale.to_string());
     let load = LoadSpec::of(super::NAME, vec![("scale", scale)]);
     let data_error = |problem: String| Error::Data {
@@ -52,7 +52,7 @@ pub fn loaded_layout(
 }
 
 /// Returns the requested layout, for a table that YCSB has loaded.
-fn requested_layout(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout, Error> {
+fn requested_layout(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout> {
     let Some(scale) = plan.scale else {
         return Err(Error::Data {
             problem: format!("{NAME} was not loaded by Prony, so its number of records is unknown"),
@@ -68,25 +68,13 @@ fn check_requested(
     plan: &WorkloadPlan,
     options: &YcsbOptions,
     load: &LoadSpec,
-) -> Result<(), Error> {
-    let scale = (
-        "scale",
-        plan.scale.map(u64::from),
-        u64::from(layout.scale()),
-    );
-    let fields = (
-        "fieldcount",
-        options.fieldcount.map(u64::from),
-        u64::from(layout.field_count),
-    );
-    let length = (
-        "fieldlength",
-        options.fieldlength.map(u64::from),
-        u64::from(layout.field_length),
-    );
-    for (name, requested, loaded) in [scale, fields, length] {
-        if requested.is_some_and(|requested| requested != loaded) {
-            let requested = requested.unwrap_or_default();
+) -> Result<()> {
+    for (name, requested, loaded) in [
+        ("scale", plan.scale, layout.scale()),
+        ("fieldcount", options.fieldcount, layout.field_count),
+        ("fieldlength", options.fieldlength, layout.field_length),
+    ] {
+        if let Some(requested) = requested.filter(|requested| *requested != loaded) {
             return Err(Error::Data {
                 problem: format!("the data has {name} {loaded}, but {requested} was requested"),
                 remedy: Remedy::Reload(

@@ -9,6 +9,7 @@
 //! share one counter.
 
 use super::keys;
+use crate::names::named_enum;
 use crate::random::Random;
 use crate::zipf::Zipf;
 
@@ -16,27 +17,14 @@ use crate::zipf::Zipf;
 const RANK_COUNT: i64 = 10_000_000_000;
 pub const ZIPF_EXPONENT: f64 = 0.99;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
-    /// A few records, scattered over all, receive most of the requests.
-    Zipfian,
-    /// All records are equally probable.
-    Uniform,
-    /// The newer a record, the more requests it receives.
-    Latest,
-}
-
-impl Distribution {
-    pub const NAMES: [&'static str; 3] = ["zipfian", "uniform", "latest"];
-    /// All distributions, in the order of [`NAMES`](Self::NAMES).
-    pub const ALL: [Distribution; 3] = [
-        Distribution::Zipfian,
-        Distribution::Uniform,
-        Distribution::Latest,
-    ];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named_enum! {
+    pub enum Distribution {
+        /// A few records, scattered over all, receive most of the requests.
+        Zipfian = "zipfian",
+        /// All records are equally probable.
+        Uniform = "uniform",
+        /// The newer a record, the more requests it receives.
+        Latest = "latest",
     }
 }
 

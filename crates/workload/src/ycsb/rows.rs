@@ -4,12 +4,9 @@
 //! Generating a record must not allocate.
 
 use super::keys::Key;
-use crate::copy::RowSource;
 use crate::random::Random;
 use crate::row_format::RowFormat;
 use prony_plan::splitmix64;
-use std::marker::PhantomData;
-use std::ops::Range;
 
 /// Number of characters per 64-bit random number; each takes six bits.
 const CHARACTERS_PER_DRAW: usize = 10;
@@ -47,8 +44,9 @@ impl Content {
         Random::new(splitmix64(&mut seed).wrapping_add(number))
     }
 
+    /// Writes a record in this format.
     #[inline]
-    fn write_record<F: RowFormat>(&self, number: u64, out: &mut Vec<u8>) {
+    pub fn write_record<F: RowFormat>(&self, number: u64, out: &mut Vec<u8>) {
         let mut random = self.random(number);
         // There are at most a hundred fields.
         F::begin_row(out, 1 + self.field_count as i16);
@@ -59,40 +57,5 @@ impl Content {
             });
         }
         F::end_row(out);
-    }
-}
-
-/// A range of a load's records, in one format.
-pub struct RecordRows<F> {
-    content: Content,
-    numbers: Range<u64>,
-    format: PhantomData<F>,
-}
-
-impl<F> RecordRows<F> {
-    pub fn new(content: Content, numbers: Range<u64>) -> Self {
-        RecordRows {
-            content,
-            numbers,
-            format: PhantomData,
-        }
-    }
-}
-
-impl<F: RowFormat> RowSource for RecordRows<F> {
-    type Format = F;
-
-    fn is_done(&self) -> bool {
-        self.numbers.is_empty()
-    }
-
-    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
-        let first = self.numbers.start;
-        while out.len() < full_bytes
-            && let Some(number) = self.numbers.next()
-        {
-            self.content.write_record::<F>(number, out);
-        }
-        self.numbers.start - first
     }
 }

@@ -1,6 +1,7 @@
 //! What is found on a server: the same readings as those of `prony doctor` and of a load.
 
 use super::server;
+use crate::args::Goal;
 use crate::exit::{Exit, Failure};
 use prony_judge::doctor::{DatabaseFacts, clients_that_fit};
 use prony_plan::scenario::scale_for_memory;
@@ -45,6 +46,7 @@ impl Found {
         control: &mut Control,
         target: &Target,
         url: Option<&str>,
+        goal: Goal,
     ) -> Result<Found, Failure> {
         let facts =
             read_database(control, target).map_err(|error| Failure::of(Exit::Connect, &error))?;
@@ -52,10 +54,11 @@ impl Found {
         let workloads = WORKLOADS.map(server::find_workload).into_iter();
         let mut workloads = workloads.collect::<Result<Vec<_>, _>>()?;
         workloads.retain(|workload| workload.dialects().contains(&dialect));
-        let loaded = workloads.iter().find_map(|workload| {
-            let ready = workload.program(control, &plan_of(*workload)).ok()?;
-            Some((*workload, ready.scale))
-        });
+        let loaded = match goal {
+            // The tables of Prony's workloads do not matter to an application's statements.
+            Goal::Own => None,
+            _ => find_loaded(control, &workloads, url)?,
+        };
         let first = || {
             let workload = *workloads.first()?;
             Some((workload, scale_to_load(&facts, workload, dialect)))
@@ -155,6 +158,23 @@ impl Found {
             format!("none of a workload; the plan needs {name} at scale {scale}{size}")
         }
     }
+}
+
+/// The first of these workloads whose tables are loaded, and their scale.
+fn find_loaded(
+    control: &mut Control,
+    workloads: &[&'static dyn Workload],
+    url: Option<&str>,
+) -> Result<Option<(&'static dyn Workload, u32)>, Failure> {
+    for workload in workloads {
+        let scale = workload
+            .loaded_scale(control)
+            .map_err(|error| server::workload_failure(&error, url, None))?;
+        if let Some(scale) = scale {
+            return Ok(Some((*workload, scale)));
+        }
+    }
+    Ok(None)
 }
 
 /// The plan of a workload without options.

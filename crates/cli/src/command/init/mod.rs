@@ -31,7 +31,7 @@ pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
     Signals::listen()?;
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;
-    let found = Found::read(&mut control, &target, args.flags.url())?;
+    let found = Found::read(&mut control, &target, args.flags.url(), args.goal)?;
     let plan = goals::plan(args.goal, &found, &mut control, &path)?;
     // A mistake of this program must not become the user's.
     let input = prony_plan::PlanInput::from_toml("plan", &plan)

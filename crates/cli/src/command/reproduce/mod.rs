@@ -24,6 +24,7 @@ use prony_runner::Signals;
 use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
 use prony_store::scenario::{CachedShare, ScenarioLoad};
+use prony_workload::remedy::PronyCommands;
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 pub use server_setup::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
@@ -374,9 +375,9 @@ fn check_tables(
     if let Some(failed) = failed.filter(|_| is_newly_loaded) {
         let message = format!(
             "the loaded data is wrong: {}",
-            failed.render(&server::commands(url))
+            failed.render(&PronyCommands::for_url(url))
         );
-        let hint = tables::reload_remedy(workload.name()).render(&server::commands(url));
+        let hint = tables::reload_remedy(workload.name()).render(&PronyCommands::for_url(url));
         return Err(Failure::new(Exit::Data, message, hint));
     }
     if is_newly_loaded {

@@ -34,9 +34,8 @@ fn body(definition: &Value) -> String {
     }
     match definition["oneOf"].as_array() {
         Some(values) => {
-            let rows = values
-                .iter()
-                .map(|value| [type_name(value), description(value)]);
+            let values = values.iter();
+            let rows = values.map(|value| [type_name(value), description(value)]);
             format!("\n{}", table(["value", "meaning"], rows))
         }
         None => format!("\nA {}.\n", type_name(definition)),
@@ -80,10 +79,8 @@ fn type_name(schema: &Value) -> String {
         return code(value);
     }
     if let Some(alternatives) = schema["anyOf"].as_array() {
-        let names = alternatives
-            .iter()
-            .map(type_name)
-            .filter(|name| name != "null");
+        let alternatives = alternatives.iter();
+        let names = alternatives.map(type_name).filter(|name| name != "null");
         return names.collect::<Vec<_>>().join(" or ");
     }
     let types = match &schema["type"] {

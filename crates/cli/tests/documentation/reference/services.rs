@@ -110,11 +110,8 @@ pub(super) fn page() -> String {
     );
     let rows = Service::ALL.iter().map(|service| {
         let quirks = service.quirks();
-        let mut products: Vec<&str> = quirks
-            .signs
-            .iter()
-            .map(|(dialect, _)| product(*dialect))
-            .collect();
+        let signs = quirks.signs.iter();
+        let mut products: Vec<&str> = signs.map(|(dialect, _)| product(*dialect)).collect();
         products.dedup();
         let yes_or_no = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
         [

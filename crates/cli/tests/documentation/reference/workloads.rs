@@ -50,9 +50,8 @@ fn section(workload: &dyn Workload, earlier: &[&dyn Workload]) -> String {
         Some(other) => text += &format!("- Tables: those of [`{0}`](#{0})\n", other.name()),
         None if tables.is_empty() => {}
         None => {
-            let rows = tables
-                .iter()
-                .map(|table| [code(table.name), rows_text(table)]);
+            let tables = tables.iter();
+            let rows = tables.map(|table| [code(table.name), rows_text(table)]);
             text += &format!("\n{}", table(["table", "rows"], rows));
         }
     }

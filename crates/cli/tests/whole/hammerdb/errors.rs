@@ -1,16 +1,8 @@
 //! Errors of hammerdbcli scripts and their messages.
 
 use super::{HammerdbCli, lines};
-use crate::common::{
-    WAIT_TIMEOUT, connect, last_run, ok_stdout, own_postgres, query_number, send_signal,
-    stderr_text,
-};
-use prony_assertions::TextAssertions;
-use prony_store::RunState;
-use prony_test_servers::{TestControl, shared_postgres};
+use crate::common::*;
 use std::io::Read;
-use std::process::Child;
-use std::time::{Duration, Instant};
 
 /// Returns the lines that start with `Error`.
 fn errors(stdout: &str) -> Vec<String> {
@@ -55,10 +47,7 @@ fn invalid_settings_are_reported_and_change_nothing() {
         &format!("postgres:{}@", hammer.bench.password),
         "mistakes:of-before@",
     );
-    assert_eq!(
-        query_number(&mut crate::common::connect(&url), "SELECT 7"),
-        7
-    );
+    assert_eq!(query_number(&mut connect(&url), "SELECT 7"), 7);
     control.run("DROP ROLE mistakes");
     assert_printed(
         &format!("{database}deleteschema\n"),
@@ -100,7 +89,7 @@ fn a_relative_store_path_does_not_change_with_cd() {
     let mut command = hammer.command();
     command.current_dir(&start).env("PRONY_HOME", "./store");
     let child = hammer.start(command, "cd other\ndbset db mysql\nputs [pwd]\nquit\n");
-    let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = hammer.finish(child);
     ok_stdout(&output).assert_contains("/temp/other\n");
     assert!(start.join("store/hammerdb/settings.json").is_file());
     assert!(!subfolder.join("store").exists());
@@ -113,14 +102,12 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
     let child = hammer.start(hammer.command(), &hammer.build_script(50, 2));
     let mut control = connect(&shared_postgres().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'broken' AND query ILIKE 'copy stock %'";
-    let started = Instant::now();
-    while query_number(&mut control, loading) == 0 {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("it does not load", || {
+        query_number(&mut control, loading) != 0
+    });
     send_signal(&child, "-INT");
-    let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = hammer.finish(child);
+    let stdout = stdout_text(&output);
     assert!(
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
@@ -181,8 +168,8 @@ fn a_run_on_a_restarted_server_has_no_result() {
     std::thread::sleep(Duration::from_secs(2));
     server.kill();
     server.restart().expect("it comes back");
-    let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    stdout += &String::from_utf8_lossy(&output.stdout);
+    let output = hammer.finish(child);
+    stdout += &stdout_text(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     stdout.assert_lacks("NOPM");
     let reason = &errors(&stdout)[0];
@@ -207,8 +194,8 @@ fn a_run_on_a_killed_server_has_no_result() {
     let mut stdout = read_until(&mut child, "Timing test period of 1 in minutes");
     std::thread::sleep(Duration::from_secs(1));
     server.kill();
-    let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    stdout += &String::from_utf8_lossy(&output.stdout);
+    let output = hammer.finish(child);
+    stdout += &stdout_text(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     let notice = "The server does not answer: waiting up to 10 s for its counts";
     stdout.assert_contains(notice);
@@ -235,10 +222,10 @@ fn check_interrupted_run(hammer: &HammerdbCli) {
     let mut child = hammer.start(command, &hammer.test_script(0, 2));
     let mut stdout = read_until(&mut child, "Timing test period of 1 in minutes");
     // Wait until at least one second is stored.
-    crate::common::wait_until(&hammer.bench.home, |run| !run.series.is_empty());
+    wait_until(&hammer.bench.home, |run| !run.series.is_empty());
     send_signal(&child, "-INT");
-    let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    stdout += &String::from_utf8_lossy(&output.stdout);
+    let output = hammer.finish(child);
+    stdout += &stdout_text(&output);
     assert!(
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
@@ -280,7 +267,7 @@ fn check_raiseerror(hammer: &HammerdbCli) {
         let mut command = hammer.command();
         command.env("PRONY_HAMMERDB_MINUTE", minute);
         let child = hammer.start(command, &script);
-        let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
+        let output = hammer.finish(child);
         let stdout = ok_stdout(&output);
         assert!(
             lines(&stdout).iter().any(|printed| printed == line),

@@ -3,8 +3,7 @@
 
 use super::maria::maria_head;
 use super::{HammerdbCli, lines};
-use crate::common::ok_stdout;
-use prony_assertions::TextAssertions;
+use crate::common::*;
 use std::collections::BTreeMap;
 
 /// The lines of a build with their numbers of occurrences, because Prony loads in a different order.

@@ -1,11 +1,7 @@
 //! The commands of the guides with MariaDB's settings.
 
 use super::{HammerdbCli, lines, parse_result_of};
-use crate::common::{connect, last_run, ok_stdout, query_number, stderr_text};
-use prony_assertions::TextAssertions;
-use prony_server::Control;
-use prony_store::RunState;
-use prony_test_servers::{TestControl, shared_mariadb};
+use crate::common::*;
 
 /// Script lines that set the server's address (TCP) and the login.
 pub fn maria_head(database: &str) -> String {
@@ -95,6 +91,9 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     );
     let reason = "in 1 district (in warehouse 1) the next order's number is taken";
     refused.assert_contains(reason);
+    refused
+        .assert_contains("set each of these d_next_o_id to the highest o_id of its district plus 1")
+        .assert_lacks("prony check");
     let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
     assert_eq!(query_number(&mut root, next), 7);
 

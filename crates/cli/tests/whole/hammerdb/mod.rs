@@ -5,16 +5,9 @@ mod errors;
 mod layout;
 mod maria;
 
-use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_hidden, files_below, ok_stdout, query_number, stderr_text,
-};
-use prony_assertions::TextAssertions;
-use prony_server::embedded::EmbeddedPostgres;
-use prony_test_servers::shared_postgres;
+use crate::common::*;
 use std::io::Write;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
 
 /// The password of the role: a `#` within a word does not start a comment.
 pub const ROLE_PASSWORD: &str = "Sesame#0815";
@@ -86,7 +79,7 @@ impl HammerdbCli {
     /// Runs a script from standard input to its end.
     pub fn execute(&self, script: &str) -> Output {
         let child = self.start(self.command(), script);
-        self.assert_no_password(child.wait_with_output().expect("it ends"))
+        self.finish(child)
     }
 
     pub fn execute_file(&self, script: &str) -> Output {
@@ -95,13 +88,17 @@ impl HammerdbCli {
         let output = command.arg("auto").arg(&path).output().expect("it starts");
         // The script contains the passwords.
         std::fs::remove_file(&path).expect("the file exists");
-        let server = prony_test_servers::shared_mariadb();
+        let server = shared_mariadb();
         assert_hidden(server.password().reveal(), &output, &self.bench.home);
         self.assert_no_password(output)
     }
 
-    /// Asserts that the output and the files contain neither password.
-    pub fn assert_no_password(&self, output: Output) -> Output {
+    /// Waits for the end of a command; asserts that its output and files contain neither password.
+    pub fn finish(&self, child: Child) -> Output {
+        self.assert_no_password(child.wait_with_output().expect("it ends"))
+    }
+
+    fn assert_no_password(&self, output: Output) -> Output {
         assert_hidden(ROLE_PASSWORD, &output, &self.bench.home);
         self.bench.assert_no_password(output)
     }
@@ -161,10 +158,8 @@ pub fn parse_result(stdout: &str) -> (u64, u64) {
 
 /// Like [`parse_result`], for another database.
 pub fn parse_result_of(database: &str, stdout: &str) -> (u64, u64) {
-    let results: Vec<&str> = stdout
-        .lines()
-        .filter(|line| line.contains("NOPM"))
-        .collect();
+    let lines = stdout.lines();
+    let results: Vec<&str> = lines.filter(|line| line.contains("NOPM")).collect();
     assert_eq!(results.len(), 1, "{stdout}");
     let line = results[0].trim_start_matches('\r');
     let figures = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
@@ -197,7 +192,7 @@ fn scripts_of_the_guide_build_and_run() {
             "{line}: {stdout}"
         );
     }
-    let mut control = crate::common::connect(&shared_postgres().url_for("guide"));
+    let mut control = connect(&shared_postgres().url_for("guide"));
     let orders = "SELECT sum(d_next_o_id) FROM district";
     let before = query_number(&mut control, orders);
     assert_eq!(before, 2 * 10 * 3001);
@@ -276,7 +271,7 @@ pub fn assert_time_profile(hammer: &HammerdbCli, users: usize) {
 
 /// Asserts that the settings, the run and the jobs are stored after the call, and the password is not.
 fn assert_state_stored(hammer: &HammerdbCli, nopm: u64) {
-    let run = crate::common::last_run(&hammer.bench);
+    let run = last_run(&hammer.bench);
     assert_eq!(run.workload.setting("profile"), Some("hammerdb"));
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
@@ -303,9 +298,9 @@ fn assert_deleted(hammer: &HammerdbCli) {
     let mut control = hammer.bench.control();
     let remaining = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
          + (SELECT count(*) FROM pg_roles WHERE rolname = 'guide')";
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     while query_number(&mut control, remaining) > 0 && started.elapsed() < WAIT_TIMEOUT {
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(query_number(&mut control, remaining), 0, "{stdout}");
 }

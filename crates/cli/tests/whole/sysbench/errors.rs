@@ -1,25 +1,20 @@
 //! Errors of sysbench runs, fatal and ignored ones.
 
-use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
-use crate::common::{WAIT_TIMEOUT, connect, spawn_piped};
-use prony_assertions::TextAssertions;
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use super::{DRIVERS, Driver, Sysbench, count_tables, figure, query_counts};
+use crate::common::*;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Output};
-use std::time::{Duration, Instant};
+use std::process::ChildStdout;
 
 #[test]
 fn ignored_errors_restart_their_event_and_are_counted() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_ignored");
-        bench
-            .sysbench("--table-size=20 oltp_write_only prepare")
-            .ok_stdout();
+        let bench = Sysbench::new(driver, "sb_ignored");
+        bench.ok("--table-size=20 oltp_write_only prepare");
         // Eight users on twenty rows conflict: without a transaction, other users see that a row is missing
         // between the delete and the insert of an event.
         let arguments = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
                      --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
-        let out = bench.sysbench(arguments).ok_stdout();
+        let out = bench.ok(arguments);
         assert_eq!(figure(&out, "transactions:"), 1000.0);
         let errors = figure(&out, "ignored errors:");
         assert!(errors > 0.0, "{driver:?} {out}");
@@ -29,29 +24,24 @@ fn ignored_errors_restart_their_event_and_are_counted() {
         let repeated = writes + others - 4_000.0;
         assert!((0.0..=3.0 * errors).contains(&repeated), "{out}");
         let duplicates = "select count(*) - count(distinct id) from sbtest1";
-        assert_eq!(
-            crate::common::query_number(&mut bench.control(), duplicates),
-            0
-        );
+        assert_eq!(query_number(&mut bench.control(), duplicates), 0);
     }
 }
 
 #[test]
 fn an_error_that_is_not_ignored_ends_the_run() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_fatal");
-    bench
-        .sysbench("--table-size=20 oltp_write_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_fatal");
+    bench.ok("--table-size=20 oltp_write_only prepare");
     let arguments = "--table-size=20 --skip-trx --threads=8 --time=600 --mysql-ignore-errors= \
                  oltp_write_only run";
     let started = Instant::now();
-    let out = bench.sysbench(arguments).failed_stdout(1);
+    let out = bench.failed(arguments);
     assert!(started.elapsed() < 5 * WAIT_TIMEOUT, "the run did not end");
     out.assert_contains("FATAL: mysql_stmt_execute() returned error 1");
     out.assert_contains("FATAL: `thread_run' function failed: SQL error, errno = 1");
     out.assert_lacks("SQL statistics");
-    let run = crate::common::parse_run(&bench.prony("show last --json"));
-    assert_eq!(run.state, prony_store::RunState::Partial);
+    let run = bench.last_run();
+    assert_eq!(run.state, RunState::Partial);
 
     // Nobody interrupted the run, so what its commits added is counted.
     let trigger = "create trigger full after insert on sbtest1 for each row \
@@ -59,8 +49,8 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     let mut control = bench.control();
     control.run(trigger);
     let arguments = "--table-size=20 --threads=3 --time=600 oltp_insert run";
-    bench.sysbench(arguments).failed_stdout(1);
-    let run = crate::common::parse_run(&bench.prony("show last --json"));
+    bench.failed(arguments);
+    let run = bench.last_run();
     let [reading] = &run.growth[..] else {
         panic!("{:?}", run.growth);
     };
@@ -80,7 +70,7 @@ struct RunningTest {
 }
 
 impl RunningTest {
-    fn start(bench: &SysbenchTestBench, arguments: &str) -> RunningTest {
+    fn start(bench: &Sysbench, arguments: &str) -> RunningTest {
         let mut child = spawn_piped(bench.command(arguments));
         let mut out = BufReader::new(child.stdout.take().expect("piped"));
         let mut text = String::new();
@@ -101,10 +91,8 @@ impl RunningTest {
 
 #[test]
 fn killed_connections_reconnect_if_their_errors_are_ignored() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_killed");
-    bench
-        .sysbench("--table-size=100 oltp_read_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_killed");
+    bench.ok("--table-size=100 oltp_read_only prepare");
     let arguments = "--table-size=100 --threads=3 --rate=100 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
     let run = RunningTest::start(&bench, arguments);
@@ -127,8 +115,8 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
 /// Users that would reconnect forever are stopped at the end of the run.
 #[test]
 fn a_run_ends_in_time_if_its_server_is_gone() {
-    let mut bench = SysbenchTestBench::new(Driver::Mysql, "sb_gone");
-    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let mut bench = Sysbench::maria("sb_gone");
+    let server = own_mariadb(&[]);
     let sql = "create database sb_gone";
     connect(&server.url()).run(sql);
     bench.password = server.password().reveal().to_owned();
@@ -174,7 +162,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
 #[test]
 fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_missing");
+        let bench = Sysbench::new(driver, "sb_missing");
         let run = |arguments: &str| bench.sysbench(&format!("{arguments} oltp_read_write run"));
         let no_table = run("").failed_stdout(1);
         no_table.assert_ends_with("FATAL: Thread initialization failed!\n");
@@ -221,9 +209,7 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
             ),
             ("cleanup", "cleanup", "connection creation failed\n"),
         ] {
-            let out = bench
-                .sysbench(&format!("{password} oltp_read_write {command}"))
-                .failed_stdout(1);
+            let out = bench.failed(&format!("{password} oltp_read_write {command}"));
             out.assert_contains(expected);
             let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
             out.assert_contains(&line).assert_ends_with(last);
@@ -236,21 +222,17 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
 #[test]
 fn existing_tables_are_not_replaced() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_twice");
-        bench
-            .sysbench("--table-size=100 oltp_read_write prepare")
-            .ok_stdout();
+        let bench = Sysbench::new(driver, "sb_twice");
+        bench.ok("--table-size=100 oltp_read_write prepare");
         bench
             .control()
             .execute("delete from sbtest1 where id = 7")
             .expect("deletes a row");
-        let out = bench
-            .sysbench("--table-size=100 oltp_read_write prepare")
-            .failed_stdout(1);
+        let out = bench.failed("--table-size=100 oltp_read_write prepare");
         out.assert_contains("already exists");
         out.assert_contains("FATAL: `sysbench.cmdline.call_command' function failed");
         let count = "select count(*) from sbtest1";
-        assert_eq!(crate::common::query_number(&mut bench.control(), count), 99);
+        assert_eq!(query_number(&mut bench.control(), count), 99);
         // With fewer rows than requested, the run continues and prints a note to stderr.
         let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
         run.stderr
@@ -265,13 +247,13 @@ fn existing_tables_are_not_replaced() {
 /// Without the privilege to read a table, its existence is still detected.
 #[test]
 fn an_unreadable_table_counts_as_existing() {
-    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_unread");
+    let bench = Sysbench::postgres("sb_unread");
     let owner = "create role sb_unread login password 'sesame'; \
                  create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
     bench.control().run(owner);
     let arguments = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
                  oltp_read_only prepare";
-    let out = bench.sysbench(arguments).failed_stdout(1);
+    let out = bench.failed(arguments);
     out.assert_contains("Creating table 'sbtest2'");
     out.assert_contains("relation \"sbtest2\" already exists");
     assert_eq!(count_tables(&bench), 1);
@@ -281,18 +263,16 @@ fn an_unreadable_table_counts_as_existing() {
 
 #[test]
 fn an_interrupted_prepare_names_sysbench_commands_once() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_broken");
+    let bench = Sysbench::maria("sb_broken");
     let arguments = "--tables=4 --table-size=5000000 oltp_read_only prepare";
     let child = spawn_piped(bench.command(arguments));
-    let started = Instant::now();
     let rows_sql = "select count(*) from information_schema.tables where table_schema = database() \
                   and table_name = 'sbtest1' and data_length > 1000000";
-    while crate::common::query_number(&mut bench.control(), rows_sql) == 0 {
-        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    crate::common::send_signal(&child, "-INT");
-    let result = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    wait_for("it does not load", || {
+        query_number(&mut bench.control(), rows_sql) != 0
+    });
+    send_signal(&child, "-INT");
+    let result = bench.finish(child);
     let printed = format!("{}{}", result.stdout, result.stderr);
     printed.assert_lacks("prony load");
     printed.assert_lacks("prony clean");
@@ -304,9 +284,7 @@ fn an_interrupted_prepare_names_sysbench_commands_once() {
     );
     let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops the existing tables";
     assert_eq!(printed.matches(drops).count(), 1, "{printed}");
-    bench
-        .sysbench("--tables=4 oltp_read_write cleanup")
-        .ok_stdout();
+    bench.ok("--tables=4 oltp_read_write cleanup");
     assert_eq!(count_tables(&bench), 0);
 }
 
@@ -317,7 +295,7 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
             Driver::Mysql => "mysql",
             Driver::Pgsql => "pgsql",
         };
-        let bench = SysbenchTestBench::new(driver, &format!("sb_hints_{name}"));
+        let bench = Sysbench::new(driver, &format!("sb_hints_{name}"));
         // A script that names its tables itself, one that handles the error, and one with a bundled test's tables.
         let query = "function cleanup() db_query('drop table nosuch') end \
                      function thread_init() con = sysbench.sql.driver():connect() end \
@@ -367,10 +345,8 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
 
 #[test]
 fn connections_are_distributed_over_hosts_in_order() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_turns");
-    bench
-        .sysbench("--table-size=100 oltp_point_select prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_turns");
+    bench.ok("--table-size=100 oltp_point_select prepare");
     // The second host does not exist: a run with one thread does not use it, a run with two threads does.
     let run = |threads: u32| {
         bench.sysbench(&format!(
@@ -386,13 +362,9 @@ fn connections_are_distributed_over_hosts_in_order() {
 
 #[test]
 fn a_full_queue_and_a_forced_shutdown_end_a_run() {
-    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_forced");
-    bench
-        .sysbench("--table-size=100 oltp_point_select prepare")
-        .ok_stdout();
-    let out = bench
-        .sysbench("--table-size=100 --rate=10000000 oltp_point_select run")
-        .failed_stdout(1);
+    let bench = Sysbench::postgres("sb_forced");
+    bench.ok("--table-size=100 oltp_point_select prepare");
+    let out = bench.failed("--table-size=100 --rate=10000000 oltp_point_select run");
     out.assert_contains("FATAL: The event queue is full.");
     out.assert_lacks("SQL statistics");
     let lock = "begin; update sbtest1 set k = k";
@@ -410,7 +382,7 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
 
 #[test]
 fn unsupported_options_and_commands_are_errors() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_not");
+    let bench = Sysbench::maria("sb_not");
     for (arguments, expected) in [
         ("cpu run", "'cpu' does not measure a database"),
         ("fileio prepare", "'fileio' does not measure a database"),
@@ -456,14 +428,14 @@ fn unsupported_options_and_commands_are_errors() {
     assert_eq!(count_tables(&bench), 0);
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
-    let result = bench.assert_no_password(command.output().expect("it starts"));
+    let result = bench.execute(&mut command);
     result.stderr.assert_contains("use 1.0 or 1.1");
     assert_eq!(result.code, Some(1));
 }
 
 #[test]
 fn thread_init_timeout_limits_the_wait_for_a_server() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_silent");
+    let bench = Sysbench::maria("sb_silent");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let arguments = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");

@@ -1,10 +1,7 @@
 //! Successful sysbench commands.
 
-use super::{
-    DRIVERS, Driver, SysbenchTestBench, TESTS_ON_OLTP_TABLES, count_tables, figure, query_counts,
-};
-use crate::common::{ok_stdout, parse_run, query_number, total_figures};
-use prony_assertions::TextAssertions;
+use super::{DRIVERS, Sysbench, TESTS_ON_OLTP_TABLES, count_tables, figure, query_counts};
+use crate::common::*;
 
 /// Replaces each number by `N` and repeated spaces by one.
 fn mask_numbers(text: &str) -> String {
@@ -79,7 +76,7 @@ Threads fairness:
 #[test]
 fn every_bundled_test_executes_exactly_its_events() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_flow");
+        let bench = Sysbench::new(driver, "sb_flow");
         let size_options = "--tables=2 --table-size=1000";
         let prepared = bench.sysbench(&format!(
             "{size_options} --threads=2 oltp_read_write prepare"
@@ -94,7 +91,7 @@ fn every_bundled_test_executes_exactly_its_events() {
         for test in TESTS_ON_OLTP_TABLES {
             let arguments =
                 format!("{size_options} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
-            let out = bench.sysbench(&arguments).ok_stdout();
+            let out = bench.ok(&arguments);
             assert_eq!(mask_numbers(&out), MASKED_RUN_OUTPUT, "{driver:?} {test}");
             assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
             assert_eq!(figure(&out, "transactions:"), 50.0, "{test}");
@@ -121,9 +118,7 @@ fn every_bundled_test_executes_exactly_its_events() {
                 _ => assert_eq!((reads, all), (50.0, 50.0), "{test}"),
             }
         }
-        let dropped = bench
-            .sysbench("--tables=2 oltp_read_write cleanup")
-            .ok_stdout();
+        let dropped = bench.ok("--tables=2 oltp_read_write cleanup");
         let expected = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
         dropped.assert_ends_with(expected);
         assert_eq!(count_tables(&bench), 0);
@@ -132,15 +127,13 @@ fn every_bundled_test_executes_exactly_its_events() {
 
 #[test]
 fn a_run_is_stored_with_its_queries() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_stored");
-    bench
-        .sysbench("--table-size=500 oltp_read_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_stored");
+    bench.ok("--table-size=500 oltp_read_only prepare");
     let arguments =
         "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
-    let out = bench.sysbench(arguments).ok_stdout();
+    let out = bench.ok(arguments);
     assert_eq!(query_counts(&out), (560.0, 0.0, 0.0));
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     assert_eq!(run.workload.name, "oltp_read_only");
     assert_eq!(total_figures(&run.measured).committed, 40);
     let queries = run.measured.queries.expect("query counts");
@@ -154,19 +147,17 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let stdout = ok_stdout(&bench.prony("show last --full"));
+    let stdout = bench.ok("show last --full");
     stdout.assert_contains("oltp_read_only");
 }
 
 #[test]
 fn progress_lines_and_checkpoints_are_printed_in_order() {
-    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_lines");
-    bench
-        .sysbench("--table-size=500 oltp_point_select prepare")
-        .ok_stdout();
+    let bench = Sysbench::postgres("sb_lines");
+    bench.ok("--table-size=500 oltp_point_select prepare");
     let arguments = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
                  --report-checkpoints=2 --percentile=99 --histogram oltp_point_select run";
-    let out = bench.sysbench(arguments).ok_stdout();
+    let out = bench.ok(arguments);
     let position = |text: &str| {
         out.find(text)
             .unwrap_or_else(|| panic!("no {text} in {out}"))
@@ -215,7 +206,7 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
     );
     assert!(figure(last_report, "total time:") >= 3.0, "{out}");
     // The last report does not repeat events of the first one.
-    let run = parse_run(&bench.prony("show last --json"));
+    let run = bench.last_run();
     assert_eq!(
         events_of_reports,
         total_figures(&run.measured).committed as f64,
@@ -227,15 +218,11 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
 #[test]
 fn each_row_of_bulk_insert_is_an_event() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_bulk");
-        let prepared = bench
-            .sysbench("--threads=2 bulk_insert prepare")
-            .ok_stdout();
+        let bench = Sysbench::new(driver, "sb_bulk");
+        let prepared = bench.ok("--threads=2 bulk_insert prepare");
         prepared.assert_ends_with("Creating table 'sbtest2'...\n");
         for run in 1..=2 {
-            let out = bench
-                .sysbench("--threads=2 --events=3000 --time=0 bulk_insert run")
-                .ok_stdout();
+            let out = bench.ok("--threads=2 --events=3000 --time=0 bulk_insert run");
             assert_eq!(figure(&out, "transactions:"), 3000.0);
             let (reads, writes, others) = query_counts(&out);
             assert_eq!((reads, others), (0.0, 0.0), "{out}");
@@ -244,39 +231,29 @@ fn each_row_of_bulk_insert_is_an_event() {
             assert_eq!(query_number(&mut bench.control(), sql), 3000 * run);
         }
         // The third table is missing, which its thread notices with its first statement.
-        let out = bench
-            .sysbench("--threads=3 --time=60 bulk_insert run")
-            .failed_stdout(1);
+        let out = bench.failed("--threads=3 --time=60 bulk_insert run");
         out.assert_contains("Threads started!");
         out.assert_contains("INSERT INTO sbtest3 VALUES");
         out.assert_contains("db_bulk_insert_next() failed");
-        bench
-            .sysbench("--threads=2 bulk_insert cleanup")
-            .ok_stdout();
+        bench.ok("--threads=2 bulk_insert cleanup");
         assert_eq!(count_tables(&bench), 0);
     }
 }
 
 #[test]
 fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_large");
-    bench
-        .sysbench("--table-size=30000 --threads=3 oltp_read_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_large");
+    bench.ok("--table-size=30000 --threads=3 oltp_read_only prepare");
     let sql = "select count(*) + count(distinct id) + min(id) + max(id) from sbtest1";
     assert_eq!(query_number(&mut bench.control(), sql), 90_001);
-    let prewarmed = bench
-        .sysbench("--threads=2 oltp_read_only prewarm")
-        .ok_stdout();
+    let prewarmed = bench.ok("--threads=2 oltp_read_only prewarm");
     prewarmed.assert_ends_with("Prewarming table sbtest1\n");
 }
 
 #[test]
 fn version_1_1_has_its_own_report_and_warm_up() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_newer");
-    bench
-        .sysbench("--table-size=500 oltp_read_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::maria("sb_newer");
+    bench.ok("--table-size=500 oltp_read_only prepare");
     let mut command = bench.command(
         "--table-size=500 --threads=2 --warmup-time=1 --time=1 --report-interval=1 oltp_read_only run",
     );
@@ -299,15 +276,13 @@ fn version_1_1_has_its_own_report_and_warm_up() {
 #[test]
 fn text_protocol_statements_have_the_same_counts() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_text");
-        bench
-            .sysbench("--table-size=500 oltp_read_write prepare")
-            .ok_stdout();
+        let bench = Sysbench::new(driver, "sb_text");
+        bench.ok("--table-size=500 oltp_read_write prepare");
         // A single user finds all its rows: 14 reads, 4 writes, 2 others.
         for arguments in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
             let arguments =
                 format!("--table-size=500 {arguments} --events=20 --time=0 oltp_read_write run");
-            let out = bench.sysbench(&arguments).ok_stdout();
+            let out = bench.ok(&arguments);
             assert_eq!(query_counts(&out), (280.0, 80.0, 40.0), "{driver:?}");
         }
     }
@@ -315,10 +290,8 @@ fn text_protocol_statements_have_the_same_counts() {
 
 #[test]
 fn verbosity_selects_the_messages() {
-    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_words");
-    bench
-        .sysbench("--table-size=100 oltp_read_only prepare")
-        .ok_stdout();
+    let bench = Sysbench::postgres("sb_words");
+    bench.ok("--table-size=100 oltp_read_only prepare");
     let run = |arguments: &str| {
         bench.sysbench(&format!(
             "{arguments} --table-size=100 --threads=2 --events=4 --time=0 oltp_read_only run"
@@ -336,7 +309,7 @@ fn verbosity_selects_the_messages() {
 /// Standard output and standard error may be the same file.
 #[test]
 fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
-    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_merged");
+    let bench = Sysbench::maria("sb_merged");
     let path = bench.home.join("merged");
     let file = std::fs::File::create(&path).expect("a file");
     let mut command = bench.command("--test=oltp_read_write help");
@@ -353,7 +326,7 @@ fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
         "function init() print('init') end",
     )
     .expect("a file");
-    let text = bench.sysbench("init.lua run").failed_stdout(1);
+    let text = bench.failed("init.lua run");
     let expected = "init\nFATAL: cannot find the event() function in init.lua\n";
     text.assert_ends_with(expected);
 }
@@ -362,7 +335,7 @@ fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
 #[test]
 fn bundled_tests_reconnect() {
     for driver in DRIVERS {
-        let bench = SysbenchTestBench::new(driver, "sb_reconnect");
+        let bench = Sysbench::new(driver, "sb_reconnect");
         let run = |arguments: &str| {
             let mut command = bench.command(&format!("--table-size=100 {arguments}"));
             command.env("PRONY_SYSBENCH_COMPAT", "1.1");

@@ -3,13 +3,8 @@
 mod errors;
 mod flow;
 
-use crate::common::{assert_hidden, connect};
-use prony_assertions::TestFolder;
-use prony_server::Control;
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
+use crate::common::*;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 /// The driver of sysbench, which selects the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,25 +65,42 @@ pub fn create_database(driver: Driver, name: &str) -> (String, Vec<String>, Stri
 }
 
 /// A link named sysbench to Prony, and a database and a store for one test.
-pub struct SysbenchTestBench {
+pub struct Sysbench {
     pub driver: Driver,
     pub home: TestFolder,
     pub url: String,
-    login: Vec<String>,
-    password: String,
+    pub login: Vec<String>,
+    pub password: String,
     link: PathBuf,
 }
 
-impl SysbenchTestBench {
-    pub fn new(driver: Driver, name: &str) -> SysbenchTestBench {
+impl Sysbench {
+    pub fn new(driver: Driver, name: &str) -> Sysbench {
+        let (url, login, password) = create_database(driver, name);
+        Sysbench {
+            driver,
+            url,
+            ..Sysbench::with_login(login, password)
+        }
+    }
+
+    pub fn maria(name: &str) -> Sysbench {
+        Sysbench::new(Driver::Mysql, name)
+    }
+
+    pub fn postgres(name: &str) -> Sysbench {
+        Sysbench::new(Driver::Pgsql, name)
+    }
+
+    /// On a server that the test starts, or on none; `login`: sysbench's options for the server and the login.
+    pub fn with_login(login: Vec<String>, password: String) -> Sysbench {
         let home = TestFolder::create();
         let link = home.join("sysbench");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
-        let (url, login, password) = create_database(driver, name);
-        SysbenchTestBench {
-            driver,
+        Sysbench {
+            driver: Driver::Mysql,
             home,
-            url,
+            url: String::new(),
             login,
             password,
             link,
@@ -98,6 +110,10 @@ impl SysbenchTestBench {
     /// Opens a separate connection for the test.
     pub fn control(&self) -> Control {
         connect(&self.url)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        self.home.write(name, text);
     }
 
     /// The program called through the link, with login options.
@@ -127,7 +143,23 @@ impl SysbenchTestBench {
 
     /// Runs a command to its end; asserts that the output contains no password.
     pub fn sysbench(&self, arguments: &str) -> CommandResult {
-        self.assert_no_password(self.command(arguments).output().expect("it starts"))
+        self.execute(&mut self.command(arguments))
+    }
+
+    /// Like [`Sysbench::sysbench`], with environment variables.
+    pub fn sysbench_with(&self, arguments: &str, variables: &[(&str, &str)]) -> CommandResult {
+        let variables = variables.iter().copied();
+        self.execute(self.command(arguments).envs(variables))
+    }
+
+    /// Runs a command that must succeed; returns its stdout.
+    pub fn ok(&self, arguments: &str) -> String {
+        self.sysbench(arguments).ok_stdout()
+    }
+
+    /// Runs a command that must end with exit code 1; returns its stdout.
+    pub fn failed(&self, arguments: &str) -> String {
+        self.sysbench(arguments).failed_stdout(1)
     }
 
     /// Runs `prony` with these arguments.
@@ -138,12 +170,24 @@ impl SysbenchTestBench {
         command.output().expect("it starts")
     }
 
+    pub fn last_run(&self) -> Run {
+        parse_run(&self.prony("show last --json"))
+    }
+
+    pub fn execute(&self, command: &mut Command) -> CommandResult {
+        self.assert_no_password(command.output().expect("it starts"))
+    }
+
+    pub fn finish(&self, child: Child) -> CommandResult {
+        self.assert_no_password(child.wait_with_output().expect("it ends"))
+    }
+
     pub fn assert_no_password(&self, output: Output) -> CommandResult {
         assert_hidden(&self.password, &output, &self.home);
         CommandResult {
             code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).expect("text"),
-            stderr: String::from_utf8(output.stderr).expect("text"),
+            stdout: stdout_text(&output),
+            stderr: stderr_text(&output),
         }
     }
 }
@@ -158,15 +202,22 @@ pub struct CommandResult {
 
 impl CommandResult {
     /// Asserts that the command succeeded; returns its stdout.
+    #[track_caller]
     pub fn ok_stdout(self) -> String {
-        assert_eq!(self.code, Some(0), "{self:?}");
-        self.stdout
+        self.failed_stdout(0)
     }
 
     /// Asserts this exit code; returns the stdout.
+    #[track_caller]
     pub fn failed_stdout(self, code: i32) -> String {
+        self.texts(code).0
+    }
+
+    /// Asserts this exit code; returns stdout and stderr.
+    #[track_caller]
+    pub fn texts(self, code: i32) -> (String, String) {
         assert_eq!(self.code, Some(code), "{self:?}");
-        self.stdout
+        (self.stdout, self.stderr)
     }
 }
 
@@ -187,7 +238,7 @@ pub fn query_counts(text: &str) -> (f64, f64, f64) {
     (value("read:"), value("write:"), value("other:"))
 }
 
-pub fn count_tables(bench: &SysbenchTestBench) -> u64 {
+pub fn count_tables(bench: &Sysbench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",
         Driver::Pgsql => "current_schema()",
@@ -196,5 +247,5 @@ pub fn count_tables(bench: &SysbenchTestBench) -> u64 {
         "select count(*) from information_schema.tables where table_schema = {schema} and \
          table_name like 'sbtest%'"
     );
-    crate::common::query_number(&mut bench.control(), &sql)
+    query_number(&mut bench.control(), &sql)
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::interp::{Interp, error, wrong_args};
 use super::number::require_integer;
-use super::{Host, TclResult, list, parse, pattern};
+use super::{Call, CommandResult, Host, TclResult, list, parse, pattern};
 
 const BUILT_IN_COMMANDS: &str = "\
     after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
@@ -23,14 +23,8 @@ pub(super) fn built_in_commands() -> impl Iterator<Item = &'static str> {
 }
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn meta_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+    pub(super) fn meta_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
             ("rename", [old, new]) => self.rename(host, old, new),
             ("rename", _) => wrong_args("rename oldName newName"),
             ("apply", [lambda, args @ ..]) => self.apply(host, lambda, args),

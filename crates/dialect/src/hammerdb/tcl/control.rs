@@ -5,36 +5,30 @@
 use std::rc::Rc;
 
 use super::interp::{Interp, Proc, error, wrong_args};
-use super::{Flow, Host, TclResult, expr, list, number, parse, pattern, regex};
+use super::{
+    Call, CommandResult, Flow, Host, TclResult, expr, list, number, parse, pattern, regex,
+};
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn control_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match name {
-            "if" => self.if_command(host, args),
-            "while" => self.while_command(host, args),
-            "for" => self.for_command(host, args),
-            "foreach" => self.foreach(host, args, false),
-            "lmap" => self.foreach(host, args, true),
-            "switch" => self.switch(host, args),
-            "break" => Err(Flow::Break),
-            "continue" => Err(Flow::Continue),
-            "return" => return_command(args),
-            "error" => match args {
-                [message, ..] => error(message.clone()),
-                [] => wrong_args("error message ?errorInfo? ?errorCode?"),
-            },
-            "catch" => self.catch(host, args),
-            "try" => self.try_command(host, args),
-            "eval" => self.eval_text(host, &args.join(" ")),
-            "expr" => self.expr_command(host, args),
-            "proc" => self.define_procedure(args),
-            "exit" => exit(args),
+    pub(super) fn control_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
+            ("if", args) => self.if_command(host, args),
+            ("while", args) => self.while_command(host, args),
+            ("for", args) => self.for_command(host, args),
+            ("foreach", args) => self.foreach(host, args, false),
+            ("lmap", args) => self.foreach(host, args, true),
+            ("switch", args) => self.switch(host, args),
+            ("break", _) => Err(Flow::Break),
+            ("continue", _) => Err(Flow::Continue),
+            ("return", args) => return_command(args),
+            ("error", [message, ..]) => error(message.clone()),
+            ("error", []) => wrong_args("error message ?errorInfo? ?errorCode?"),
+            ("catch", args) => self.catch(host, args),
+            ("try", args) => self.try_command(host, args),
+            ("eval", args) => self.eval_text(host, &args.join(" ")),
+            ("expr", args) => self.expr_command(host, args),
+            ("proc", args) => self.define_procedure(args),
+            ("exit", args) => exit(args),
             _ => return None,
         })
     }

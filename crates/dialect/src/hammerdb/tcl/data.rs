@@ -3,9 +3,9 @@
 //! The [`Host`] reads the clock.
 
 use super::commands::built_in_commands;
-use super::interp::{Interp, error, wrong_args};
+use super::interp::{Interp, bool_result, error, wrong_args};
 use super::number::{parse_bool, require_integer};
-use super::{Flow, Host, TclResult, list, pattern};
+use super::{Call, CommandResult, Flow, Host, TclResult, list, pattern};
 
 /// Parses a dictionary's text to its keys and values, in order. If a key is repeated, the last value applies.
 fn parse_dict(text: &str) -> Result<Vec<(String, String)>, Flow> {
@@ -45,14 +45,8 @@ fn matching_names<'a>(names: impl Iterator<Item = &'a String>, patterns: &[&str]
 }
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn data_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+    pub(super) fn data_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
             ("info", args) => self.info_command(host, args),
             ("array", [subcommand, name, args @ ..]) => self.array_command(subcommand, name, args),
             ("array", _) => wrong_args("array subcommand arrayName ?arg ...?"),
@@ -67,9 +61,8 @@ impl Interp {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             ["exists", name] => {
-                let exists =
-                    self.lookup(host, name).is_some() || self.array_elements(name).is_some();
-                Ok(i64::from(exists).to_string())
+                let is_array = self.array_elements(name).is_some();
+                bool_result(is_array || self.lookup(host, name).is_some())
             }
             ["procs", patterns @ ..] => Ok(matching_names(self.procs.keys(), patterns)),
             ["commands" | "command", patterns @ ..] => {
@@ -144,7 +137,7 @@ impl Interp {
             elements.filter(|(key, _)| pattern::matches(pattern, key))
         };
         match subcommand {
-            "exists" => Ok(i64::from(elements.is_some()).to_string()),
+            "exists" => bool_result(elements.is_some()),
             "size" => Ok(elements.map_or(0, |elements| elements.len()).to_string()),
             "names" => Ok(list::join(
                 &matching().map(|(key, _)| key).collect::<Vec<_>>(),
@@ -228,7 +221,7 @@ impl Interp {
             ("for", [names, dict, body]) => {
                 let flat = dict_text(&parse_dict(dict)?);
                 let args = [names.clone(), flat, body.clone()];
-                self.control_command(host, "foreach", &args)
+                self.control_command(host, ("foreach", &args))
                     .unwrap_or_else(|| Ok(String::new()))
             }
             _ => error(format!(

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::io::OpenFiles;
 use super::parse::{self, Part, Script, Word};
-use super::{Flow, Host, TclResult, list};
+use super::{Call, CommandResult, Flow, Host, TclResult, list};
 
 /// The maximum nesting of scripts, procedures and expressions. A level takes a few kilobytes of stack; a
 /// stack of 2 MB suffices.
@@ -76,6 +76,11 @@ pub(super) fn check_length(bytes: usize) -> Result<(), String> {
         return Err("value too long".to_owned());
     }
     Ok(())
+}
+
+/// The result `1` or `0`.
+pub(super) fn bool_result(value: bool) -> TclResult {
+    Ok(i64::from(value).to_string())
 }
 
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
@@ -237,40 +242,30 @@ impl Interp {
             return self.call_procedure(host, name, &procedure, args);
         }
         let outcome = match self.aliases.get(name).cloned() {
-            Some(original) => self.run_built_in(host, &original, args),
+            Some(original) => self.run_built_in(host, (&original, args)),
             None if self.removed_commands.contains(name) => None,
-            None => self.run_built_in(host, name, args),
+            None => self.run_built_in(host, (name, args)),
         };
         outcome.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
     }
 
     /// Runs a command that is not a procedure, under its current name.
-    fn run_built_in(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        (self.control_command(host, name, args))
-            .or_else(|| self.variable_command(host, name, args))
-            .or_else(|| self.list_command(host, name, args))
-            .or_else(|| self.string_command(name, args))
-            .or_else(|| self.regex_command(host, name, args))
-            .or_else(|| self.data_command(host, name, args))
-            .or_else(|| self.path_command(host, name, args))
-            .or_else(|| self.meta_command(host, name, args))
-            .or_else(|| self.io_command(host, name, args))
-            .or_else(|| self.host_command(host, name, args))
+    fn run_built_in(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        (self.control_command(host, call))
+            .or_else(|| self.variable_command(host, call))
+            .or_else(|| self.list_command(host, call))
+            .or_else(|| self.string_command(host, call))
+            .or_else(|| self.regex_command(host, call))
+            .or_else(|| self.data_command(host, call))
+            .or_else(|| self.path_command(host, call))
+            .or_else(|| self.meta_command(host, call))
+            .or_else(|| self.io_command(host, call))
+            .or_else(|| self.host_command(host, call))
     }
 
     /// Runs a command of the host. HammerDB's commands print with `puts`: if a script defines a procedure
     /// `puts`, the procedure receives their output.
-    fn host_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
+    fn host_command(&mut self, host: &mut dyn Host, (name, args): Call<'_>) -> CommandResult {
         if !self.procs.contains_key("puts") {
             return host.call_command(name, args);
         }

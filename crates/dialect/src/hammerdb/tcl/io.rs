@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::interp::{Interp, error, wrong_args};
+use super::interp::{Interp, bool_result, error, wrong_args};
 use super::number::parse_integer;
-use super::{Channel, Flow, Host, TclResult};
+use super::{Call, Channel, CommandResult, Flow, Host, TclResult};
 
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles {
@@ -31,14 +31,8 @@ fn unknown_channel<T>(channel: &str) -> Result<T, Flow> {
 }
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn io_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+    pub(super) fn io_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
             ("puts", args) => self.puts(host, args),
             ("source", [path]) => self.enter_level(host).and_then(|()| {
                 let outcome = self.source(host, path);
@@ -70,9 +64,7 @@ impl Interp {
             }),
             ("read", args) => self.read(args),
             ("eof", [channel]) => match self.files.by_channel.get(channel) {
-                Some(OpenFile::Reading { text, position }) => {
-                    Ok(i64::from(*position >= text.len()).to_string())
-                }
+                Some(OpenFile::Reading { text, position }) => bool_result(*position >= text.len()),
                 Some(OpenFile::Writing { .. }) => Ok("0".to_owned()),
                 None => unknown_channel(channel),
             },

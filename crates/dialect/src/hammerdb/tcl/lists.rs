@@ -6,16 +6,13 @@ use std::cmp::Ordering;
 
 use super::interp::{Interp, check_length, error, wrong_args};
 use super::number::{parse_integer, parse_real};
-use super::{Flow, Host, TclResult, list, pattern, regex};
+use super::{Call, CommandResult, Flow, Host, TclResult, list, pattern, regex};
 
 /// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The returned index may be outside
 /// of the list, so callers check it.
 pub(super) fn parse_index(text: &str, length: usize) -> Result<i64, Flow> {
-    let bad_index = || {
-        Flow::Error(format!(
-            "bad index \"{text}\": must be integer?[+-]integer? or end?[+-]integer?"
-        ))
-    };
+    let bad_index =
+        || format!("bad index \"{text}\": must be integer?[+-]integer? or end?[+-]integer?");
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let trimmed = text.trim_ascii();
     if let Some(number) = parse_integer(trimmed) {
@@ -43,7 +40,7 @@ pub(super) fn parse_index(text: &str, length: usize) -> Result<i64, Flow> {
     let offset = parse_integer(offset_text)
         .filter(|_| is_signed)
         .ok_or_else(bad_index)?;
-    base.checked_add(offset).ok_or_else(bad_index)
+    Ok(base.checked_add(offset).ok_or_else(bad_index)?)
 }
 
 /// The first and last index of a range, clamped to the list; `None` if the range is empty.
@@ -65,14 +62,8 @@ fn split_list(text: &str) -> Result<Vec<String>, Flow> {
 }
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn list_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+    pub(super) fn list_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
             ("list", args) => Ok(list::join(args)),
             ("llength", [text]) => split_list(text).map(|elements| elements.len().to_string()),
             ("llength", _) => wrong_args("llength list"),

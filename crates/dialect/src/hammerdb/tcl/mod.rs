@@ -73,6 +73,12 @@ impl From<String> for Flow {
 
 pub type TclResult = Result<String, Flow>;
 
+/// The name of a command and its arguments.
+type Call<'a> = (&'a str, &'a [String]);
+
+/// What a module's commands return; `None` if it has no command with this name.
+type CommandResult = Option<TclResult>;
+
 /// What a program adds to the language.
 pub trait Host {
     /// Runs a command that is not Tcl's; `None` if there is no such command. May block without a time limit.

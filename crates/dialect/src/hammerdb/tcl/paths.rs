@@ -2,37 +2,28 @@
 //!
 //! Must never: access files except through the [`Host`].
 
-use super::interp::{Interp, error, wrong_args};
-use super::{Flow, Host, PathKind, TclResult, list, pattern};
+use super::interp::{Interp, bool_result, error, wrong_args};
+use super::{Call, CommandResult, Host, PathKind, TclResult, list, pattern};
 
 /// The maximum number of names that a pattern with braces expands to, and that `glob` returns.
 const MAX_NAMES: usize = 10_000;
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn path_command(
-        &mut self,
-        host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+    pub(super) fn path_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        Some(match call {
             ("file", args) => file_command(host, args),
             ("pwd", []) => Ok(host.system().working_directory()),
             ("pwd", _) => wrong_args("pwd"),
-            ("cd", [] | [_]) => {
-                let home = || {
-                    host.system()
-                        .env_var("HOME")
-                        .unwrap_or_else(|| "/".to_owned())
-                };
-                let path = args.first().cloned().unwrap_or_else(home);
-                let result = host.system_mut().change_directory(&path).map_err(|reason| {
-                    Flow::Error(format!(
+            ("cd", args @ ([] | [_])) => {
+                let home = || host.system().env_var("HOME");
+                let path = args.first().cloned().or_else(home);
+                let path = path.unwrap_or_else(|| "/".to_owned());
+                let reason = host.system_mut().change_directory(&path).err();
+                reason.map_or(Ok(String::new()), |reason| {
+                    error(format!(
                         "couldn't change working directory to \"{path}\": {reason}"
                     ))
-                });
-                result.map(|()| String::new())
+                })
             }
             ("cd", _) => wrong_args("cd ?dirName?"),
             ("glob", args) => glob(host, args),
@@ -43,7 +34,6 @@ impl Interp {
 
 fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let bool_result = |value: bool| Ok(i64::from(value).to_string());
     match args.as_slice() {
         ["exists" | "readable" | "writable", path] => {
             bool_result(host.system().path_kind(path) != PathKind::Missing)
@@ -52,9 +42,8 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
         ["isdirectory", path] => bool_result(host.system().path_kind(path) == PathKind::Directory),
         ["mkdir", paths @ ..] => {
             for path in paths {
-                host.system_mut().create_directory(path).map_err(|reason| {
-                    Flow::Error(format!("can't create directory \"{path}\": {reason}"))
-                })?;
+                (host.system_mut().create_directory(path))
+                    .map_err(|reason| format!("can't create directory \"{path}\": {reason}"))?;
             }
             Ok(String::new())
         }
@@ -63,11 +52,8 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
             let options = operands.iter().take_while(is_option).count();
             let force = operands[..options].contains(&"-force");
             for path in &operands[options..] {
-                host.system_mut()
-                    .delete_path(path, force)
-                    .map_err(|reason| {
-                        Flow::Error(format!("error deleting \"{path}\": {reason}"))
-                    })?;
+                (host.system_mut().delete_path(path, force))
+                    .map_err(|reason| format!("error deleting \"{path}\": {reason}"))?;
             }
             Ok(String::new())
         }

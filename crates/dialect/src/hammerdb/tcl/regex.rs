@@ -12,7 +12,7 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::interp::{Interp, check_length, error, wrong_args};
 use super::number::require_integer;
-use super::{Flow, Host, TclResult, list};
+use super::{Call, CommandResult, Flow, Host, TclResult, list};
 
 /// The maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -221,16 +221,10 @@ fn group_text(
 }
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn regex_command(
-        &mut self,
-        host: &dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        match name {
-            "regexp" => Some(self.regexp(host, args)),
-            "regsub" => Some(self.regsub(host, args)),
+    pub(super) fn regex_command(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        match call {
+            ("regexp", args) => Some(self.regexp(host, args)),
+            ("regsub", args) => Some(self.regsub(host, args)),
             _ => None,
         }
     }

@@ -3,15 +3,14 @@
 //! Must never: count bytes where Tcl counts characters.
 
 use super::format::format;
-use super::interp::{Interp, check_length, error, wrong_args};
+use super::interp::{Interp, bool_result, check_length, error, wrong_args};
 use super::lists::{parse_index, parse_range};
 use super::number::{parse_bool, parse_integer, parse_real, require_integer};
-use super::{Flow, TclResult, list, pattern};
+use super::{Call, CommandResult, Flow, Host, TclResult, list, pattern};
 
 impl Interp {
-    /// Runs a command of this module; `None` if the module has no command with this name.
-    pub(super) fn string_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
-        match (name, args) {
+    pub(super) fn string_command(&mut self, _: &mut dyn Host, call: Call<'_>) -> CommandResult {
+        match call {
             ("format", [text, values @ ..]) => Some(format(text, values).map_err(Flow::Error)),
             ("format", []) => Some(wrong_args("format formatString ?arg ...?")),
             ("string", [subcommand, args @ ..]) => Some(string_subcommand(subcommand, args)),
@@ -20,10 +19,6 @@ impl Interp {
             _ => None,
         }
     }
-}
-
-fn bool_result(value: bool) -> TclResult {
-    Ok(i64::from(value).to_string())
 }
 
 fn string_subcommand(subcommand: &str, args: &[String]) -> TclResult {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::interp::{Interp, Variable, check_length, error, wrong_args};
 use super::number::{TOO_LARGE, require_integer};
-use super::{Flow, Host, TclResult, list};
+use super::{Call, CommandResult, Flow, Host, TclResult, list};
 
 /// The name of a variable and its index, if it has one.
 fn split_name(name: &str) -> (&str, Option<&str>) {
@@ -187,14 +187,12 @@ impl Interp {
         Ok(String::new())
     }
 
-    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn variable_command(
         &mut self,
         host: &mut dyn Host,
-        name: &str,
-        args: &[String],
-    ) -> Option<TclResult> {
-        Some(match (name, args) {
+        call: Call<'_>,
+    ) -> CommandResult {
+        Some(match call {
             ("set", [variable]) => self.get(host, variable),
             ("set", [variable, value]) => self.set(variable, value.clone()).inspect(|value| {
                 let name = variable.strip_prefix("::").unwrap_or(variable);

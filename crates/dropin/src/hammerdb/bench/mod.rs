@@ -10,7 +10,7 @@ mod store;
 mod timings;
 mod users;
 
-use super::agents::{self, Coordinator};
+use super::agents;
 use super::job::Job;
 use super::lines::VuserLines;
 use super::{connection, warn};
@@ -20,15 +20,13 @@ use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
 use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan};
 use prony_dialect::hammerdb::{
-    Driver, HammerdbCommands, Login, RunLine, RunRequest, Timeline, VuserOutcome,
+    Driver, HammerdbCommands, Login, RunRequest, Timeline, VuserOutcome,
 };
 use prony_document::SqlDialect;
-use prony_drive::{DriveResult, SampleListener};
+use prony_drive::SampleListener;
 use prony_fleet::Fleet;
 use prony_plan::Plan;
-use prony_runner::{
-    ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed, read_others,
-};
+use prony_runner::{FinishedRun, GrowthBefore, Signals, TerminationSignal, random_seed};
 use prony_server::Control;
 use prony_store::Run;
 use prony_workload::remedy::Remedy;
@@ -71,10 +69,8 @@ struct PreparedRun {
 
 /// The outcome of a run that has ended.
 struct EndedRun {
-    drive_result: DriveResult,
-    run: Run,
+    finished: FinishedRun,
     figures: Option<Figures>,
-    is_stored: bool,
 }
 
 /// Runs the workload.
@@ -88,10 +84,9 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
     let (prepared, control) = prepare_run(context, fleet.as_ref())?;
     let sinks = SampleSinks::new(context, &prepared);
     let ended_run = drive_load(context, &prepared, control, &sinks, fleet, job)?;
-    if ended_run.is_stored {
-        job.run_id = Some(ended_run.run.id.clone());
-    }
-    print_errors(&ended_run.run);
+    let ended = &ended_run.finished;
+    job.run_id = ended_run.is_stored().then(|| ended.run.id.clone());
+    print_errors(&ended.run);
     if let Some(reason) = reason_for_no_result(context, &ended_run) {
         return Err(reason);
     }
@@ -101,7 +96,8 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
             maintain(context);
         }
         if context.request.time_profile_path.is_some() {
-            context.lines.print_line(1, RunLine::GatheringTimings);
+            let line = "Gathering timing data from Active Virtual Users...";
+            context.lines.say(line);
         }
     }
     for client in 0..context.request.vusers {
@@ -157,10 +153,8 @@ fn prepare_run(
     let program = DelayedUsers::new(ready_workload.program, delays, error_flags.clone());
     ready_workload.program = Arc::new(program);
     let growth = GrowthBefore::read(&mut control, workload, &plan, ready_workload.scale);
-    let connection = ConnectionInfo::of(&mut control);
-    let before = read_others(&mut control);
     let prepared = PreparedRun {
-        server: ConnectedServer::new(target, facts, connection, Some(growth), before),
+        server: ConnectedServer::read(target, facts, &mut control, Some(growth)),
         ready_workload,
         cipher: connection::cipher(&control),
         workload,
@@ -202,7 +196,7 @@ fn refusal_message(error: &Error, login: &Login) -> String {
     match error {
         Error::Data {
             problem,
-            remedy: Remedy::Load(_) | Remedy::PronyOption(_) | Remedy::RepairSequences,
+            remedy: Remedy::Load(_) | Remedy::PronyOption(_),
         } => format!(
             "{problem}\nbuildschema creates the schema and the functions that runs call, as {}; \
              later runs may use another role with privileges on them",
@@ -243,7 +237,7 @@ fn drive_load(
     let target = &prepared.server.server.target;
     let warmup = prepared.plan.drive.warmup;
     let coordinator =
-        (fleet.is_some()).then(|| Coordinator::new(context.request, warmup, target, sinks));
+        (fleet.is_some()).then(|| agents::coordinator(context.request, warmup, target, sinks));
     let fleet = ToolFleet::of(fleet, coordinator.as_ref());
     let (start_sender, start_receiver) = std::sync::mpsc::channel();
     let (finished, monitor_result) = std::thread::scope(|scope| {
@@ -264,24 +258,22 @@ fn drive_load(
         .as_ref()
         .ok()
         .and_then(|result| result.figures);
-    let is_stored = store::report_checks(&finished, figures, &tool_run);
-    let (run, drive_result) = (finished.run, finished.drive_result);
-    let ended_run = EndedRun {
-        drive_result,
-        run,
-        figures,
-        is_stored,
-    };
+    let ended_run = EndedRun { finished, figures };
+    ended_run.report_checks(&tool_run);
     let result = monitor_result.map_err(|reason| ended_run.with_stored_part(reason))?;
     (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
     Ok(ended_run)
 }
 
 impl EndedRun {
+    fn is_stored(&self) -> bool {
+        matches!(self.finished.store_result, Some(Ok(_)))
+    }
+
     /// The reason why there is no result, and where the measured part is stored.
     fn with_stored_part(&self, reason: String) -> String {
-        if self.is_stored {
-            let id = &self.run.id;
+        if self.is_stored() {
+            let id = &self.finished.run.id;
             format!("{reason}; the measured part is stored: prony show {id}")
         } else {
             reason
@@ -291,11 +283,7 @@ impl EndedRun {
 
 /// The reason why the run has no result; `None` if it has a result.
 fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Option<String> {
-    let EndedRun {
-        drive_result,
-        figures,
-        ..
-    } = ended_run;
+    let drive_result = &ended_run.finished.drive_result;
     let is_timed = matches!(context.request.driver, Driver::Timed { .. });
     let reason = if let Some(failure) = &drive_result.failure {
         failure.clone()
@@ -303,7 +291,7 @@ fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Optio
         let signal = context.signals.received();
         let name = signal.map_or("a signal", TerminationSignal::name);
         format!("the run was ended by {name}")
-    } else if is_timed && figures.is_none() {
+    } else if is_timed && ended_run.figures.is_none() {
         "no virtual user could continue".to_owned()
     } else {
         return None;
@@ -334,14 +322,12 @@ fn maintain(context: &RunContext<'_>) {
         SqlDialect::PostgreSql => ("Checkpoint and Vacuum", &["checkpoint", "vacuum"][..]),
         SqlDialect::MySql | SqlDialect::TransactSql => ("Checkpoint", &["checkpoint"][..]),
     };
-    context
-        .lines
-        .print_line(1, RunLine::Maintenance { statements: title });
-    let line = match run_statements(superuser, statements) {
-        Ok(()) => RunLine::MaintenanceComplete { statements: title }.to_string(),
+    let lines = context.lines;
+    lines.say(title);
+    lines.say(match run_statements(superuser, statements) {
+        Ok(()) => format!("{title} Complete"),
         Err(reason) => format!("{title} failed: {reason}"),
-    };
-    context.lines.print_line(1, line);
+    });
 }
 
 fn run_statements(login: &Login, statements: &[&str]) -> Result<(), String> {

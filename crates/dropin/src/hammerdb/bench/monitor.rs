@@ -9,7 +9,7 @@ use super::super::connection;
 use super::super::lines::open_log;
 use super::super::warn;
 use super::RunContext;
-use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, TransactionCounter, text};
+use prony_dialect::hammerdb::{Driver, Timeline, TimelineEvent, TransactionCounter, text};
 use prony_document::SqlDialect;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
@@ -29,6 +29,10 @@ const MAX_RECONNECT_TIME: Duration = Duration::from_secs(10);
 /// Printed before a result without TPM.
 const COUNT_NOT_SHOWN: &str = "The server does not show its count of batch requests to this login, so TPM is \
      unknown: grant it VIEW SERVER STATE (as of SQL Server 2022 VIEW SERVER PERFORMANCE STATE)";
+
+/// Printed after the result if `pg_storedprocs` is true.
+const FUNCTIONS_CALLED: &str = "pg_storedprocs is not supported: each transaction called a function, not a procedure; \
+     compare only with runs of functions";
 
 /// How long the control connection waits for a reply before it probes the server, so that a lost connection
 /// is noticed before the result is due.
@@ -181,30 +185,26 @@ impl<'a> Monitor<'a> {
                 .transpose()?,
         };
         if figures.tpm.is_none() {
-            self.context.lines.print_line(1, COUNT_NOT_SHOWN);
+            self.context.lines.say(COUNT_NOT_SHOWN);
         }
+        let request = self.context.request;
+        let product = request.login.product.name;
+        let functions_called = request
+            .stored_procedures
+            .then(|| FUNCTIONS_CALLED.to_owned());
         let lines = [
-            RunLine::ActiveUsers {
-                users: self.context.request.vusers,
-            },
-            RunLine::Result {
-                nopm: figures.nopm,
-                tpm: figures.tpm,
-                database: self.context.request.login.product.name.to_owned(),
-                tpm_first: self.context.request.tpm_first,
-            },
+            format!("{} Active Virtual Users configured", request.vusers),
+            text::result_line(figures.nopm, figures.tpm, product, request.tpm_first),
         ];
-        let uses_functions = self.context.request.stored_procedures;
-        let functions_called = uses_functions.then_some(RunLine::FunctionsCalled);
         for line in lines.into_iter().chain(functions_called) {
-            result.result_lines.push(line.to_string());
-            self.context.lines.print_line(1, line);
+            self.context.lines.say(&line);
+            result.result_lines.push(line);
         }
         result.figures = Some(figures);
         if self.context.minute_length != super::super::ONE_MINUTE {
             let seconds = self.context.minute_length.as_secs_f64();
             let line = format!("Rehearsal: each minute of this test lasted {seconds} s");
-            self.context.lines.print_line(1, line);
+            self.context.lines.say(line);
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl<'a> Monitor<'a> {
                 let limit = MAX_RECONNECT_TIME.as_secs();
                 let line =
                     format!("The server does not answer: waiting up to {limit} s for its counts");
-                self.context.lines.print_line(1, line);
+                self.context.lines.say(line);
             }
             std::thread::sleep(Duration::from_millis(500));
             if let Ok(control) = connection::connect(self.target, &self.context.request.login) {

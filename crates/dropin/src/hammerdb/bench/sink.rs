@@ -8,7 +8,6 @@ use super::super::lines::VuserLines;
 use super::users::ErrorFlags;
 use super::{PreparedRun, RunContext};
 use crate::output::lock;
-use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
@@ -201,7 +200,8 @@ impl SinkState {
             return;
         }
         if !self.error_flags.end_clients() {
-            self.lines.print_line(vuser, RunLine::Error { kind });
+            let line = format!("{} Procedure Error set RAISEERROR for Details", kind.title);
+            self.lines.print_line(vuser, line);
             return;
         }
         let code = String::from_utf8_lossy(&code);
@@ -224,9 +224,8 @@ impl SampleListener for SampleSink {
         };
         if self.state.is_test_driver {
             let vuser = client + self.state.first_vuser;
-            self.state
-                .lines
-                .print_line(vuser, RunLine::StartTransaction { kind: *kind });
+            let line = kind.title.to_lowercase();
+            self.state.lines.print_line(vuser, line);
         }
         if let Outcome::Failed(_, code) = sample.outcome {
             self.state.record_failure(client, *kind, code);

@@ -3,12 +3,11 @@
 //! In: a request and a finished run. Out: the request for the Run document; lines about failed checks and the
 //! stored file. Must never: store a password.
 
-use super::RunContext;
 use super::monitor::Figures;
+use super::{EndedRun, RunContext};
 use crate::hammerdb::warn;
 use crate::tool_run::ToolRun;
-use prony_runner::FinishedRun;
-use prony_store::{MetricName, Run, Severity};
+use prony_store::{NOPM, Run, Severity};
 use serde_json::{Map, Value, json};
 
 /// The request, for the Run document. `dictionary`: the settings, without passwords.
@@ -21,29 +20,25 @@ pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -
     })
 }
 
-/// Prints why the figures must not be used and where the run is stored; returns whether it is stored.
-pub fn report_checks(
-    finished: &FinishedRun,
-    figures: Option<Figures>,
-    tool_run: &ToolRun<'_>,
-) -> bool {
-    let run = &finished.run;
-    if let Some(figures) = figures {
-        report_other_clients(run, figures);
+impl EndedRun {
+    /// Prints why the figures must not be used and where the run is stored.
+    pub fn report_checks(&self, tool_run: &ToolRun<'_>) {
+        let run = &self.finished.run;
+        if let Some(figures) = self.figures {
+            report_other_clients(run, figures);
+        }
+        let checks = run.checks.iter();
+        for check in checks.filter(|check| check.severity == Severity::Invalid) {
+            let (finding, advice) = (&check.finding, &check.advice);
+            warn(&format!(
+                "these figures must not be used: {finding} {advice}"
+            ));
+        }
+        tool_run.warn_unless_stored(&self.finished);
+        if self.is_stored() {
+            warn(&format!("run stored: prony show {}", run.id));
+        }
     }
-    let checks = run.checks.iter();
-    for check in checks.filter(|check| check.severity == Severity::Invalid) {
-        warn(&format!(
-            "these figures must not be used: {} {}",
-            check.finding, check.advice
-        ));
-    }
-    tool_run.warn_unless_stored(finished);
-    let is_stored = matches!(finished.store_result, Some(Ok(_)));
-    if is_stored {
-        warn(&format!("run stored: prony show {}", run.id));
-    }
-    is_stored
 }
 
 /// By which share the server's count of orders may exceed the run's own count: transactions in flight at the
@@ -53,7 +48,7 @@ const IN_FLIGHT_MAX_SHARE: f64 = 0.05;
 /// Reports that other programs placed orders. NOPM includes their orders, because it is the growth of the
 /// schema's order numbers, as in HammerDB.
 fn report_other_clients(run: &Run, figures: Figures) {
-    let run_nopm = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
+    let run_nopm = run.rates.iter().find(|rate| rate.name == NOPM);
     let (Some(run_nopm), schema_nopm) = (run_nopm, figures.nopm as f64) else {
         return;
     };

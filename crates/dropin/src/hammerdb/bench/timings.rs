@@ -9,7 +9,7 @@ use super::super::lines::open_log;
 use super::RunContext;
 use super::sink::{CallTimes, UserTimes};
 use prony_dialect::hammerdb::text::TransactionKind;
-use prony_dialect::hammerdb::{ProcTiming, RunLine, TimeProfile, TimingSection, UserTiming};
+use prony_dialect::hammerdb::{ProcTiming, TimeProfile, TimingSection, UserTiming};
 use prony_measure::{Counter, Distribution};
 
 /// Appends the profile to a file.
@@ -19,7 +19,7 @@ pub fn write(
     times: CallTimes,
     job: &mut Job,
 ) -> Result<(), String> {
-    context.lines.print_line(1, RunLine::CalculatingTimings);
+    context.lines.say("Calculating timings...");
     let users = times.users.iter().filter_map(user_timing).collect();
     let profile = TimeProfile {
         database: context.request.login.database_name().to_owned(),
@@ -28,10 +28,8 @@ pub fn write(
         summary: proc_timings(&times.all_users),
     };
     job.timings = job_timings(&profile);
-    let line = RunLine::WritingTimings {
-        path: path.to_owned(),
-    };
-    context.lines.print_line(1, line);
+    let line = format!("Writing timing data to {path}");
+    context.lines.say(line);
     open_log(path, &profile.text())
         .map(drop)
         .map_err(|error| format!("cannot write the time profile {path}: {error}"))

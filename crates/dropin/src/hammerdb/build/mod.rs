@@ -11,9 +11,8 @@ use super::{clock, connection};
 use owner::DatabaseState;
 use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, build_workload_plan};
 use prony_dialect::hammerdb::{
-    BuildLine, BuildProgress, BuildRequest, HammerdbCommands, PROFILES, VuserOutcome,
+    BuildProgress, BuildRequest, HammerdbCommands, PROFILES, VuserOutcome, text,
 };
-use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_runner::Signals;
 use prony_server::{Control, Target};
@@ -31,15 +30,10 @@ pub fn build(
     let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
     let plan = build_workload_plan(request)?;
     if request.vusers > 1 {
-        lines.print_line(1, BuildLine::MonitorThread);
+        lines.say("Monitor Thread");
     }
     let schema = request.schema_name();
-    lines.print_line(
-        1,
-        BuildLine::CreatingSchema {
-            schema: schema.clone(),
-        },
-    );
+    lines.say(text::creating_line(&schema));
     let (target, database_state) = prepare_database(request, lines)?;
     let workers = if request.vusers > 1 {
         2..request.vusers + 2
@@ -48,11 +42,11 @@ pub fn build(
     };
     for worker in workers.clone() {
         lines.print_running(worker);
-        lines.print_line(worker, BuildLine::WorkerThread);
-        lines.print_line(worker, BuildLine::WaitingForMonitor);
+        lines.print_line(worker, "Worker Thread");
+        lines.print_line(worker, "Waiting for Monitor Thread...");
     }
     let creates_tables = !matches!(database_state, DatabaseState::UnfinishedBuild);
-    let print = |line: String| lines.print_line(1, line);
+    let print = |line: String| lines.say(line);
     let progress = BuildProgress::new(
         &print,
         clock::now_as_text,
@@ -66,7 +60,7 @@ pub fn build(
         lines.print_finished(worker, true);
     }
     install_routines(request, workload, &target, lines)?;
-    lines.print_line(1, BuildLine::Complete { schema });
+    lines.say(text::complete_line(&schema));
     lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }
@@ -77,37 +71,23 @@ fn prepare_database(
     lines: &VuserLines,
 ) -> Result<(Target, DatabaseState), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
-    let owner = match request.owner.product.dialect {
-        SqlDialect::PostgreSql => Some(request.owner.user.clone()),
-        SqlDialect::MySql | SqlDialect::TransactSql => None,
-    };
     if let Some(cipher) = connection::cipher(&control) {
-        lines.print_line(1, BuildLine::SslCipher { cipher });
+        lines.say(text::cipher_line(&cipher));
     }
     // Read the state before any change, because a build that is refused must not change a password.
     let state = owner::read_database_state(&mut control, request)?;
     owner::create_role(&mut control, &request.owner, &request.superuser.user)?;
     let name = &request.owner.database;
     owner::create_or_grant_database(&mut control, request, &state)?;
-    match state {
-        DatabaseState::Missing => lines.print_line(
-            1,
-            BuildLine::CreatingDatabase {
-                database: name.clone(),
-                owner,
-            },
-        ),
-        DatabaseState::Empty => lines.print_line(
-            1,
-            BuildLine::UsingDatabase {
-                database: name.clone(),
-            },
-        ),
-        DatabaseState::UnfinishedBuild => lines.print_line(
-            1,
-            format!("Continuing the unfinished build in Database {name}"),
-        ),
-    }
+    lines.say(match state {
+        DatabaseState::Missing => text::database_line(&request.owner),
+        DatabaseState::Empty => {
+            format!("Using existing empty Database {name} for Schema build")
+        }
+        DatabaseState::UnfinishedBuild => {
+            format!("Continuing the unfinished build in Database {name}")
+        }
+    });
     drop::<Control>(control);
     Ok((connection::target(&request.owner)?, state))
 }
@@ -154,14 +134,11 @@ fn install_routines(
     target: &Target,
     lines: &VuserLines,
 ) -> Result<(), String> {
-    lines.print_line(
-        1,
-        if request.stored_procedures {
-            BuildLine::CreatingProcedures
-        } else {
-            BuildLine::CreatingFunctions
-        },
-    );
+    lines.say(if request.stored_procedures {
+        "CREATING TPCC STORED PROCEDURES"
+    } else {
+        "CREATING TPCC FUNCTIONS"
+    });
     let mut control = connection::connect(target, &request.owner)?;
     for profile in PROFILES {
         let options = [("mode", "procedures"), ("profile", profile)];

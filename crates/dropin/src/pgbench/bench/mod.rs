@@ -9,7 +9,7 @@ mod script_messages;
 mod setup;
 mod store;
 
-use super::agents::{self, Coordinator};
+use super::agents::{self, AgentCommands, coordinator};
 use super::call::PgbenchCall;
 use super::connection;
 use super::host::ScriptFiles;
@@ -45,9 +45,10 @@ pub fn run(
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
     let logs = logs::open(call, options, fleet.is_some())?;
+    let commands = AgentCommands::default();
     let coordinator = fleet.is_some().then(|| {
-        let messages = script_messages.clone();
-        Coordinator::new(call, options, script_texts, scale, &target, messages, &logs)
+        let (messages, heard) = (script_messages.clone(), (&logs, &commands));
+        coordinator(call, options, script_texts, scale, &target, messages, heard)
     });
     let fleet = ToolFleet::of(fleet, coordinator.as_ref());
     let program = Arc::new(ScriptProgram::new(
@@ -65,7 +66,7 @@ pub fn run(
         script_messages: &script_messages,
         logs: &logs,
         program: &program,
-        coordinator: coordinator.as_ref(),
+        agent_commands: coordinator.is_some().then_some(&commands),
         tables,
         sums: None,
         exit_status: 0,

@@ -3,7 +3,7 @@
 //! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: print a
 //! line before its interval is complete.
 
-use super::super::agents::Coordinator;
+use super::super::agents::AgentCommands;
 use super::super::call::PgbenchCall;
 use super::logs::Logs;
 use super::script_messages::ScriptMessages;
@@ -35,7 +35,7 @@ pub struct PgbenchObserver<'a> {
     pub logs: &'a Logs,
     pub program: &'a ScriptProgram,
     /// pgbench's side of the agents, if they drive the clients.
-    pub coordinator: Option<&'a Coordinator<'a>>,
+    pub agent_commands: Option<&'a AgentCommands>,
     pub tables: TableFacts,
     /// Sums since the last progress line; `None` before the start.
     pub sums: Option<(RecorderLayout, Totals)>,
@@ -63,13 +63,8 @@ impl PgbenchObserver<'_> {
             ProgressTime::Elapsed(elapsed_ns as f64 / 1e9)
         };
         let counts = run_counts(self.options, sums);
-        let line = progress_line(
-            &self.call.level,
-            self.options,
-            time,
-            &counts,
-            sums.seconds(),
-        );
+        let (level, seconds) = (&self.call.level, sums.seconds());
+        let line = progress_line(level, self.options, time, &counts, seconds);
         *sums = Totals::new(end_ns, *layout);
         let _ = stderr().lock().write_all(line.as_bytes());
     }
@@ -86,10 +81,10 @@ impl PgbenchObserver<'_> {
             let text = format!("Run was aborted due to an error in thread {thread}");
             eprint(&messages.error(&text));
             status = EXIT_ABORTED;
-        } else if self.coordinator.is_none() || drive_result.failure.is_none() {
+        } else if self.agent_commands.is_none() || drive_result.failure.is_none() {
             // Without an agent that was lost, figures would look like those of all.
-            let commands = match self.coordinator {
-                Some(coordinator) => coordinator.command_stats(),
+            let commands = match self.agent_commands {
+                Some(commands) => commands.sums(),
                 None => self.program.command_stats(),
             };
             let measured = MeasuredRun {
@@ -104,10 +99,8 @@ impl PgbenchObserver<'_> {
             if has_aborted_client || drive_result.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
-                status = self
-                    .signals
-                    .received()
-                    .map_or(EXIT_ABORTED, TerminationSignal::exit_status);
+                let signal = self.signals.received();
+                status = signal.map_or(EXIT_ABORTED, TerminationSignal::exit_status);
             }
         }
         if let Some(failure) = &drive_result.failure {

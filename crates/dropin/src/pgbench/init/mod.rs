@@ -6,13 +6,14 @@
 
 mod rows;
 
+use super::Failure;
 use super::call::PgbenchCall;
 use super::connection;
 use crate::output::eprint;
 use prony_dialect::libpq;
 use prony_dialect::pgbench::{
-    Freeze, InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, UsageError, copy_sql,
-    done_line, step_actions,
+    Freeze, InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, copy_sql, done_line,
+    step_actions,
 };
 use prony_runner::Signals;
 use prony_server::{Control, Target, control};
@@ -31,7 +32,7 @@ pub fn initialize(
     call: &PgbenchCall,
     options: &InitOptions,
     load_jobs: Option<u32>,
-) -> Result<(), UsageError> {
+) -> Result<(), Failure> {
     const PURPOSE: &str = "initialization";
     let mut target = connection::target(call, &options.connection, PURPOSE)?;
     let mut control = connection::open(call, &options.connection, &mut target, PURPOSE)?;
@@ -52,7 +53,7 @@ pub fn initialize(
     outcome.map_err(|text| match signals.received() {
         None => text.into(),
         // Like pgbench, report the cancel request before the server's error.
-        Some(signal) => UsageError {
+        Some(signal) => Failure {
             stderr: format!("Cancel request sent\n{text}"),
             exit_status: signal.exit_status(),
         },
@@ -83,12 +84,8 @@ impl Initialization<'_> {
     }
 
     fn run_step(&self, control: &mut Control, letter: char) -> Result<(), String> {
-        for action in step_actions(
-            &self.call.level,
-            self.options,
-            letter,
-            control.server_version(),
-        ) {
+        let version = control.server_version();
+        for action in step_actions(&self.call.level, self.options, letter, version) {
             match action {
                 SetupAction::Print(text) => eprint(&text),
                 SetupAction::Sql(sql) => self.execute(control, &sql)?,
@@ -118,13 +115,8 @@ impl Initialization<'_> {
         };
         let progress = rows::TableProgress::start(&self.call.level, self.options, table);
         let all_rows = 0..table.rows(self.options.scale);
-        self.copy(
-            control,
-            &copy_sql(table, freeze),
-            table,
-            all_rows,
-            &progress,
-        )?;
+        let sql = copy_sql(table, freeze);
+        self.copy(control, &sql, table, all_rows, &progress)?;
         progress.finish();
         Ok(())
     }
@@ -142,22 +134,16 @@ impl Initialization<'_> {
         self.check_stop()?;
         let result = control.execute(sql);
         connection::print_notices(control);
-        result
-            .map(drop)
-            .map_err(|error| self.query_error(&error, sql))
+        result.map_err(|error| self.query_error(&error, sql))?;
+        Ok(())
     }
 
     fn query_error(&self, error: &control::Error, sql: &str) -> String {
         let message = libpq::statement_error(error, sql);
-        let query = if self.call.level.at_least(15) {
-            "Query"
-        } else {
-            "query"
-        };
-        self.call
-            .messages
-            .fatal(&format!("query failed: {message}"))
-            + &self.call.messages.detail(&format!("{query} was: {sql}"))
+        let (messages, since_15) = (&self.call.messages, self.call.level.at_least(15));
+        let query = if since_15 { "Query" } else { "query" };
+        messages.fatal(&format!("query failed: {message}"))
+            + &messages.detail(&format!("{query} was: {sql}"))
     }
 
     /// Checks whether the load should continue.

@@ -15,9 +15,8 @@ pub use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
     Command, Compat, Driver, EXIT_STATUS_LATE_START, GeneralOptions, LogLevel, NOT_CONNECTED,
-    ProgramCost, Progress, Report, checkpoint_text, drive_plan, failing_function, fatal_line,
-    function_failed, progress_text, report_text, thread_not_created, threads_failed,
-    threads_not_ready,
+    ProgramCost, Progress, Report, checkpoint_text, drive_plan, fatal_line, progress_text,
+    report_text, thread_not_created, threads_not_ready,
 };
 use prony_drive::{DriveResult, OnConnectRefused, RunEventKind};
 use prony_measure::QueryCounts;
@@ -167,8 +166,7 @@ impl Bench<'_> {
                 None => fatal_line(&error.to_string()),
             },
         };
-        let failed = function_failed(failing_function(Command::Run, false), NOT_CONNECTED);
-        call.fail(&(lines + &failed + &threads_failed(settings.compat)))
+        call.fail_to_start(Command::Run, lines, NOT_CONNECTED)
     }
 }
 

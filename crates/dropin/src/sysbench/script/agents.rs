@@ -5,184 +5,73 @@
 //! machine than the server.
 
 use super::logger::ScriptLogger;
-use crate::agents::{read, write};
+use crate::agents::{Coordinator, read, write};
 use crate::sysbench::agents::SentEvents;
 use crate::sysbench::bench::EventCounts;
 use prony_fleet::{
-    ToolCoordinator, ToolListening, ToolLoad, ToolOutput, ToolProgram, ToolRequest, ToolServer,
+    ToolCoordinator, ToolListening, ToolOutput, ToolProgram, ToolRequest, ToolServer,
 };
 use prony_plan::ErrorParts;
-use prony_server::control::{ConnectFailure, Error};
-use prony_session::DbError;
+use prony_server::control::ConnectFailure;
 use prony_workload::ReadyWorkload;
-use prony_workload::lua::{
-    Listener, LuaScript, ScriptSettings, SqlFailure, SqlOperation, ThreadTask,
-};
+use prony_workload::lua::{Listener, LuaScript, Report, ScriptSettings, ThreadTask};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
 
 pub const TOOL: &str = "sysbench script";
 
-/// What an agent sends to the coordinator: the calls of its threads' [`Listener`], and their events.
+/// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
-enum SentMessage {
+enum SentMessage<'a> {
     /// `true`: a thread has connected.
     Events(SentEvents, bool),
-    Output(Vec<u8>),
-    Fatal(String),
-    Alert(String),
-    Warning(String),
-    Unavailable(String),
-    Blocked,
-    SqlFailed {
-        operation: SqlOperation,
-        code: [u8; 5],
-        number: u32,
-        message: String,
-        sql: String,
-    },
-    FunctionFailed(String, String),
-    ThreadDoneFailed(String),
-    Stuck(String),
+    Report(Report<'a>),
 }
 
 /// The script's side at the coordinator.
-pub struct ScriptCoordinator<'a> {
-    load: ToolLoad,
+///
+/// # Errors
+/// A file that the script has loaded cannot be read any more.
+pub fn coordinator<'a>(
     script: &'a LuaScript,
+    server: ToolServer,
     logger: &'a ScriptLogger,
     event_counts: Arc<EventCounts>,
-}
-
-impl<'a> ScriptCoordinator<'a> {
-    /// # Errors
-    /// A file that the script has loaded cannot be read any more.
-    pub fn new(
-        script: &'a LuaScript,
-        server: ToolServer,
-        logger: &'a ScriptLogger,
-        event_counts: Arc<EventCounts>,
-    ) -> io::Result<ScriptCoordinator<'a>> {
-        Ok(ScriptCoordinator {
-            load: ToolLoad {
-                tool: TOOL,
-                program: write(&script.settings_for_agents()?),
-                server,
-            },
-            script,
-            logger,
-            event_counts,
-        })
-    }
-}
-
-impl ToolCoordinator for ScriptCoordinator<'_> {
-    fn load(&self) -> &ToolLoad {
-        &self.load
-    }
-
-    fn heard(&self, _: usize, text: &str) -> Result<(), String> {
-        match read(text)? {
-            SentMessage::Events(events, has_connected) => {
-                events.set_in(&self.event_counts);
-                if has_connected {
-                    self.script.mark_connected();
+) -> io::Result<impl ToolCoordinator + use<'a>> {
+    let program = script.settings_for_agents()?;
+    Ok(Coordinator::new(
+        TOOL,
+        &program,
+        server,
+        move |_, message| {
+            match message {
+                SentMessage::Events(events, has_connected) => {
+                    events.set_in(&event_counts);
+                    if has_connected {
+                        script.mark_connected();
+                    }
                 }
+                // Its process has ended.
+                SentMessage::Report(Report::Stuck(reason)) => return Err(reason.into_owned()),
+                SentMessage::Report(report) => logger.report(report),
             }
-            SentMessage::Output(bytes) => self.logger.output(&bytes),
-            SentMessage::Fatal(text) => self.logger.fatal(&text),
-            SentMessage::Alert(text) => self.logger.alert(&text),
-            SentMessage::Warning(text) => self.logger.warning(&text),
-            SentMessage::Unavailable(lines) => self.logger.server_unavailable(&lines),
-            SentMessage::Blocked => self.logger.thread_blocked(),
-            SentMessage::SqlFailed {
-                operation,
-                code,
-                number,
-                message,
-                sql,
-            } => self.logger.sql_failed(&SqlFailure {
-                operation,
-                error: &DbError::workload(code, message.clone()),
-                error_number: number,
-                message: &message,
-                sql: &sql,
-            }),
-            SentMessage::FunctionFailed(function, reason) => {
-                self.logger.function_failed(&function, &reason);
-            }
-            SentMessage::ThreadDoneFailed(reason) => self.logger.thread_done_failed(&reason),
-            // Its process has ended.
-            SentMessage::Stuck(reason) => return Err(reason),
-        }
-        Ok(())
-    }
+            Ok(())
+        },
+    ))
 }
 
 /// Sends to the coordinator what the threads of an agent report.
 struct RemoteListener(ToolOutput);
 
-impl RemoteListener {
-    fn say(&self, message: &SentMessage) {
-        self.0.say(write(message));
-    }
-}
-
 impl Listener for RemoteListener {
-    fn output(&self, text: &[u8]) {
-        self.say(&SentMessage::Output(text.to_vec()));
-    }
-
-    fn fatal(&self, text: &str) {
-        self.say(&SentMessage::Fatal(text.to_owned()));
-    }
-
-    fn alert(&self, text: &str) {
-        self.say(&SentMessage::Alert(text.to_owned()));
-    }
-
-    fn warning(&self, text: &str) {
-        self.say(&SentMessage::Warning(text.to_owned()));
-    }
-
-    fn server_unavailable(&self, lines: &str) {
-        self.say(&SentMessage::Unavailable(lines.to_owned()));
-    }
-
-    fn connection_refused(&self, error: &Error) {
-        self.fatal(&error.to_string());
-    }
-
-    fn thread_blocked(&self) {
-        self.say(&SentMessage::Blocked);
-    }
-
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.say(&SentMessage::SqlFailed {
-            operation: failure.operation,
-            code: failure.error.code,
-            number: failure.error_number,
-            message: failure.message.to_owned(),
-            sql: failure.sql.to_owned(),
-        });
-    }
-
-    fn function_failed(&self, function: &str, reason: &str) {
-        self.say(&SentMessage::FunctionFailed(
-            function.to_owned(),
-            reason.to_owned(),
-        ));
-    }
-
-    fn thread_done_failed(&self, reason: &str) {
-        self.say(&SentMessage::ThreadDoneFailed(reason.to_owned()));
-    }
-
-    fn script_stuck(&self, reason: &str) {
-        self.say(&SentMessage::Stuck(reason.to_owned()));
-        // The worker of the script never returns.
-        std::process::exit(1);
+    fn report(&self, report: Report<'_>) {
+        let is_stuck = matches!(report, Report::Stuck(_));
+        self.0.say(write(&SentMessage::Report(report)));
+        if is_stuck {
+            // The worker of the script never returns.
+            std::process::exit(1);
+        }
     }
 }
 
@@ -217,7 +106,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let remote = RemoteListener(request.output);
     let on_refused = move |failures: &[ConnectFailure]| {
         if let Some(last) = failures.last() {
-            remote.fatal(&last.to_string());
+            remote.report(Report::Fatal(last.to_string().into()));
         }
     };
     Ok(ToolProgram {

@@ -67,11 +67,8 @@ impl<'a> ReportHooks<'a> {
     }
 
     fn end_reports_during_run(&self) {
-        for reporter in self
-            .intermediate_reporter
-            .iter()
-            .chain(&self.checkpoint_reporter)
-        {
+        let (intermediate, checkpoint) = (&self.intermediate_reporter, &self.checkpoint_reporter);
+        for reporter in intermediate.iter().chain(checkpoint) {
             self.log_failure(reporter.end_reports());
         }
     }
@@ -139,14 +136,13 @@ impl ReportTexts for ReportHooks<'_> {
             return progress_text(figures);
         };
         let queue = figures.queue;
+        let queue = queue.map_or((0, 0), |queue| (queue.length, queue.concurrency));
         self.log_failure(reporter.print(&ReportFigures {
             threads_running: figures.threads,
             time_interval_s: figures.interval_s,
             time_total_s: figures.at_s as f64,
             latency_percentile_s: figures.latency_ms / 1e3,
-            waiting_and_running: Some(
-                queue.map_or((0, 0), |queue| (queue.length, queue.concurrency)),
-            ),
+            waiting_and_running: Some(queue),
             ..counter_figures(&figures.counters)
         }));
         String::new()

@@ -13,7 +13,7 @@ use prony_dialect::sysbench::{
 };
 use prony_runner::{Recording, Signals, TerminationSignal};
 use prony_server::control::{ConnectFailure, Error};
-use prony_workload::lua::{Listener, LuaScriptError, SqlFailure, SqlOperation};
+use prony_workload::lua::{Listener, LuaScriptError, Report, SqlFailure, SqlOperation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -148,42 +148,32 @@ impl ScriptLogger {
 }
 
 impl Listener for ScriptLogger {
-    fn output(&self, text: &[u8]) {
-        print_output_bytes(text);
-    }
-
-    fn server_unavailable(&self, lines: &str) {
-        self.log(LogLevel::Fatal, lines);
-    }
-
     fn connection_refused(&self, error: &Error) {
         let lines = connection::control_error_lines(&self.database, self.driver, error);
         self.log(LogLevel::Fatal, &lines);
     }
 
-    fn thread_blocked(&self) {
-        eprint(BLOCKED_WARNING);
+    fn report(&self, report: Report<'_>) {
+        match report {
+            Report::Output(text) => print_output_bytes(&text),
+            Report::ServerUnavailable(lines) => self.log(LogLevel::Fatal, &lines),
+            Report::ThreadBlocked => eprint(BLOCKED_WARNING),
+            Report::Fatal(text) => self.log(LogLevel::Fatal, &fatal_line(&text)),
+            Report::Alert(text) => self.log(LogLevel::Alert, &format!("ALERT: {text}\n")),
+            Report::Warning(text) => self.log(LogLevel::Warning, &warning_line(&text)),
+            Report::SqlFailed(failure) => self.log_sql_failure(&failure),
+            Report::FunctionFailed(function, reason) => self.end_failed_run(&function, &reason),
+            Report::ThreadDoneFailed(reason) => {
+                self.log(LogLevel::Fatal, &function_failed("thread_done", &reason));
+            }
+            Report::Stuck(reason) => self.end_stuck(&reason),
+        }
     }
+}
 
-    fn fatal(&self, text: &str) {
-        self.log(LogLevel::Fatal, &fatal_line(text));
-    }
-
-    fn alert(&self, text: &str) {
-        self.log(LogLevel::Alert, &format!("ALERT: {text}\n"));
-    }
-
-    fn warning(&self, text: &str) {
-        self.log(LogLevel::Warning, &warning_line(text));
-    }
-
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        let SqlFailure {
-            error_number: number,
-            message,
-            sql,
-            ..
-        } = *failure;
+impl ScriptLogger {
+    fn log_sql_failure(&self, failure: &SqlFailure<'_>) {
+        let (number, message, sql) = (failure.error_number, &*failure.message, &*failure.sql);
         let lines = match (self.driver, failure.operation) {
             (driver, SqlOperation::Prepare) => prepare_failed(driver, number, message),
             (Driver::Mysql, SqlOperation::NextResult) => {
@@ -197,7 +187,7 @@ impl Listener for ScriptLogger {
                 statement_failed(driver, prepared, number, message, sql)
             }
         };
-        let state = String::from_utf8_lossy(&failure.error.code);
+        let state = String::from_utf8_lossy(&failure.code);
         let text = match self.bundled_command.get() {
             Some(command) if message.contains("sbtest") => {
                 advice_of_test(self.driver, *command, number, &state)
@@ -210,7 +200,8 @@ impl Listener for ScriptLogger {
         self.log(LogLevel::Fatal, &lines);
     }
 
-    fn function_failed(&self, function: &str, reason: &str) {
+    /// Logs that a function of the script failed, and ends the run.
+    fn end_failed_run(&self, function: &str, reason: &str) {
         self.set_advice_about(reason);
         if !function.is_empty() {
             let threads_failed = match function {
@@ -227,12 +218,8 @@ impl Listener for ScriptLogger {
         print_advice();
     }
 
-    fn thread_done_failed(&self, reason: &str) {
-        let lines = function_failed("thread_done", reason);
-        self.log(LogLevel::Fatal, &lines);
-    }
-
-    fn script_stuck(&self, reason: &str) {
+    /// Ends the process of a script that cannot be interrupted.
+    fn end_stuck(&self, reason: &str) {
         let signal = self.signals.received().map(TerminationSignal::name);
         if signal.is_none() {
             self.log(LogLevel::Fatal, &fatal_line(reason));

@@ -15,7 +15,7 @@ use super::connection::{self, ResolvedServer};
 use crate::agents::{start, too_few};
 use crate::cleartext::connect;
 use crate::tool_run::{ConnectedServer, ToolFleet, facts_or_reason};
-use agents::ScriptCoordinator;
+use agents::coordinator;
 use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
@@ -25,7 +25,7 @@ use prony_dialect::sysbench::{
 };
 use prony_document::Product;
 use prony_plan::{WorkloadPlan, system_error};
-use prony_runner::{ConnectionInfo, Signals, read_others};
+use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::ConnectFailure;
 use prony_server::{ServerFacts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
@@ -124,25 +124,20 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     let mut facts_target = target.clone();
     let timeout = target.connect_timeout.unwrap_or(FACTS_TIMEOUT);
     facts_target.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
-    let (facts, connection, before) = match connect(&facts_target) {
+    match connect(&facts_target) {
         Ok(mut control) => {
             let facts = facts_or_reason(&mut control);
-            let connection = ConnectionInfo::of(&mut control);
-            (facts, connection, read_others(&mut control))
+            ConnectedServer::read(target, facts, &mut control, None)
         }
         Err(error) => {
-            let product = match driver {
+            let connection = ConnectionInfo::without_connection(match driver {
                 Driver::Mysql => Product::MYSQL,
                 Driver::Pgsql => Product::POSTGRESQL,
-            };
-            (
-                ServerFacts::not_readable(&error),
-                ConnectionInfo::without_connection(product),
-                None,
-            )
+            });
+            let facts = ServerFacts::not_readable(&error);
+            ConnectedServer::new(target, facts, connection, None, None)
         }
-    };
-    ConnectedServer::new(target, facts, connection, None, before)
+    }
 }
 
 /// Prints the error of a script to the log.
@@ -188,16 +183,12 @@ impl ScriptRun<'_> {
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
         let event_counts = Arc::new(EventCounts::new(settings.threads));
-        let coordinator = match fleet {
-            None => None,
-            Some(_) => {
-                let server = connection::tool_server(&settings.database, &target);
-                let coordinator =
-                    ScriptCoordinator::new(script, server, logger, event_counts.clone());
-                let unread = |error: io::Error| call.fail_with_text(&system_error(&error));
-                Some(coordinator.map_err(unread)?)
-            }
-        };
+        let coordinator = (fleet.is_some()).then(|| {
+            let server = connection::tool_server(&settings.database, &target);
+            coordinator(script, server, logger, event_counts.clone())
+        });
+        let unread = |error: io::Error| call.fail_with_text(&system_error(&error));
+        let coordinator = coordinator.transpose().map_err(unread)?;
         let bench = Bench {
             call,
             settings,

@@ -44,10 +44,10 @@ pub fn script_settings(
     Ok(ScriptSettings {
         text,
         path,
-        name: Path::new(&command.name).file_name().map_or_else(
-            || command.name.clone(),
-            |name| name.to_string_lossy().into_owned(),
-        ),
+        name: match Path::new(&command.name).file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => command.name.clone(),
+        },
         is_v1_1: compat == Compat::V1_1,
         version: compat.version().to_owned(),
         version_string: compat.version_text().trim_end().to_owned(),
@@ -88,11 +88,8 @@ fn failure_lines(server: &ResolvedServer, reason: &str) -> Option<String> {
 
 /// The environment variable's value, if it is a number above 0.
 fn positive_env_var(name: &str) -> Option<u64> {
-    env_var(name)?
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number| *number > 0)
+    let number = env_var(name)?.trim().parse().ok();
+    number.filter(|number| *number > 0)
 }
 
 /// Reads a script. Returns its path, for messages, and its text.
@@ -147,21 +144,18 @@ fn general_options(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> 
         };
         (name.clone(), value)
     };
-    let password = |name: &str, password: &str| {
-        (
-            name.to_owned(),
-            ScriptOptionValue::Text(password.to_owned()),
-        )
-    };
     // Scripts do not get `config_file` and `test` as options.
     let is_test_option = |name: &str| !matches!(name, "config_file" | "test");
-    let values = command
-        .values
-        .iter()
-        .filter(|(name, _)| is_test_option(name));
+    let values = command.values.iter();
+    let values = values.filter(|(name, _)| is_test_option(name));
     let mut options: Vec<_> = values.map(typed_option).collect();
-    options.push(password("mysql_password", database.mysql.password.reveal()));
-    options.push(password("pgsql_password", database.pgsql.password.reveal()));
+    for (name, password) in [
+        ("mysql_password", &database.mysql.password),
+        ("pgsql_password", &database.pgsql.password),
+    ] {
+        let password = ScriptOptionValue::Text(password.reveal().to_owned());
+        options.push((name.to_owned(), password));
+    }
     for (name, value) in &mut options {
         // Read these values from the settings, which also apply the deprecated options.
         let number = match name.as_str() {

@@ -184,8 +184,9 @@ fn a_search_without_a_bound_says_so() {
 fn the_lowest_rate_that_fails_is_measured_twice() {
     let narrow = [(800.0, Pass), (820.0, Fail)];
     assert_eq!(next(&narrow), rate(820.0));
+    let confirmed = [narrow[0], narrow[1], (820.0, Fail)];
     assert!(
-        matches!(next(&[narrow[0], narrow[1], (820.0, Fail)]), NextStep::Done(found) if found.state == CapacityState::Found)
+        matches!(next(&confirmed), NextStep::Done(found) if found.state == CapacityState::Found)
     );
     // It was a disturbance, and the limit is above.
     let disturbed = [narrow[0], narrow[1], (820.0, Pass), (1_000.0, Fail)];

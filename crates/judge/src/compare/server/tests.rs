@@ -65,7 +65,8 @@ fn values_observed_on_both_sides_are_compared() {
 fn unknown_durability_is_a_caveat() {
     let unknown = |class: DurabilityClass| {
         let mut run = observed_run();
-        observed_mut(&mut run).before.as_mut().unwrap().durability = Some(Durability {
+        let before = observed_mut(&mut run).before.as_mut().unwrap();
+        before.durability = Some(Durability {
             class,
             because: Vec::new(),
             tables_unknown: true,
@@ -142,9 +143,10 @@ fn settings_differ_by_relevance() {
             .collect()
     };
     let work_mem = ("work_mem".to_owned(), Severity::Caveat);
+    let seed = ("geqo_seed".to_owned(), Severity::Note);
     assert_eq!(
         settings_differences(&run_with_settings(80, "1"), &run_with_settings(80, "2")),
-        [("geqo_seed".to_owned(), Severity::Note), work_mem.clone()]
+        [seed, work_mem.clone()]
     );
     assert_eq!(
         settings_differences(&run_with_settings(80, "1"), &run_with_settings(0, "2")),

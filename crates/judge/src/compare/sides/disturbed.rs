@@ -118,7 +118,8 @@ pub(super) fn choose_runs<'a>(
             .collect()
     };
     let count = |side: &Side<'_>, reason: fn(&Run) -> Option<String>| {
-        side.runs.iter().filter(|run| reason(run).is_none()).count()
+        let runs = side.runs.iter();
+        runs.filter(|run| reason(run).is_none()).count()
     };
     let is_short = |side: &Side<'_>| {
         let usable = count(side, unusable_reason);

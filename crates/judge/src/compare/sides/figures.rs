@@ -12,7 +12,7 @@ use crate::compare::{
 use crate::noise::{CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE, is_cpu_figure};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
-use prony_store::{MetricName, Run};
+use prony_store::{NOPM, Run};
 use serde::Serialize;
 
 /// One figure of both sides.
@@ -132,7 +132,7 @@ pub(super) fn primary_name(
 /// The figures that a request for the primary one means, the preferred one first.
 pub(super) fn figures_of_request(name: &str) -> Vec<&str> {
     match name {
-        "throughput" => vec![MetricName::NOPM, TPS_FIGURE],
+        "throughput" => vec![NOPM, TPS_FIGURE],
         "cpu" => vec![SERVER_CPU_FIGURE, CLIENT_CPU_FIGURE],
         name => vec![name],
     }
@@ -151,9 +151,7 @@ pub(super) fn headline_figures<'a>(
     };
     let second = match primary.map(|figure| figure.unit) {
         Some(Unit::Rate) => named(P99_FIGURE).or(of_unit(Unit::Nanoseconds)),
-        Some(Unit::Nanoseconds) => named(MetricName::NOPM)
-            .or(named(TPS_FIGURE))
-            .or(of_unit(Unit::Rate)),
+        Some(Unit::Nanoseconds) => named(NOPM).or(named(TPS_FIGURE)).or(of_unit(Unit::Rate)),
         None => None,
     };
     primary.into_iter().chain(second).collect()

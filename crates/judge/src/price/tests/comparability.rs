@@ -61,9 +61,10 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
         durability_remarks(&[(0, known_tables.clone()), (1, known_tables.clone())]),
         [""; 0]
     );
+    let text = "b: the runs do not record whether there are unlogged tables.";
     assert_eq!(
         durability_remarks(&[(0, known_tables.clone()), (1, unknown_tables.clone())]),
-        ["b: the runs do not record whether there are unlogged tables."]
+        [text]
     );
     // A different durability class is a different guarantee, whether or not the tables are known.
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
@@ -123,7 +124,8 @@ fn a_service_may_replicate_below_sql() {
         prony_store::Replication::None,
     ] {
         let mut run = observed_run();
-        observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
+        let before = observed_mut(&mut run).before.as_mut().unwrap();
+        before.replication = Some(replication);
         let prices = priced(&sheet, &[(0, run)]);
         assert_eq!(prices.points[0].replicas_measured, None);
         assert!(prices.unpriced_runs.is_empty());

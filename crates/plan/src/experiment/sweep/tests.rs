@@ -61,11 +61,8 @@ fn values_are_lists_and_ranges() {
 fn a_sweep_is_every_combination_and_the_last_key_varies_fastest() {
     let sweep = "[sweep]\nprotocol = [\"simple\", \"prepared\"]\nclients = \"1..4 times 2\"\n";
     let experiment = checked(sweep);
-    let names: Vec<&str> = experiment
-        .variants
-        .iter()
-        .map(|point| point.name.as_str())
-        .collect();
+    let variants = experiment.variants.iter();
+    let names: Vec<&str> = variants.map(|point| point.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -120,11 +117,8 @@ fn machines_have_servers_facts_and_prices() {
          server_metrics = \"http://big:9100/metrics\"\n",
     );
     assert_eq!(experiment.prices.as_deref(), Some("sheet.toml"));
-    let names: Vec<&str> = experiment
-        .variants
-        .iter()
-        .map(|point| point.name.as_str())
-        .collect();
+    let variants = experiment.variants.iter();
+    let names: Vec<&str> = variants.map(|point| point.name.as_str()).collect();
     assert_eq!(
         names,
         [

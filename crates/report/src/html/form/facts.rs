@@ -167,7 +167,8 @@ pub(super) const INSTANCE: [Fact; 16] = [
         "storage",
         |run| {
             let machine = run.observed.as_ref().map(|observed| &observed.machine);
-            declared(run, DeclaredFact::Storage).or_else(|| text(machine?.storage.as_deref()?))
+            let declared = declared(run, DeclaredFact::Storage);
+            declared.or_else(|| text(machine?.storage.as_deref()?))
         },
         |original| original.setup.disk.clone(),
     ),
@@ -433,7 +434,10 @@ pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<Stri
 }
 
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
-    let published = |run: &Run| text(&(fact.published)(&run.scenario.as_ref()?.original)?);
+    let published = |run: &Run| {
+        let value = (fact.published)(&run.scenario.as_ref()?.original)?;
+        text(&value)
+    };
     let is_known = runs.iter().any(|run| published(run).is_some());
     is_known.then(|| describe_by_runs(runs, published).replace(NOT_OBSERVED, "not stated"))
 }

@@ -226,7 +226,10 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             name.to_owned(),
             describe_by_runs(runs, |run| setting(run, name)),
         ];
-        cells.extend(has_published.then(|| distinct(runs, |run| published(run, name)).join("; ")));
+        if has_published {
+            let stated = distinct(runs, |run| published(run, name));
+            cells.push(stated.join("; "));
+        }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         write_text_row(out, &cells)?;
     }

@@ -56,11 +56,12 @@ pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
         PLOT.draw_tick(&mut drawing, x.position(*cost), &units::rate(*cost))?;
     }
     drawing.text("small wide-only", PLOT.left - 56.0, 16.0, "transactions/s")?;
+    let cost_label = format!("{currency} per month");
     drawing.text(
         "small y wide-only",
         PLOT.right,
         PLOT.bottom + 38.0,
-        &format!("{currency} per month"),
+        &cost_label,
     )?;
     if let Some(ranking) = &prices.ranking {
         let frontier = ranking.frontier.iter();

@@ -132,7 +132,8 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
     old.sheets[0].text = old.sheets[0]
         .text
         .replace("dba\"\n", "dba\"\nexample = true\n");
-    prices_section(&page_with_prices(&runs(&[500]), &old)).assert_contains("OLD, an example");
+    let page = page_with_prices(&runs(&[500]), &old);
+    prices_section(&page).assert_contains("OLD, an example");
 }
 
 #[test]
@@ -311,7 +312,8 @@ fn the_table_of_a_priced_sweep_has_throughput_for_the_money() {
         });
     }
     let column = "<th scope=\"col\">TPS per USD a month</th>";
-    written(|out| write(out, &points, None, &test_build())).assert_lacks(column);
+    let unpriced = written(|out| write(out, &points, None, &test_build()));
+    unpriced.assert_lacks(column);
     let inputs = price_inputs(sheet(&[("c0", 100.0), ("c1", 200.0)]), 2);
     let page = page_with_prices(&points, &inputs);
     page.assert_contains(column);

@@ -111,7 +111,7 @@ impl Readings<'_> {
         self.lines_of_largest(&events, |row, is_counted| {
             let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
             let sessions = sum(sessions.map(|(_, count)| f64::from(*count)));
-            has_sessions(row).then_some(sessions)
+            has_wait_events(row).then_some(sessions)
         })
     }
 
@@ -148,33 +148,37 @@ impl Readings<'_> {
         lines
     }
 
-    /// The cells of the waits: the sessions that waited on average, by wait type, or the wait events of the sessions in the
-    /// first of the readings of a point.
+    /// The cells of the waits, one for each point.
     pub fn wait_cells(&self) -> Vec<String> {
-        let cells = self.0.iter().map(|rows| {
-            let wait_times = Readings(vec![rows]).wait_times();
-            let texts: Vec<String> = if wait_times.is_empty() {
-                let row = rows.first().filter(|row| has_sessions(row))?;
-                let waits = row.waits.iter();
-                waits
-                    .map(|(event, count)| format!("{} {count}", plain(event)))
-                    .collect()
-            } else {
-                let waits = wait_times.iter().filter_map(|line| {
-                    let sessions = line.values[0].filter(|sessions| *sessions > 0.0)?;
-                    Some(format!("{} {}", line.name, units::rate(sessions)))
-                });
-                waits.collect()
-            };
-            Some(texts.join(", "))
+        let texts = self.0.iter().map(|rows| {
+            // A server counts the time of its waits, or only lists the sessions that wait now.
+            wait_times_cell(rows).or_else(|| wait_events_cell(rows.first()?))
         });
-        cells
-            .map(|cell| units::or_dash(cell, |cell| cell))
+        texts
+            .map(|text| units::or_dash(text, |text| text))
             .collect()
     }
 }
 
-/// Whether a reading includes sessions, possibly none that is active.
-fn has_sessions(row: &ServerSecond) -> bool {
+/// The sessions that waited on average over the readings of a point, by wait type; `None` if no reading has these times.
+fn wait_times_cell(rows: &[ServerSecond]) -> Option<String> {
+    let lines = Readings(vec![rows]).wait_times();
+    let waits = lines.iter().filter_map(|line| {
+        let sessions = line.values[0].filter(|sessions| *sessions > 0.0)?;
+        Some(format!("{} {}", line.name, units::rate(sessions)))
+    });
+    (!lines.is_empty()).then(|| waits.collect::<Vec<_>>().join(", "))
+}
+
+/// The active sessions in a reading, by wait event; `None` if the events are not known.
+fn wait_events_cell(row: &ServerSecond) -> Option<String> {
+    let waits = row.waits.iter();
+    let texts = waits.map(|(event, count)| format!("{} {count}", plain(event)));
+    has_wait_events(row).then(|| texts.collect::<Vec<_>>().join(", "))
+}
+
+/// Whether a reading has the wait events of all active sessions. If it has no event, no session was active, or the events
+/// were not observed.
+fn has_wait_events(row: &ServerSecond) -> bool {
     !row.waits.is_empty() || row.active == Some(0)
 }

@@ -79,9 +79,10 @@ fn content(run: &Run) -> Result<Html, fmt::Error> {
         one::write_figure(&mut out, &committed, "committed", "in the window so far")?;
         one::write_figure(&mut out, &failed, "failed", "in the window so far")?;
     }
+    let connections = units::count(last.connections.into());
     one::write_figure(
         &mut out,
-        &units::count(last.connections.into()),
+        &connections,
         "connections",
         "at the end of the second",
     )?;

@@ -66,7 +66,8 @@ fn drill() -> Run {
             ("role", "primary"),
             ("timeline", timeline),
         ];
-        BTreeMap::from(values.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        BTreeMap::from(values)
     };
     run.ledger = Some(LedgerAccount {
         acknowledged: 69_745,

@@ -5,8 +5,8 @@ use crate::style::Style;
 use crate::terminal::{MAX_LINES, StoredRun, write_first_screen};
 use prony_assertions::TextAssertions;
 use prony_store::{
-    Annotation, Check, FindingKind, IndustryMetric, LedgerAccount, MetricName, Product, Run,
-    RunState, Setting, Severity,
+    Annotation, Check, FindingKind, IndustryMetric, LedgerAccount, NOPM, Product, Run, RunState,
+    Setting, Severity, TPM,
 };
 
 fn screen_of_width(run: &Run, width: usize, note: Option<&str>) -> String {
@@ -79,24 +79,18 @@ fn tpcc() -> Run {
         Setting::new("profile", "hammerdb-4.6"),
         Setting::new("pacing", "none"),
     ];
-    let metric = |name, title: &str, note: Option<&str>| IndustryMetric {
-        name,
+    let metric = |name: &str, title: &str, note: Option<&str>| IndustryMetric {
+        name: name.to_owned(),
         title: title.to_owned(),
         value: 1_254_818.0,
         per_scale: 12_548.18,
         note: note.map(str::to_owned),
     };
+    let nopm_note = Some("unpaced: above 12.86 for each");
+    let tpm_title = "transactions per minute, as the server counts them";
     run.rates = vec![
-        metric(
-            MetricName::Nopm,
-            "new orders committed per minute",
-            Some("unpaced: above 12.86 for each"),
-        ),
-        metric(
-            MetricName::Tpm,
-            "transactions per minute, as the server counts them",
-            None,
-        ),
+        metric(NOPM, "new orders committed per minute", nopm_note),
+        metric(TPM, tpm_title, None),
     ];
     run
 }
@@ -171,7 +165,8 @@ fn the_account_of_a_ledger_is_on_the_first_screen_of_any_run() {
         lost: 8_325,
         ..LedgerAccount::default()
     });
-    screen(&run).assert_contains("account: lost 8,325 of 69,745 acknowledged");
+    let account = "account: lost 8,325 of 69,745 acknowledged";
+    screen(&run).assert_contains(account);
     let mut out = Vec::new();
     write_first_screen(&mut out, &Style::plain(), &run, None).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -246,7 +241,8 @@ fn an_invalid_run_names_its_reason_and_the_unpaced_metric_its_label() {
     let mut of_one = invalid();
     of_one.checks.retain(|check| check.id != "steal");
     screen(&of_one).assert_lacks("  also  ");
-    text.assert_contains("1,254,818 NOPM, unpaced (new orders committed per minute)");
+    let metric = "1,254,818 NOPM, unpaced (new orders committed per minute)";
+    text.assert_contains(metric);
     screen(&sample_run::closed()).assert_lacks("Invalid");
     let several = screen(&with_many_findings(sample_run::closed()));
     several.assert_contains("Valid, but too short to judge steadiness, with 2 doubts.");

@@ -87,5 +87,6 @@ fn runs_that_measured_no_statements_say_so_only_if_they_were_asked_to() {
         statements: Some(Vec::new()),
         ..Run::default()
     };
-    written(&run).assert_contains("None was measured");
+    let text = written(&run);
+    text.assert_contains("None was measured");
 }

@@ -75,7 +75,6 @@ fn package_of(body: &[u8]) -> Package {
     let digest = Sha256::digest(body);
     let sha256: String = digest.iter().map(|b| format!("{b:02x}")).collect();
     Package {
-        version: "18.4.0",
         platform: "test-arch",
         size_bytes: body.len() as u64,
         // Leaks a few bytes until the test process ends.

@@ -1,14 +1,14 @@
 //! Tests of starting, restarting and stopping servers, and of failed starts.
 
-use super::super::download::download_package;
+use super::super::download::{VERSION, download_package};
 use super::super::find::{InstallationSource, inspect, inspect_all};
 use super::super::launch::free_port;
 use super::super::privileges::{effective_uid, server_user};
 use super::super::{EmbeddedOptions, EmbeddedPostgres, Error, Installation, Package, find};
-use super::{TestFolder, eventually, is_alive, owner, process, psql, query, start_server};
+use super::{TestFolder, eventually, is_alive, owner, psql, query, start_server};
 use crate::control::StopSignal;
 use prony_assertions::TextAssertions;
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{FrozenServer, children, shared_postgres};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,7 +107,6 @@ fn a_restart_keeps_data_port_and_url() {
     assert_eq!(server.url(), url);
     server.stop();
     server.stop();
-    assert!(matches!(server.freeze(), Err(Error::NotRunning)));
 }
 
 /// Files of a server's shared memory, and the id of its System V segment.
@@ -154,17 +153,13 @@ fn dropping_a_killed_server_removes_its_shared_memory() {
 #[test]
 fn a_frozen_server_does_not_answer_until_thawed() {
     let server = start_server(EmbeddedOptions::default());
-    server.freeze().expect("it runs");
     let postmaster = server.pid().unwrap();
+    let frozen = FrozenServer::new(postmaster);
     let state = || std::fs::read_to_string(format!("/proc/{postmaster}/stat")).unwrap();
-    if Path::new("/proc/self").exists() {
-        eventually("the server stops", || state().contains(") T "));
-        assert!(!process::children(postmaster).is_empty());
-    }
-    server.thaw();
+    eventually("the server stops", || state().contains(") T "));
+    assert!(!children(postmaster).is_empty());
+    drop(frozen);
     assert_eq!(query(&server, "select 1"), "1");
-    // A frozen server can be stopped.
-    server.freeze().expect("it runs");
     drop(server);
     assert!(!is_alive(postmaster));
 }
@@ -389,5 +384,5 @@ fn the_real_download_runs() {
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
     let version = query(&server, "show server_version");
     assert_eq!(version, installation.version.to_string());
-    assert_eq!(format!("{version}.0"), package.version);
+    assert_eq!(format!("{version}.0"), VERSION);
 }

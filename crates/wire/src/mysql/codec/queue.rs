@@ -15,22 +15,19 @@ impl Codec {
         }
     }
 
-    pub(super) fn record_prepared(
-        &mut self,
-        command: &Command,
-        reply: &Reply,
-    ) -> Result<(), Violation> {
-        let prepared = reply.prepared_id();
+    /// Gives the number of the statement that was just prepared to its queued executions.
+    pub(super) fn record_prepared(&mut self, reply: &Reply) -> Result<(), Violation> {
+        let command = &self.commands[self.in_flight_index];
+        let (statement, prepared) = (command.statement, reply.prepared_id());
         let (parsed, reported) = (command.placeholders, usize::from(prepared.parameters));
         if parsed != reported {
             return Err(Violation::Placeholders { parsed, reported });
         }
         if self.mode == QueryMode::Prepared {
-            let slot = &mut self.slots[command.statement as usize];
-            slot.state = PrepareState::Prepared(prepared.id);
+            self.slots[statement as usize].state = PrepareState::Prepared(prepared.id);
         }
         for later in &mut self.commands[self.in_flight_index + 1..] {
-            if later.statement != command.statement {
+            if later.statement != statement {
                 continue;
             }
             if later.kind == CommandKind::Prepare {
@@ -46,10 +43,10 @@ impl Codec {
     }
 
     /// Switches a statement that cannot be prepared, and its queued executions, to text.
-    pub(super) fn fall_back_to_text(&mut self, command: &Command) {
-        self.slots[command.statement as usize].state = PrepareState::SentAsText;
+    pub(super) fn fall_back_to_text(&mut self, statement: u32) {
+        self.slots[statement as usize].state = PrepareState::SentAsText;
         for later in &mut self.commands[self.in_flight_index + 1..] {
-            if later.statement == command.statement
+            if later.statement == statement
                 && let Some((bytes, sequence)) = later.text.take()
             {
                 later.kind = CommandKind::Query;
@@ -93,64 +90,54 @@ impl Codec {
         self.commands.last_mut().expect("it was just pushed")
     }
 
-    pub(super) fn frame(&mut self, body: impl FnOnce(&Codec, &mut Vec<u8>)) -> (Range<usize>, u8) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        let start = bytes.len();
-        let sequence = frame(&mut bytes, 0, |out| body(self, out));
-        self.bytes = bytes;
+    /// Appends the packets of a command; returns their range, and the sequence number of the server's next packet.
+    pub(super) fn frame(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> (Range<usize>, u8) {
+        let start = self.bytes.len();
+        let sequence = frame(&mut self.bytes, 0, body);
         (start..self.bytes.len(), sequence)
     }
 
-    pub(super) fn frame_text<'a>(
+    pub(super) fn frame_text(
         &mut self,
-        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
+        statement: &Statement,
+        values: &[Value<'_>],
     ) -> (Range<usize>, u8) {
-        self.frame(|codec, out| {
+        let no_backslash_escapes = self.no_backslash_escapes;
+        self.frame(|out| {
             out.push(COM_QUERY);
-            for (index, (statement, values)) in batch.enumerate() {
-                if index > 0 {
-                    // The text before may end in a comment, so begin a new line.
-                    out.extend_from_slice(b"\n;");
-                }
-                bind::put_statement_text(statement, values, codec.no_backslash_escapes, out);
-            }
+            bind::put_statement_text(statement, values, no_backslash_escapes, out);
         })
     }
 
+    /// Queues an execution; `number`: the server's number of the statement, if it is known.
     pub(super) fn queue_execute(
         &mut self,
         statement: &Statement,
         values: &[Value<'_>],
         number: Option<u32>,
     ) {
-        let mut types = std::mem::take(&mut self.type_buffer);
-        let last_types = &mut self.slot_mut(statement).types;
-        let is_changed = update_types(statement, values, last_types, &mut types);
-        if is_changed {
-            last_types.clear();
-            last_types.extend_from_slice(&types);
-        }
-        let (bytes, sequence) = self.frame(|_, out| {
-            out.push(COM_STMT_EXECUTE);
-            out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
+        let types = &mut self.slots[statement.id() as usize].types;
+        // A statement that was not executed yet always needs its types.
+        let sends_types = update_types(statement, values, types) || number.is_none();
+        let start = self.bytes.len();
+        let sequence = frame(&mut self.bytes, 0, |out| {
+            let [a, b, c, d] = number.unwrap_or(0).to_le_bytes();
             // Cursor type none, iteration count 1.
-            out.extend_from_slice(&[0, 1, 0, 0, 0]);
-            // A statement that was not executed yet always needs its types.
-            put_values(
-                statement,
-                values,
-                (is_changed || number.is_none()).then_some(&types),
-                out,
-            );
+            out.extend_from_slice(&[COM_STMT_EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
+            put_values(statement, values, sends_types.then_some(types), out);
         });
-        self.type_buffer = types;
-        let may_open_transaction = may_leave_transaction_open(statement.bytes());
         let command = self.queue(
             CommandKind::Execute(number.is_none()),
-            bytes,
+            start..self.bytes.len(),
             sequence,
-            may_open_transaction,
+            may_leave_transaction_open(statement),
         );
         command.statement = statement.id();
     }
+}
+
+/// Whether a statement may leave a transaction open even if it fails: a procedure can begin one, and
+/// so can a text of several statements.
+pub(super) fn may_leave_transaction_open(statement: &Statement) -> bool {
+    statement.first_word() == FirstWord::Call
 }

@@ -5,37 +5,97 @@
 
 use super::*;
 
+const RESULT_HAS_BEGUN: &str = "a result has begun";
+
+impl ExpectedPacket {
+    /// Whether the client sends next.
+    fn is_none(self) -> bool {
+        matches!(self, ExpectedPacket::Nothing | ExpectedPacket::Data)
+    }
+}
+
+impl ResultPosition {
+    /// Counts a row, whose values, one for each column, must fill it exactly.
+    #[inline]
+    fn count_row(&mut self, row: Reader<'_>, lengths: &[ValueLength]) -> Result<(), Violation> {
+        let is_row = if self.binary {
+            is_binary_row(row, lengths)
+        } else {
+            is_text_row(row, self.columns)
+        };
+        if !is_row {
+            return Err(Violation::Malformed(
+                "the lengths of a row's values are wrong",
+            ));
+        }
+        self.rows += 1;
+        self.kept_rows += 1;
+        Ok(())
+    }
+}
+
 impl Reply {
     /// Parses as many packets as have arrived. Returns true if the reply is now complete, or waits for data.
     pub(super) fn scan(&mut self) -> Result<bool, Violation> {
-        let was_waiting = self.expected != ExpectedPacket::Nothing;
+        if self.expected == ExpectedPacket::Nothing {
+            return self.scan_unrequested().map(|()| false);
+        }
         let mut has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
-        while !(was_waiting
-            && matches!(
-                self.expected,
-                ExpectedPacket::Nothing | ExpectedPacket::Data
-            ))
-        {
-            if has_too_much && self.expected == ExpectedPacket::Rows && self.drop_rows()? {
-                has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
-                continue;
+        loop {
+            if self.expected.is_none() {
+                self.end = Some(self.scanned);
+                return Ok(true);
             }
-            let Some((body, sequence)) = self.next_packet()? else {
-                break;
+            if self.expected == ExpectedPacket::Rows {
+                if !has_too_much {
+                    self.scan_rows()?;
+                } else if self.drop_rows()? {
+                    has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
+                    continue;
+                }
+            }
+            let Some((end, sequence)) = self.next_packet()? else {
+                return Ok(false);
             };
-            let end = body.end;
-            self.handle_packet(body, sequence)?;
+            self.handle_packet(end, sequence)?;
             self.scanned = end;
         }
-        let is_complete = was_waiting
-            && matches!(
-                self.expected,
-                ExpectedPacket::Nothing | ExpectedPacket::Data
-            );
-        if is_complete {
-            self.end = Some(self.scanned);
+    }
+
+    /// Parses packets that arrive before a command is sent: only an error may, with any sequence number.
+    #[cold]
+    fn scan_unrequested(&mut self) -> Result<(), Violation> {
+        while let Some((end, sequence)) = self.next_packet()? {
+            let payload = &self.bytes[self.scanned + HEADER..end];
+            if payload.first() != Some(&ERR) {
+                return Err(if sequence == self.sequence {
+                    Violation::Unsolicited
+                } else {
+                    Violation::OutOfOrder
+                });
+            }
+            self.unsolicited_error = Some(payload.into());
+            self.scanned = end;
         }
-        Ok(is_complete)
+        Ok(())
+    }
+
+    /// Counts the rows that have arrived, up to a packet that is not surely a row of one packet.
+    fn scan_rows(&mut self) -> Result<(), Violation> {
+        let result = self.results.last_mut().expect(RESULT_HAS_BEGUN);
+        while let Some((length, sequence)) = header(&self.bytes, self.scanned) {
+            let start = self.scanned + HEADER;
+            let Some(row @ [0..=0xfd, ..]) = self.bytes.get(start..start + length) else {
+                break;
+            };
+            if sequence != self.sequence || length == MAX_PAYLOAD {
+                break;
+            }
+            result.count_row(Reader(row), &self.value_lengths)?;
+            self.sequence = sequence.wrapping_add(1);
+            self.scanned = start + length;
+        }
+        Ok(())
     }
 
     /// Drops the rows at `scanned` that do not fit, as far as they have arrived. Returns whether there were any.
@@ -70,25 +130,31 @@ impl Reply {
         Ok(true)
     }
 
-    /// The next packet, once it is complete; a payload of several packets is joined.
-    pub(super) fn next_packet(&mut self) -> Result<Option<(Range<usize>, u8)>, Violation> {
-        let at = self.scanned;
-        let Some((length, mut sequence)) = header(&self.bytes, at) else {
+    /// Where the next packet ends and its sequence number, once it is complete; a payload of several packets is joined.
+    #[inline]
+    fn next_packet(&mut self) -> Result<Option<(usize, u8)>, Violation> {
+        let Some((length, sequence)) = header(&self.bytes, self.scanned) else {
             return Ok(None);
         };
-        let start = at + HEADER;
-        if length < MAX_PAYLOAD {
-            let body = start..start + length;
-            return Ok((body.end <= self.bytes.len()).then_some((body, sequence)));
+        if length == MAX_PAYLOAD {
+            return self.join_packets();
         }
+        let end = self.scanned + HEADER + length;
+        Ok((end <= self.bytes.len()).then_some((end, sequence)))
+    }
+
+    #[cold]
+    fn join_packets(&mut self) -> Result<Option<(usize, u8)>, Violation> {
+        let at = self.scanned;
+        let start = at + HEADER;
         // The length that was joined before the last bytes arrived.
         let joined = self.joined.last().filter(|joined| joined.offset == at);
         let mut payload = joined.map_or(0, |joined| joined.length);
         if joined.is_none() {
-            if self.bytes.len() < start + length {
+            if self.bytes.len() < start + MAX_PAYLOAD {
                 return Ok(None);
             }
-            payload = length;
+            payload = MAX_PAYLOAD;
             self.joined.push(JoinedPayload {
                 offset: at,
                 length: payload,
@@ -96,7 +162,7 @@ impl Reply {
         }
         loop {
             let next = start + payload;
-            let Some((length, number)) = header(&self.bytes, next) else {
+            let Some((length, sequence)) = header(&self.bytes, next) else {
                 return Ok(None);
             };
             if payload + length > PAYLOAD_MAX {
@@ -109,14 +175,13 @@ impl Reply {
             }
             self.bytes.drain(next..next + HEADER);
             payload += length;
-            sequence = number;
             if let Some(last) = self.joined.last_mut() {
                 last.length = payload;
             }
             if length < MAX_PAYLOAD {
                 // The sequence numbers in between are not checked; the last one must fit.
-                self.sequence = number;
-                return Ok(Some((start..start + payload, sequence)));
+                self.sequence = sequence;
+                return Ok(Some((start + payload, sequence)));
             }
         }
     }
@@ -134,98 +199,67 @@ impl Reply {
         self.bytes.get(at + HEADER..at + HEADER + length)
     }
 
-    pub(super) fn handle_packet(
-        &mut self,
-        body: Range<usize>,
-        sequence: u8,
-    ) -> Result<(), Violation> {
-        let (at, end) = (body.start - HEADER, body.end);
+    /// Handles the packet from `scanned` to `end`, which is expected.
+    #[inline]
+    fn handle_packet(&mut self, end: usize, sequence: u8) -> Result<(), Violation> {
+        let body = self.scanned + HEADER..end;
+        let length = body.len();
         let first = self.bytes[body.clone()].first().copied();
         if first == Some(ERR) {
             self.record_error(body);
             return Ok(());
         }
-        // Only an error may arrive unrequested, with any sequence number.
+        // Only an error may have any sequence number.
         if sequence != self.sequence {
             return Err(Violation::OutOfOrder);
         }
         self.sequence = sequence.wrapping_add(1);
-        let length = body.len();
-        match (self.expected, first) {
-            (ExpectedPacket::Nothing | ExpectedPacket::Data, _) => {
-                return Err(Violation::Unsolicited);
-            }
-            (_, None) => return Err(Violation::Malformed("empty packet")),
-            (ExpectedPacket::ResultHeader, Some(first)) => {
-                self.handle_result_header(first, body)?
-            }
-            (ExpectedPacket::Columns(remaining), _) => {
-                self.expected = match remaining - 1 {
-                    0 if self.deprecate_eof => ExpectedPacket::Rows,
-                    0 => ExpectedPacket::ColumnsEnd,
-                    remaining => ExpectedPacket::Columns(remaining),
-                };
-                self.last_result().rows_offset = end;
+        let Some(first) = first else {
+            return Err(Violation::Malformed("empty packet"));
+        };
+        match self.expected {
+            ExpectedPacket::ResultHeader => self.handle_result_header(first, body)?,
+            ExpectedPacket::Columns(remaining) => {
                 if self.format == ReplyFormat::Binary {
                     let column = Column::read(&self.bytes[body])
                         .ok_or(Violation::Malformed("invalid description of a column"))?;
                     self.value_lengths.push(column.value_length());
                 }
+                self.expected = match remaining - 1 {
+                    0 if self.deprecate_eof => self.expect_rows(end),
+                    0 => ExpectedPacket::ColumnsEnd,
+                    remaining => ExpectedPacket::Columns(remaining),
+                };
             }
-            (ExpectedPacket::ColumnsEnd, Some(0xfe)) if length < 9 => {
-                self.last_result().rows_offset = end;
-                self.expected = ExpectedPacket::Rows;
+            ExpectedPacket::ColumnsEnd if first == 0xfe && length < 9 => {
+                self.expected = self.expect_rows(end);
             }
-            (ExpectedPacket::ColumnsEnd, _) => {
+            ExpectedPacket::ColumnsEnd => {
                 return Err(Violation::Malformed("no EOF packet after the columns"));
             }
-            (ExpectedPacket::Rows, Some(0xfe)) if self.ends_rows(length) => {
+            ExpectedPacket::Rows if first == 0xfe && self.ends_rows(length) => {
                 let status = self.status_of_end(&self.bytes[body])?;
                 self.finish_result(status);
             }
-            (ExpectedPacket::Rows, _) => {
-                let is_row = match self.format {
-                    ReplyFormat::Binary => self.is_binary_row(body),
-                    ReplyFormat::Text | ReplyFormat::Prepared => self.is_text_row(body),
-                };
-                if !is_row {
-                    return Err(Violation::Malformed(
-                        "the lengths of a row's values are wrong",
-                    ));
-                }
-                let result = self.last_result();
-                result.rows += 1;
-                result.kept_rows += 1;
+            ExpectedPacket::Rows => {
+                let row = Reader(&self.bytes[body]);
+                let result = self.results.last_mut().expect(RESULT_HAS_BEGUN);
+                result.count_row(row, &self.value_lengths)?;
             }
-            (ExpectedPacket::Descriptions(remaining), _) => self.expect_descriptions(remaining - 1),
+            ExpectedPacket::Descriptions(remaining) => self.expect_descriptions(remaining - 1),
+            ExpectedPacket::Nothing | ExpectedPacket::Data => return Err(Violation::Unsolicited),
         }
-        debug_assert!(at < end);
         Ok(())
     }
 
-    /// Whether the values of a row, one for each column, fill it exactly.
-    fn is_text_row(&self, body: Range<usize>) -> bool {
-        let columns = self.results.last().map_or(0, |result| result.columns);
-        let mut reader = Reader(&self.bytes[body]);
-        (0..columns).all(|_| reader.text_value().is_some()) && reader.0.is_empty()
-    }
-
-    /// Whether the values of a binary row, one for each column that its bits do not declare NULL, fill it exactly.
-    fn is_binary_row(&self, body: Range<usize>) -> bool {
-        let mut reader = Reader(&self.bytes[body]);
-        let lengths = &self.value_lengths;
-        let (Some(0), Some(nulls)) = (reader.byte(), reader.take((lengths.len() + 2).div_ceil(8)))
-        else {
-            return false;
-        };
-        let is_null = |column: usize| nulls[(column + 2) / 8] & (1 << ((column + 2) % 8)) != 0;
-        let mut columns = lengths.iter().enumerate();
-        columns.all(|(column, length)| is_null(column) || reader.skip_value(*length).is_some())
-            && reader.0.is_empty()
+    /// Rows follow at `rows_offset`.
+    fn expect_rows(&mut self, rows_offset: usize) -> ExpectedPacket {
+        self.last_result().rows_offset = rows_offset;
+        ExpectedPacket::Rows
     }
 
     pub(super) fn last_result(&mut self) -> &mut ResultPosition {
-        self.results.last_mut().expect("a result has begun")
+        self.results.last_mut().expect(RESULT_HAS_BEGUN)
     }
 
     pub(super) fn handle_result_header(
@@ -339,10 +373,6 @@ impl Reply {
     /// Records an error packet. The packet has no transaction status: a transaction that was open stays open,
     /// unless a deadlock has rolled it back.
     pub(super) fn record_error(&mut self, body: Range<usize>) {
-        if self.expected == ExpectedPacket::Nothing {
-            self.unsolicited_error = Some(self.bytes[body].into());
-            return;
-        }
         self.block = match (number(&self.bytes[body.clone()]), self.block) {
             (DEADLOCK, _) => BlockState::Idle,
             (_, BlockState::Idle) if self.may_open_transaction => BlockState::Failed,
@@ -351,6 +381,21 @@ impl Reply {
         self.error = Some(body);
         self.expected = ExpectedPacket::Nothing;
     }
+}
+
+fn is_text_row(mut row: Reader<'_>, columns: u64) -> bool {
+    (0..columns).all(|_| row.text_value().is_some()) && row.0.is_empty()
+}
+
+/// As `is_text_row`, without values that the row's bits declare NULL.
+fn is_binary_row(mut row: Reader<'_>, lengths: &[ValueLength]) -> bool {
+    let (Some(0), Some(nulls)) = (row.byte(), row.take((lengths.len() + 2).div_ceil(8))) else {
+        return false;
+    };
+    let is_null = |bit: usize| nulls[bit / 8] & (1 << (bit % 8)) != 0;
+    let mut columns = (2..).zip(lengths);
+    columns.all(|(bit, length)| is_null(bit) || row.skip_value(*length).is_some())
+        && row.0.is_empty()
 }
 
 /// The affected rows and status flags of an OK packet.

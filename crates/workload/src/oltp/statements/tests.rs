@@ -9,10 +9,9 @@ use prony_wire::Protocol;
 fn create_table_depends_on_the_dialect() {
     let options = OltpOptions::default();
     let text = create_table(SqlDialect::PostgreSql, 3, &options, false);
-    assert_eq!(
-        text,
+    text.assert_equals(
         "create table sbtest3 (id serial, k integer default '0' not null, \
-         c char(120) default '' not null, pad char(60) default '' not null)"
+         c char(120) default '' not null, pad char(60) default '' not null)",
     );
     let text = create_table(SqlDialect::MySql, 3, &options, false);
     text.assert_contains("(id integer not null auto_increment, k integer");
@@ -80,18 +79,14 @@ fn options_determine_the_number_of_points_and_ranges() {
         ..OltpOptions::default()
     };
     let text = |kind| event_statement(SqlDialect::PostgreSql, kind, 1, &options);
-    assert_eq!(
-        text(StatementKind::RandomPoints),
-        "SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)"
+    text(StatementKind::RandomPoints)
+        .assert_equals("SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)");
+    text(StatementKind::RandomRanges).assert_equals(
+        "SELECT count(k) FROM sbtest1 WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4",
     );
-    assert_eq!(
-        text(StatementKind::RandomRanges),
-        "SELECT count(k) FROM sbtest1 WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"
-    );
-    assert_eq!(
-        text(StatementKind::HotUpdate),
+    text(StatementKind::HotUpdate).assert_equals(
         "UPDATE /*+commit_on_success rollback_on_fail target_affect_row(1) */ sbtest1 \
-         SET k=k+1 WHERE id=$1"
+         SET k=k+1 WHERE id=$1",
     );
 }
 
@@ -137,10 +132,9 @@ fn statements_are_shown_as_they_are_sent() {
         SqlDialect::MySql.with_native_placeholders(COMMIT.to_owned()),
         COMMIT
     );
-    assert_eq!(
-        SqlDialect::MySql.comment_statement("sbtest2", "it's"),
-        "alter table sbtest2 comment = 'it''s'"
-    );
+    SqlDialect::MySql
+        .comment_statement("sbtest2", "it's")
+        .assert_equals("alter table sbtest2 comment = 'it''s'");
 }
 
 #[test]
@@ -150,10 +144,8 @@ fn note_preserves_the_users_table_comment() {
         ..OltpOptions::default()
     };
     let with_comment = with_table_options("row_format=dynamic Comment='foo'");
-    assert_eq!(
-        note_statement(SqlDialect::MySql, 2, "it's", &with_comment),
-        "alter table sbtest2 modify k integer default '0' not null comment 'it''s'"
-    );
+    note_statement(SqlDialect::MySql, 2, "it's", &with_comment)
+        .assert_equals("alter table sbtest2 modify k integer default '0' not null comment 'it''s'");
     for text in ["", "row_format=dynamic"] {
         let note = note_statement(SqlDialect::MySql, 2, "x", &with_table_options(text));
         assert_eq!(note, "alter table sbtest2 comment = 'x'");
@@ -167,12 +159,11 @@ fn note_preserves_the_users_table_comment() {
 fn tables_of_sql_server_have_a_sequence() {
     let dialect = SqlDialect::TransactSql;
     let options = OltpOptions::default();
-    assert_eq!(
-        create_table(dialect, 3, &options, false),
+    create_table(dialect, 3, &options, false).assert_equals(
         "create sequence sbtest3_id as integer start with 1; \
          create table sbtest3 (id integer not null default next value for sbtest3_id, \
          k integer default '0' not null, c char(120) default '' not null, \
-         pad char(60) default '' not null)"
+         pad char(60) default '' not null)",
     );
     let ids_by_client = OltpOptions {
         auto_inc: false,

@@ -151,16 +151,13 @@ fn settings_include_the_options_that_affect_the_figures() {
             .collect();
         settings.join(", ")
     };
-    assert_eq!(
-        settings(&oltp::OLTP_READ_WRITE),
+    settings(&oltp::OLTP_READ_WRITE).assert_equals(
         "tables 4, table_size 500, rand_type special, rand_spec_iter 12, rand_spec_pct 1, \
          rand_spec_res 75, point_selects 10, range_size 100, simple_ranges 1, sum_ranges 1, \
          order_ranges 1, distinct_ranges 1, index_updates 1, non_index_updates 1, \
-         delete_inserts 1, skip_trx off"
+         delete_inserts 1, skip_trx off",
     );
-    assert_eq!(
-        settings(&oltp::HOT_ROW),
-        "tables 4, table_size 500, row 100, hint off, skip_trx off"
-    );
+    settings(&oltp::HOT_ROW)
+        .assert_equals("tables 4, table_size 500, row 100, hint off, skip_trx off");
     assert_eq!(settings(&oltp::BULK_INSERT), "tables 4");
 }

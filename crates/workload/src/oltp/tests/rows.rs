@@ -2,7 +2,7 @@
 
 use crate::copy::RowSource;
 use crate::oltp::distribution::{Distribution, RangeSampler};
-use crate::oltp::rows::{RowContent, SbtestRows};
+use crate::oltp::rows::RowContent;
 use crate::row_format::{CopyBinary, InsertValues, RowFormat, TabSeparated};
 use std::ops::Range;
 
@@ -15,7 +15,8 @@ fn content(seed: u64) -> RowContent {
 
 fn encode<F: RowFormat>(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
     let mut out = Vec::new();
-    SbtestRows::<F>::new(content(seed), table, rows).append_rows(&mut out, usize::MAX);
+    let mut rows = content(seed).rows::<F>(table, rows);
+    rows.append_rows(&mut out, usize::MAX);
     out
 }
 
@@ -107,7 +108,7 @@ fn all_formats_have_the_same_rows() {
 
 #[test]
 fn buffers_are_filled_without_losing_rows() {
-    let mut rows = SbtestRows::<CopyBinary>::new(content(7), 1, 0..1_000);
+    let mut rows = content(7).rows::<CopyBinary>(1, 0..1_000);
     let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
     while !rows.is_done() {
         count += rows.append_rows(&mut buffer, 1_000);

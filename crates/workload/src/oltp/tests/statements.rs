@@ -82,25 +82,20 @@ fn single_statements_match_sysbench() {
     let text_insert = "INSERT INTO sbtestN (k, c, pad) VALUES (N, 'C', 'P')";
     let group = |groups| vec!["N"; groups].join("-");
     let text_insert = text_insert.replace('C', &group(10)).replace('P', &group(5));
+    let index_update = "UPDATE sbtestN SET k=k+N WHERE id=$1";
+    let non_index_update = "UPDATE sbtestN SET c=$1 WHERE id=$2";
+    let points =
+        "SELECT id, k, c, pad FROM sbtestN WHERE k IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     for (workload, expected) in [
         (
             &oltp::OLTP_POINT_SELECT,
             "SELECT c FROM sbtestN WHERE id=$1",
         ),
-        (
-            &oltp::OLTP_UPDATE_INDEX,
-            "UPDATE sbtestN SET k=k+N WHERE id=$1",
-        ),
-        (
-            &oltp::OLTP_UPDATE_NON_INDEX,
-            "UPDATE sbtestN SET c=$1 WHERE id=$2",
-        ),
+        (&oltp::OLTP_UPDATE_INDEX, index_update),
+        (&oltp::OLTP_UPDATE_NON_INDEX, non_index_update),
         (&oltp::OLTP_DELETE, "DELETE FROM sbtestN WHERE id=$1"),
         (&oltp::OLTP_INSERT, &text_insert),
-        (
-            &oltp::SELECT_RANDOM_POINTS,
-            "SELECT id, k, c, pad FROM sbtestN WHERE k IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        ),
+        (&oltp::SELECT_RANDOM_POINTS, points),
     ] {
         assert_eq!(
             normalized_statements(workload, OltpOptions::default()),

@@ -5,7 +5,7 @@
 //! protocol, parsing and binding have records of their own, and the parameters are in the detail.
 
 use super::super::raw_bytes::decode;
-use super::super::recorder::LogEvent;
+use super::super::recorder::{LogEvent, LoggedStatement};
 use super::{Records, TakeEvent, clock, duration_us};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -213,13 +213,13 @@ fn take_statement(
     let is_named = !name.starts_with("<unnamed>");
     take(
         session,
-        LogEvent::Statement {
+        LogEvent::Statement(LoggedStatement {
             at_us,
             duration_us,
-            text,
+            text: text.into(),
             values: Some(values),
             is_named,
-        },
+        }),
     )
 }
 
@@ -259,10 +259,8 @@ mod tests {
 
     #[test]
     fn fields_may_have_quotes_commas_and_lines() {
-        assert_eq!(
-            split_csv("a,\"b,\"\"c\"\"\nd\",,\"\",e"),
-            ["a", "b,\"c\"\nd", "", "", "e"]
-        );
+        let expected = ["a", "b,\"c\"\nd", "", "", "e"];
+        assert_eq!(split_csv("a,\"b,\"\"c\"\"\nd\",,\"\",e"), expected);
         assert_eq!(split_csv("a,"), ["a", ""]);
         assert_eq!(split_csv("\"cut off"), ["cut off"]);
     }

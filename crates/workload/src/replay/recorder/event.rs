@@ -1,18 +1,25 @@
 //! What a log says of its sessions, and what a recording has of it.
 
+use std::borrow::Cow;
+
+/// A statement, as a log has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoggedStatement<'a> {
+    /// When it began.
+    pub at_us: i64,
+    pub duration_us: Option<u64>,
+    pub text: Cow<'a, str>,
+    /// The values of its parameters, if the client sent them apart from the text.
+    pub values: Option<Vec<Option<String>>>,
+    /// Whether it was prepared under a name.
+    pub is_named: bool,
+}
+
 /// Something that a log says of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LogEvent<'a> {
-    /// A statement began at `at_us`. Without a duration, it is that of the next [`LogEvent::Duration`].
-    Statement {
-        at_us: i64,
-        duration_us: Option<u64>,
-        text: &'a str,
-        /// The values of its parameters, if the client sent them apart from the text.
-        values: Option<Vec<Option<String>>>,
-        /// Whether it was prepared under a name.
-        is_named: bool,
-    },
+    /// A statement. Without a duration, it is that of the next [`LogEvent::Duration`].
+    Statement(LoggedStatement<'a>),
     /// A step before the statement took this long, such as parsing it.
     Step {
         at_us: i64,
@@ -42,13 +49,12 @@ pub enum LogEvent<'a> {
 impl<'a> LogEvent<'a> {
     /// A statement whose text has its values.
     pub fn of_text(at_us: i64, duration_us: Option<u64>, text: &'a str) -> LogEvent<'a> {
-        LogEvent::Statement {
+        LogEvent::Statement(LoggedStatement {
             at_us,
             duration_us,
-            text,
-            values: None,
-            is_named: false,
-        }
+            text: text.into(),
+            ..LoggedStatement::default()
+        })
     }
 }
 

@@ -10,7 +10,7 @@ mod known;
 mod parts;
 mod session;
 
-pub use event::{LeftOut, LogEvent, Recorded};
+pub use event::{LeftOut, LogEvent, LoggedStatement, Recorded};
 
 use super::effect::StatementEffect;
 use super::encoding::put_number;
@@ -21,7 +21,7 @@ use super::transactions::{NewExecution, put_execution, put_header};
 use known::{Known, KnownStatements};
 use parts::session_key;
 use prony_document::SqlDialect;
-use session::{OpenSession, Waiting};
+use session::OpenSession;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -35,16 +35,6 @@ const TRANSACTION_BYTES_MAX: usize = 1 << 20;
 /// With more open sessions, those that executed nothing for the longest time are recorded in parts. A log without
 /// disconnections never ends a session.
 const OPEN_SESSIONS_MAX: usize = 50_000;
-
-/// An execution of a statement, as the log has it.
-struct Executed<'a> {
-    at_us: i64,
-    duration_us: Option<u64>,
-    text: &'a str,
-    values: Option<&'a [Option<String>]>,
-    is_named: bool,
-    has_failed: bool,
-}
 
 /// Collects statements by session.
 pub struct SessionRecorder<W> {
@@ -143,31 +133,16 @@ impl<W: Write> SessionRecorder<W> {
 
     fn event_of_open(&mut self, state: &mut OpenSession, event: LogEvent<'_>) -> io::Result<()> {
         match event {
-            LogEvent::Statement {
-                at_us,
-                duration_us,
-                text,
-                values,
-                is_named,
-            } => {
+            LogEvent::Statement(statement) => {
                 self.end_waiting(state, None, false)?;
                 // No log of MySQL has the duration in another record.
-                if duration_us.is_some() || self.known.dialect == SqlDialect::MySql {
-                    let executed = Executed {
-                        at_us,
-                        duration_us,
-                        text,
-                        values: values.as_deref(),
-                        is_named,
-                        has_failed: false,
-                    };
-                    return self.add(state, executed);
+                let has_duration = statement.duration_us.is_some();
+                if has_duration || self.known.dialect == SqlDialect::MySql {
+                    return self.add(state, statement, false);
                 }
-                state.waiting = Some(Box::new(Waiting {
-                    at_us,
-                    text: text.to_owned(),
-                    values,
-                    is_named,
+                state.waiting = Some(Box::new(LoggedStatement {
+                    text: statement.text.into_owned().into(),
+                    ..statement
                 }));
             }
             LogEvent::Step { at_us, duration_us } => state.add_step(at_us, duration_us),
@@ -208,15 +183,12 @@ impl<W: Write> SessionRecorder<W> {
             state.note_failure(self.known.dialect);
             return Ok(());
         }
-        let executed = Executed {
+        let statement = LoggedStatement {
             at_us,
-            duration_us: None,
-            text,
-            values: None,
-            is_named: false,
-            has_failed: true,
+            text: text.into(),
+            ..LoggedStatement::default()
         };
-        self.add(state, executed)
+        self.add(state, statement, true)
     }
 
     /// Records the statement that waits for its duration.
@@ -226,39 +198,37 @@ impl<W: Write> SessionRecorder<W> {
         duration_us: Option<u64>,
         has_failed: bool,
     ) -> io::Result<()> {
-        let Some(waiting) = state.waiting.take() else {
+        let Some(mut waiting) = state.waiting.take() else {
             return Ok(());
         };
-        let executed = Executed {
-            at_us: waiting.at_us,
-            duration_us,
-            text: &waiting.text,
-            values: waiting.values.as_deref(),
-            is_named: waiting.is_named,
-            has_failed,
-        };
-        self.add(state, executed)
+        waiting.duration_us = duration_us;
+        self.add(state, *waiting, has_failed)
     }
 
-    fn add(&mut self, state: &mut OpenSession, mut executed: Executed<'_>) -> io::Result<()> {
+    fn add(
+        &mut self,
+        state: &mut OpenSession,
+        mut statement: LoggedStatement<'_>,
+        has_failed: bool,
+    ) -> io::Result<()> {
         let (dialect, keeps_literals) = (self.known.dialect, self.known.keeps_literals);
-        let has_failed = executed.has_failed;
         if has_failed {
             // Also if it is left out: the server refused what followed in its block.
             state.note_failure(dialect);
         }
         if let Some((first_us, steps_us)) = state.steps.take() {
-            executed.at_us = executed.at_us.min(first_us);
-            let duration_us = &mut executed.duration_us;
+            statement.at_us = statement.at_us.min(first_us);
+            let duration_us = &mut statement.duration_us;
             *duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
         }
-        let executions = if executed.is_named {
+        let values = statement.values.as_deref();
+        let executions = if statement.is_named {
             &mut self.named
         } else {
             &mut self.unnamed
         };
-        *executions += u64::from(executed.values.is_some());
-        let Some(text) = self.sendable(executed.text, executed.values) else {
+        *executions += u64::from(values.is_some());
+        let Some(text) = self.sendable(&statement.text, values) else {
             self.recorded.left_out.not_utf8 += 1;
             return Ok(());
         };
@@ -267,7 +237,7 @@ impl<W: Write> SessionRecorder<W> {
             return Ok(());
         }
         // A prepared statement without parameters has its literals in its text, as others have.
-        let values = executed.values.filter(|values| {
+        let values = values.filter(|values| {
             !values.is_empty() || (keeps_literals && placeholders(&text, dialect) > 0)
         });
         let (text, known) = self
@@ -286,12 +256,8 @@ impl<W: Write> SessionRecorder<W> {
             left_out.of_routines += u64::from(known.effect.is_of_routine);
             return Ok(());
         }
-        let executed = Executed {
-            text,
-            values,
-            ..executed
-        };
-        self.write(state, known, &executed);
+        let times = (statement.at_us, statement.duration_us);
+        self.write(state, known, times, text, values, has_failed);
         self.count(known.effect, has_failed);
         state.follow_block(known.effect, text, has_failed, dialect);
         if !state.is_in_block || state.transaction.len() > TRANSACTION_BYTES_MAX {
@@ -325,11 +291,18 @@ impl<W: Write> SessionRecorder<W> {
     }
 
     /// Appends an execution to the transaction of its session.
-    fn write(&mut self, state: &mut OpenSession, known: Known, executed: &Executed<'_>) {
-        let (duration_us, has_failed) = (executed.duration_us, executed.has_failed);
-        let zero_us = *self.zero_us.get_or_insert(executed.at_us);
+    fn write(
+        &mut self,
+        state: &mut OpenSession,
+        known: Known,
+        (at_us, duration_us): (i64, Option<u64>),
+        text: &str,
+        values: Option<&[Option<String>]>,
+        has_failed: bool,
+    ) {
+        let zero_us = *self.zero_us.get_or_insert(at_us);
         // The log's times have milliseconds: a statement may seem to begin before the one before it.
-        let at_us = u64::try_from(executed.at_us - zero_us)
+        let at_us = u64::try_from(at_us - zero_us)
             .unwrap_or(0)
             .max(state.previous_us);
         if state.executions == 0 {
@@ -338,14 +311,14 @@ impl<W: Write> SessionRecorder<W> {
             }
             state.before_us = state.previous_us;
         }
-        let kept = self.text_to_keep(executed.text, known.index, executed.values);
+        let kept = self.text_to_keep(text, known.index, values);
         let statement = &mut self.known.statements[known.index];
         statement.calls += 1;
         if let (Some(duration_us), false) = (duration_us, has_failed) {
             statement.times.add(duration_us);
         }
         let needs_values = statement.has_placeholders && self.known.keeps_literals;
-        let values = executed.values.filter(|_| needs_values);
+        let values = values.filter(|_| needs_values);
         let before = state.transaction.len();
         let execution = NewExecution {
             since_us: at_us - state.previous_us,

@@ -2,17 +2,10 @@
 
 use super::super::effect::{StatementEffect, effect, is_alone, is_end};
 use super::super::file::RecordedSession;
+use super::event::LoggedStatement;
 use crate::capture::{Token, tokens};
 use prony_document::SqlDialect;
 use std::collections::HashSet;
-
-/// A statement that waits for its duration.
-pub(super) struct Waiting {
-    pub at_us: i64,
-    pub text: String,
-    pub values: Option<Vec<Option<String>>>,
-    pub is_named: bool,
-}
 
 /// A session while the log is read.
 #[derive(Default)]
@@ -22,7 +15,8 @@ pub(super) struct OpenSession {
     pub is_later_part: bool,
     /// When the last statement that was written began.
     pub previous_us: u64,
-    pub waiting: Option<Box<Waiting>>,
+    /// A statement that waits for its duration.
+    pub waiting: Option<Box<LoggedStatement<'static>>>,
     /// When the first step of the next statement began, and what the steps took.
     pub steps: Option<(i64, u64)>,
     /// Whole transactions that are not in the file.

@@ -1,11 +1,10 @@
 //! Logs as servers leave them: rotated, cut off, in other encodings, of pools and drivers, of very many sessions.
 
-use super::{csv, played, record, texts};
+use super::{csv, folder_with, played, record, record_measured, statement, texts};
 use crate::replay::file::SessionRecording;
 use crate::replay::log::record_logs;
-use crate::replay::recorder::{LogEvent, Recorded, SessionRecorder};
+use crate::replay::recorder::Recorded;
 use crate::replay::transactions::SessionReader;
-use prony_allocations::allocated_bytes;
 use prony_assertions::TestFolder;
 use prony_document::SqlDialect;
 use std::path::Path;
@@ -20,7 +19,6 @@ fn general(lines: &[(&str, &str)]) -> Vec<u8> {
 
 #[test]
 fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
-    let folder = TestFolder::create();
     // MySQL and MariaDB write the names of commands with other letters.
     let log = general(&[
         ("Connect", "u@localhost on d using TCP/IP"),
@@ -38,8 +36,7 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
         ("Binlog Dump GTID", "Log: '' Pos: 4"),
         ("Quit", ""),
     ]);
-    let log = folder.write("general.log", String::from_utf8(log).expect("UTF-8"));
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("general.log", log);
     let expected = [
         vec!["SET autocommit=0"],
         vec!["SELECT 1"],
@@ -66,7 +63,6 @@ fn what_a_pool_resets_is_a_new_session_on_the_same_connection() {
 
 #[test]
 fn a_slow_log_has_the_commands_of_pools_too() {
-    let folder = TestFolder::create();
     let record_of = |second: u32, text: &str| {
         format!(
             "# Time: 2026-11-29T22:57:{second}.500000Z\r\n# User@Host: root[root] @ localhost []  Id:    12\r\n\
@@ -83,8 +79,7 @@ fn a_slow_log_has_the_commands_of_pools_too() {
         // Without its end.
         record_of(45, "DELETE FROM t WHERE a = 1").replace(" = 1;\r\n", ""),
     ];
-    let log = folder.write("slow.log", log.concat());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("slow.log", log.concat());
     let recorded = record(&[log], true, &out);
     assert_eq!((recorded.sessions, recorded.statements), (2, 3));
     assert_eq!(recorded.left_out.unreadable_records, 1);
@@ -139,43 +134,32 @@ fn statements_that_are_not_utf8_are_made_hexadecimal_or_left_out() {
 
 #[test]
 fn drivers_drop_and_number_what_a_replay_names_itself() {
-    let folder = TestFolder::create();
-    let line = |ms, text: &str| {
-        let message = format!("duration: 1.000 ms  statement: {text}");
-        csv(ms, "a.1", "LOG", &message, "", "")
-    };
-    let savepoints = (0..6000).map(|number| line(3000, &format!("SAVEPOINT \"s140_x{number}\"")));
+    let savepoints =
+        (0..6000).map(|number| statement(3000, &format!("SAVEPOINT \"s140_x{number}\"")));
     let log = [
-        line(1000, "DEALLOCATE \"S_1\""),
-        line(1010, "PREPARE q AS SELECT 1"),
-        line(1020, "EXECUTE q"),
-        line(1030, "DEALLOCATE q"),
-        line(1040, "DEALLOCATE pdo_stmt_00000007"),
-        line(1050, "BEGIN"),
+        statement(1000, "DEALLOCATE \"S_1\""),
+        statement(1010, "PREPARE q AS SELECT 1"),
+        statement(1020, "EXECUTE q"),
+        statement(1030, "DEALLOCATE q"),
+        statement(1040, "DEALLOCATE pdo_stmt_00000007"),
+        statement(1050, "BEGIN"),
     ]
     .concat()
         + &savepoints.collect::<String>()
-        + &line(4000, "COMMIT");
-    let log = folder.write("log.csv", log);
-    let out = folder.join("out");
+        + &statement(4000, "COMMIT");
+    let (_folder, log, out) = folder_with("log.csv", log);
     let recorded = record(slice::from_ref(&log), true, &out);
     assert_eq!(recorded.left_out.of_drivers, 2);
     assert_eq!(recorded.different, 6);
     let texts = texts(&log, &out);
-    assert_eq!(
-        texts[..3],
-        [["PREPARE q AS SELECT 1"], ["EXECUTE q"], ["DEALLOCATE q"]]
-    );
+    let expected = [["PREPARE q AS SELECT 1"], ["EXECUTE q"], ["DEALLOCATE q"]];
+    assert_eq!(texts[..3], expected);
     assert_eq!(texts[3][6000], "SAVEPOINT \"s140_x5999\"");
 }
 
 #[test]
 fn only_what_drops_all_prepared_statements_makes_them_those_of_a_driver() {
-    let folder = TestFolder::create();
-    let line = |text: &str| {
-        let message = format!("duration: 1.000 ms  statement: {text}");
-        csv(1000, "a.1", "LOG", &message, "", "")
-    };
+    let line = |text: &str| statement(1000, text);
     let log = [
         line("PREPARE q AS SELECT 1"),
         line("DISCARD PLANS"),
@@ -189,8 +173,7 @@ fn only_what_drops_all_prepared_statements_makes_them_those_of_a_driver() {
         line("/* a */ DEALLOCATE PREPARE ALL"),
         line("DEALLOCATE s"),
     ];
-    let log = folder.write("log.csv", log.concat());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", log.concat());
     assert_eq!(
         record(slice::from_ref(&log), true, &out)
             .left_out
@@ -232,28 +215,14 @@ fn rotated_logs_may_be_empty_or_begin_within_a_record() {
 /// Records so many sessions of three statements, of which some execute a fourth one at the end; returns the most bytes that
 /// were allocated at once.
 fn peak_of_sessions(count: usize, out: &Path) -> (usize, Recorded) {
-    let file = std::fs::File::create(out).expect("a file");
-    let recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true).expect("writable");
-    let mut recorder = recorder.with_limits(1 << 20, 1000);
-    let before = allocated_bytes();
-    let mut peak = 0;
     let again = (0..count).step_by(10).map(|session| (session, 3));
     let first = (0..count).flat_map(|session| (0..3).map(move |number| (session, number)));
-    for ((session, number), at_us) in first.chain(again).zip((0..).step_by(10)) {
-        let text = format!("SELECT {number}");
-        let event = LogEvent::Statement {
-            at_us,
-            duration_us: Some(5),
-            text: &text,
-            values: None,
-            is_named: false,
-        };
-        recorder
-            .event(&format!("session {session}"), event)
-            .expect("writable");
-        peak = peak.max(allocated_bytes().saturating_sub(before));
-    }
-    (peak, recorder.finish().expect("writable"))
+    let timed = first.chain(again).zip((0..).step_by(10));
+    let statements = timed.map(|((session, number), at_us)| {
+        let session = format!("session {session}");
+        (session, at_us, Some(5), format!("SELECT {number}"))
+    });
+    record_measured(SqlDialect::PostgreSql, statements, out)
 }
 
 #[test]
@@ -288,35 +257,17 @@ fn memory_does_not_grow_with_sessions_that_the_log_does_not_end() {
 fn open_transactions_of_many_sessions_are_written_in_parts() {
     let folder = TestFolder::create();
     let out = folder.join("out");
-    let file = std::fs::File::create(&out).expect("a file");
-    let recorder = SessionRecorder::new(file, SqlDialect::MySql, true).expect("writable");
-    let mut recorder = recorder.with_limits(1 << 20, 1000);
-    let before = allocated_bytes();
-    let mut peak = 0;
     let long = format!("INSERT INTO t VALUES ('{}')", "x".repeat(1000));
-    for round in 0..40 {
-        for session in 0..100 {
-            let text = match round {
-                0 => "BEGIN",
-                39 => "COMMIT",
-                _ => &long,
-            };
-            let event = LogEvent::Statement {
-                at_us: round,
-                duration_us: None,
-                text,
-                values: None,
-                is_named: false,
-            };
-            recorder
-                .event(&format!("{session}"), event)
-                .expect("writable");
-            peak = peak.max(allocated_bytes().saturating_sub(before));
-        }
-    }
+    let text = |round| match round {
+        0 => "BEGIN",
+        39 => "COMMIT",
+        _ => &long,
+    };
+    let rounds = (0..40).flat_map(|round| (0..100).map(move |session| (round, session)));
+    let statements = rounds.map(|(round, session)| (session, round, None, text(round)));
+    let (peak, _) = record_measured(SqlDialect::MySql, statements, &out);
     // Of 3.8 MB at most the limit, twice while it is written.
     assert!(peak < 3 << 20, "{peak}");
-    recorder.finish().expect("writable");
     let sessions = played(SessionRecording::open(&out).expect("a recording"));
     assert!(sessions.iter().all(|session| session.concat().len() == 40));
 }

@@ -10,10 +10,10 @@ use super::transactions::{Execution, SessionReader};
 use super::workload::{REPLAY, load_of};
 use crate::Workload;
 use prony_allocations::allocated_bytes;
-use prony_assertions::TestFolder;
+use prony_assertions::{TestFolder, TextAssertions, cases};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
@@ -31,57 +31,43 @@ fn csv(ms: u32, session: &str, severity: &str, message: &str, detail: &str, quer
 }
 
 fn sample_log() -> String {
-    let log = |ms, session, message: &str| csv(ms, session, "LOG", message, "", "");
-    let parameters = "parameters: $1 = 'it''s', $2 = NULL";
-    [
-        log(1000, "a.1", "connection authorized: user=u"),
-        log(1010, "a.1", "duration: 0.100 ms  statement: BEGIN"),
-        log(
-            1020,
-            "b.2",
-            "duration: 5.000 ms  statement: SELECT 'secret', 7",
-        ),
-        log(
-            1030,
-            "a.1",
-            "duration: 1.500 ms  statement: UPDATE t SET a = \"b\"\n + 1 WHERE id = 5",
-        ),
-        csv(1040, "b.2", "ERROR", "no such column", "", "SELECT nothing"),
-        log(1050, "a.1", "duration: 0.200 ms  statement: COMMIT"),
-        log(
-            1060,
-            "b.2",
-            "duration: 0.300 ms  parse s1: SELECT $1::text, $2::int",
-        ),
-        log(
-            1061,
-            "b.2",
-            "duration: 0.100 ms  bind s1: SELECT $1::text, $2::int",
-        ),
-        csv(
-            1062,
-            "b.2",
-            "LOG",
-            "duration: 0.600 ms  execute s1: SELECT $1::text, $2::int",
-            parameters,
-            "",
-        ),
-        csv(
-            1063,
-            "c.3",
-            "ERROR",
-            "no such column",
-            "",
-            "SELECT $1, nothing",
-        ),
-        log(
-            1070,
-            "b.2",
-            "duration: 2.000 ms  statement: COPY t FROM STDIN",
-        ),
-        log(2000, "b.2", "disconnection: session time: 0:00:01.000"),
-    ]
-    .concat()
+    let records = cases(
+        r#"
+            1000 => a.1 => LOG => connection authorized: user=u => =>
+            1010 => a.1 => LOG => duration: 0.100 ms  statement: BEGIN => =>
+            1020 => b.2 => LOG => duration: 5.000 ms  statement: SELECT 'secret', 7 => =>
+            1030 => a.1 => LOG => duration: 1.500 ms  statement: UPDATE t SET a = "b"\n + 1 WHERE id = 5 => =>
+            1040 => b.2 => ERROR => no such column => => SELECT nothing
+            1050 => a.1 => LOG => duration: 0.200 ms  statement: COMMIT => =>
+            1060 => b.2 => LOG => duration: 0.300 ms  parse s1: SELECT $1::text, $2::int => =>
+            1061 => b.2 => LOG => duration: 0.100 ms  bind s1: SELECT $1::text, $2::int => =>
+            1062 => b.2 => LOG => duration: 0.600 ms  execute s1: SELECT $1::text, $2::int
+                => parameters: $1 = 'it''s', $2 = NULL =>
+            1063 => c.3 => ERROR => no such column => => SELECT $1, nothing
+            1070 => b.2 => LOG => duration: 2.000 ms  statement: COPY t FROM STDIN => =>
+            2000 => b.2 => LOG => disconnection: session time: 0:00:01.000 => =>
+        "#,
+    );
+    let records = records
+        .into_iter()
+        .map(|[ms, session, severity, message, detail, query]| {
+            let ms = ms.parse().expect("a number");
+            csv(ms, session, severity, message, detail, query)
+        });
+    records.collect()
+}
+
+/// The record of a statement that took 1 ms.
+fn statement(ms: u32, text: &str) -> String {
+    let message = format!("duration: 1.000 ms  statement: {text}");
+    csv(ms, "a.1", "LOG", &message, "", "")
+}
+
+/// A folder with this log, and the paths of the log and of its recording.
+fn folder_with(name: &str, log: impl AsRef<[u8]>) -> (TestFolder, PathBuf, PathBuf) {
+    let folder = TestFolder::create();
+    let (log, out) = (folder.write(name, log), folder.join("out"));
+    (folder, log, out)
 }
 
 fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
@@ -120,9 +106,7 @@ fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
 
 #[test]
 fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     let recorded = record(&[log], true, &out);
     assert_eq!(
         (
@@ -194,19 +178,11 @@ fn texts(log: &Path, out: &Path) -> Vec<Vec<String>> {
 
 #[test]
 fn a_block_that_the_server_rolled_back_is_rolled_back() {
-    let folder = TestFolder::create();
     let mut ms = 1000;
     let mut line = |text: &str, failed: &str| {
         ms += 10;
         match failed {
-            "" => csv(
-                ms,
-                "a.1",
-                "LOG",
-                &format!("duration: 1.000 ms  statement: {text}"),
-                "",
-                "",
-            ),
+            "" => statement(ms, text),
             failed => csv(ms, "a.1", "ERROR", failed, "", text),
         }
     };
@@ -236,7 +212,7 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         line("COMMIT", ""),
     ]
     .concat();
-    let log = folder.write("log.csv", log);
+    let (_folder, log, out) = folder_with("log.csv", log);
     let expected = [
         vec!["BEGIN", "INSERT INTO t VALUES (1)", "ROLLBACK"],
         vec![
@@ -251,12 +227,11 @@ fn a_block_that_the_server_rolled_back_is_rolled_back() {
         vec!["BEGIN", "BEGIN", "ROLLBACK"],
         vec!["BEGIN", "SELECT 2", "ROLLBACK"],
     ];
-    assert_eq!(texts(&log, &folder.join("out")), expected);
+    assert_eq!(texts(&log, &out), expected);
 }
 
 #[test]
 fn without_autocommit_a_transaction_lasts_until_its_commit() {
-    let folder = TestFolder::create();
     let statements = [
         "SET autocommit=1",
         "SELECT 1",
@@ -271,7 +246,7 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
     let lines = statements
         .iter()
         .map(|text| format!("2026-11-29T22:57:41.000002Z\t    8 Query\t{text}\n"));
-    let log = folder.write("general.log", lines.collect::<String>());
+    let (_folder, log, out) = folder_with("general.log", lines.collect::<String>());
     let expected = [
         vec!["SET autocommit=1"],
         vec!["SELECT 1"],
@@ -280,27 +255,21 @@ fn without_autocommit_a_transaction_lasts_until_its_commit() {
         vec!["SELECT a FROM t", "SET autocommit=1"],
         vec!["SELECT 2"],
     ];
-    assert_eq!(texts(&log, &folder.join("out")), expected);
+    assert_eq!(texts(&log, &out), expected);
 }
 
 #[test]
 fn the_log_on_stderr_is_refused() {
-    let folder = TestFolder::create();
     let line = "2026-11-29 22:57:41.123 UTC [7] LOG:  duration: 1 ms  statement: select 1, 2, 3\n";
-    let log = folder.write("postgresql.log", line);
+    let (_folder, log, _) = folder_with("postgresql.log", line);
     let error = record_logs(&[log], true, Vec::new()).expect_err("unknown");
-    error
-        .to_string()
-        .contains("no log that can be read")
-        .then_some(())
-        .expect("its message");
+    let message = error.to_string();
+    message.assert_contains("no log that can be read");
 }
 
 #[test]
 fn a_masked_recording_has_no_value_of_the_log() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     record(&[log], false, &out);
     let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.index.is_masked);
@@ -319,7 +288,6 @@ fn a_masked_recording_has_no_value_of_the_log() {
 
 #[test]
 fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
-    let folder = TestFolder::create();
     let json = |ms: u32, severity: &str, rest: &str| {
         format!(
             "{{\"timestamp\":\"2026-11-29 22:57:41.{ms:03} UTC\",\"pid\":1,\"session_id\":\"a.1\",\
@@ -348,8 +316,7 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
         json(70, "LOG", "\"message\":\"execute <unnamed>: SELECT $1\""),
     ]
     .concat();
-    let log = folder.write("log.json", log);
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.json", log);
     let recorded = record(&[log], true, &out);
     assert_eq!(recorded.left_out.without_values, 2);
     // The two without parameters are one statement.
@@ -370,9 +337,7 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
 
 #[test]
 fn damaged_recordings_are_refused_and_never_panic() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     record(slice::from_ref(&log), true, &out);
     let whole = std::fs::read(&out).expect("a file");
     let problem = |path: &Path| {
@@ -427,34 +392,35 @@ fn damaged_recordings_are_refused_and_never_panic() {
     }
 }
 
-/// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
-fn peak_of(statements: usize, out: &Path) -> usize {
+/// Records statements: the session, when it began, how long it took, and its text. Returns also the most bytes that were
+/// allocated at once.
+fn record_measured<S: Display, T: AsRef<str>>(
+    dialect: SqlDialect,
+    statements: impl Iterator<Item = (S, i64, Option<u64>, T)>,
+    out: &Path,
+) -> (usize, Recorded) {
     let file = std::fs::File::create(out).expect("a file");
-    let mut recorder = SessionRecorder::new(file, SqlDialect::PostgreSql, true)
-        .expect("writable")
-        .with_limits(1 << 20, 1000);
+    let recorder = SessionRecorder::new(file, dialect, true).expect("writable");
+    let mut recorder = recorder.with_limits(1 << 20, 1000);
     let before = allocated_bytes();
     let mut peak = 0;
-    let mut text = String::new();
-    for number in 0..statements {
-        text.clear();
-        let _ = write!(text, "SELECT a FROM t{} WHERE id = {number}", number % 10);
-        let event = LogEvent::Statement {
-            at_us: number as i64 * 10,
-            duration_us: Some(5),
-            text: &text,
-            values: None,
-            is_named: false,
-        };
-        recorder
-            .event(&(number % 100).to_string(), event)
-            .expect("writable");
+    for (session, at_us, duration_us, text) in statements {
+        let event = LogEvent::of_text(at_us, duration_us, text.as_ref());
+        let session = session.to_string();
+        recorder.event(&session, event).expect("writable");
         peak = peak.max(allocated_bytes().saturating_sub(before));
     }
-    assert_eq!(
-        recorder.finish().expect("writable").statements,
-        statements as u64
-    );
+    (peak, recorder.finish().expect("writable"))
+}
+
+/// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
+fn peak_of(count: usize, out: &Path) -> usize {
+    let statements = (0..count).map(|number| {
+        let text = format!("SELECT a FROM t{} WHERE id = {number}", number % 10);
+        (number % 100, number as i64 * 10, Some(5), text)
+    });
+    let (peak, recorded) = record_measured(SqlDialect::PostgreSql, statements, out);
+    assert_eq!(recorded.statements, count as u64);
     peak
 }
 
@@ -473,9 +439,7 @@ fn memory_does_not_grow_with_the_log() {
 
 #[test]
 fn a_recording_is_opened_once_while_it_does_not_change() {
-    let folder = TestFolder::create();
-    let log = folder.write("log.csv", sample_log());
-    let out = folder.join("out");
+    let (_folder, log, out) = folder_with("log.csv", sample_log());
     let path = out.display().to_string();
     record(slice::from_ref(&log), true, &out);
     let [first, second] = [0, 1].map(|_| load_of(&path).expect("a recording"));

@@ -151,10 +151,8 @@ fn ten_thousand_sessions_of_one_thread_keep_their_times() {
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (50_000, 0));
     // No statement was late: each took what the server took.
-    assert_eq!(
-        (tally.response.min_ns, tally.response.max_ns),
-        (50_000, 50_000)
-    );
+    let expected = (50_000, 50_000);
+    assert_eq!((tally.response.min_ns, tally.response.max_ns), expected);
     let start_ns = driven.start.schedule.start_ns + CONNECT_LEAD_NS;
     let mut due_ns: Vec<u64> = (0..5)
         .flat_map(|number| (0..10_000).map(move |session| times(session, number) as u64 * 500))
@@ -273,10 +271,8 @@ fn errors_are_new_unless_the_recording_has_them() {
         1_000,
     );
     let tally = driven.collected.measured.all_kinds();
-    assert_eq!(
-        (tally.committed, tally.rolled_back, tally.failed),
-        (2, 1, 1)
-    );
+    let expected = (2, 1, 1);
+    assert_eq!((tally.committed, tally.rolled_back, tally.failed), expected);
     assert_eq!(arrivals.len(), 4);
     let shares = program.action_shares();
     let count = |name: &str| {

@@ -80,22 +80,16 @@ fn builtins_found_by_a_prefix_are_parsed() {
         assert_eq!(script.statements().count(), statements);
         assert_eq!(script.name, builtin.description);
     }
+    let several =
+        |count| format!("ambiguous builtin name: {count} builtin scripts found for prefix");
+    let none = "no builtin script found for name".to_owned();
     for (prefix, problem) in [
-        (
-            "s",
-            "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"",
-        ),
-        (
-            "",
-            "ambiguous builtin name: 3 builtin scripts found for prefix \"\"",
-        ),
-        ("x", "no builtin script found for name \"x\""),
-        (
-            "select-only ",
-            "no builtin script found for name \"select-only \"",
-        ),
+        ("s", several(2)),
+        ("", several(3)),
+        ("x", none.clone()),
+        ("select-only ", none),
     ] {
         let error = find_builtin(prefix).expect_err("no builtin");
-        assert_eq!(error.to_string(), problem);
+        assert_eq!(error.to_string(), format!("{problem} \"{prefix}\""));
     }
 }

@@ -156,10 +156,9 @@ fn columns_are_stored_in_variables_named_after_prefix_and_column() {
     );
     assert_eq!(client.column_variable(&gset, "unused", 15), Ok(None));
     let error = client.column_variable(&gset, "?column?", 15).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "gset: invalid variable name: \"p_?column?\""
-    );
+    error
+        .to_string()
+        .assert_equals("gset: invalid variable name: \"p_?column?\"");
 }
 
 #[test]
@@ -209,22 +208,14 @@ fn shell_commands_are_assembled_from_their_words() {
             .map(|()| out)
             .map_err(|error| error.to_string())
     };
-    assert_eq!(
-        line("\\shell echo  :a\t::a a:a ':a'"),
-        Ok("echo 5 :a a:a ':a'".to_owned())
-    );
-    assert_eq!(
-        line("\\setshell v expr \\\n :a + 1"),
-        Ok("expr 5 + 1".to_owned())
-    );
-    assert_eq!(
-        line("\\shell echo :b"),
-        Err("echo: undefined variable \":b\"".to_owned())
-    );
-    assert_eq!(
-        line("\\shell echo :"),
-        Err("echo: undefined variable \":\"".to_owned())
-    );
+    let expected = Ok("echo 5 :a a:a ':a'".to_owned());
+    assert_eq!(line("\\shell echo  :a\t::a a:a ':a'"), expected);
+    let expected = Ok("expr 5 + 1".to_owned());
+    assert_eq!(line("\\setshell v expr \\\n :a + 1"), expected);
+    for name in [":b", ":"] {
+        let expected = format!("echo: undefined variable \"{name}\"");
+        assert_eq!(line(&format!("\\shell echo {name}")), Err(expected));
+    }
     let longest = format!("\\shell {}", "x".repeat(254));
     assert_eq!(line(&longest).map(|out| out.len()), Ok(254));
     let too_long = format!("\\shell {} x", "x".repeat(253));
@@ -254,10 +245,7 @@ fn sleep_times_have_units() {
     assert_eq!(time("\\sleep -4 US"), Ok(-4));
     assert_eq!(time("\\sleep :a ms"), Ok(5_000));
     let message = |text: &str| time(text).unwrap_err().to_string();
-    assert_eq!(
-        message("\\sleep :b"),
-        "sleep: invalid sleep time \"x\" for variable \"b\""
-    );
+    message("\\sleep :b").assert_equals("sleep: invalid sleep time \"x\" for variable \"b\"");
     assert_eq!(message("\\Sleep :c"), "Sleep: undefined variable \"c\"");
     assert_eq!(time("\\sleep 99999999999999999999 s"), Ok(i64::MAX));
 }

@@ -2,6 +2,7 @@
 
 use crate::Workload;
 use crate::script::{SQL, Script, SqlCommand, Value, VariableNames, Variables};
+use prony_assertions::cases;
 use prony_document::SqlDialect::{self, MySql, PostgreSql, TransactSql};
 use prony_plan::{PlanInput, QueryMode, WorkloadPlan};
 use prony_wire::{StatementIds, Value as WireValue};
@@ -15,40 +16,28 @@ fn statements(text: &str, dialect: SqlDialect) -> Vec<String> {
 
 #[test]
 fn quotes_and_comments_of_the_engine_hide_colons_and_semicolons() {
-    for (dialect, text, expected) in [
-        (
-            PostgreSql,
-            "select ':a;', \":b\", :c::int /* :d */;",
-            "select ':a;', \":b\", $1::int /* :d */;",
-        ),
-        (
-            PostgreSql,
-            "select $$ :a; $$, E'it\\'s :b', :c;",
-            "select $$ :a; $$, E'it\\'s :b', $1;",
-        ),
-        (
-            MySql,
-            "select 'it\\'s :a;', \"\\\":b\", `:c``d`, :e;",
-            "select 'it\\'s :a;', \"\\\":b\", `:c``d`, $1;",
-        ),
-        (
-            MySql,
-            "select 5--:a # :b; it's\n + :c;",
-            "select 5--$1 # :b; it's\n + $2;",
-        ),
-        (
-            MySql,
-            "select @x := :a -- :b\n;",
-            "select @x := $1 -- :b\n;",
-        ),
-        (
-            TransactSql,
-            "select [it's :a;], N':b', geometry::f(:c) -- :d\n;",
-            "select [it's :a;], N':b', geometry::f($1) -- :d\n;",
-        ),
-        (TransactSql, "select '\\', :a, $1;", "select '\\', $1, $1;"),
+    let postgres = r#"
+        select ':a;', ":b", :c::int /* :d */; => select ':a;', ":b", $1::int /* :d */;
+        select $$ :a; $$, E'it\'s :b', :c; => select $$ :a; $$, E'it\'s :b', $1;
+    "#;
+    let mysql = r#"
+        select 'it\'s :a;', "\":b", `:c``d`, :e; => select 'it\'s :a;', "\":b", `:c``d`, $1;
+        select 5--:a # :b; it's\n + :c; => select 5--$1 # :b; it's\n + $2;
+        select @x := :a -- :b\n; => select @x := $1 -- :b\n;
+    "#;
+    let sql_server = r"
+        select [it's :a;], N':b', geometry::f(:c) -- :d\n;
+            => select [it's :a;], N':b', geometry::f($1) -- :d\n;
+        select '\', :a, $1; => select '\', $1, $1;
+    ";
+    for (dialect, texts) in [
+        (PostgreSql, postgres),
+        (MySql, mysql),
+        (TransactSql, sql_server),
     ] {
-        assert_eq!(statements(text, dialect), [expected], "{dialect:?}");
+        for [text, expected] in cases(texts) {
+            assert_eq!(statements(text, dialect), [expected], "{dialect:?}");
+        }
     }
     // The quotes of one engine are not those of another.
     assert_eq!(statements("select 1 # 2; select 3;", PostgreSql).len(), 2);
@@ -147,73 +136,35 @@ fn each_mistake_in_the_transactions_is_reported() {
         problems(&with("name = 'a'\nsql = '''select 'it\\'s :a' '''")),
         [""; 0]
     );
+    for [keys, expected] in cases(
+        r#"
+            sql = 'select 1' => transaction 1 has no name
+            name = ''\nsql = 'select 1' => the name of transaction 1 is not valid
+            name = 'a' => transaction "a" needs either sql or file
+            name = 'a'\nsql = ''\nfile = '' => transaction "a" needs either sql or file
+            name = 'a'\nsql = 'select 1'\nwheight = 2 => transaction "a" has an unknown key "wheight"
+            name = 'a'\nsql = 'select 1'\nweight = -1 => the weight of transaction "a" is not valid
+            name = 'a'\nsql = 'select 1'\nweight = 0 => total script weight must not be zero
+            name = 'a'\nsql = '-- nothing' => empty command list for script "a"
+            name = 'a'\nsql = 'select :b' => a:1: nothing sets the variable :b
+            name = 'a'\nsql = '''\set b :c + 1\nselect :b''' => a:1: nothing sets the variable :c
+            name = 'a'\nsql = '''select 1;\n\sett b 1''' => a:2: invalid command in command "sett"
+            name = 'a'\nsql = '\shell date' => a:1: \shell is not available here: \shell date
+            name = 'a'\nsql = 'select 1'\ncaptured = { time = 1 } => captured of transaction "a" is not valid
+            name = 'a'\nsql = '''\sample users id\nselect :id''' => a:1: there is no sample "users"
+            name = 'a'\nsql = '''\sample users\nselect 1''' => a:1: missing variable in command "sample"
+            name = 'a'\nsql = '''\sample users a-b\nselect 1'''
+                => a:1: invalid variable name (a-b) in command "sample"
+        "#,
+    ) {
+        assert_eq!(problems(&with(keys)), [expected], "{keys}");
+    }
     for (text, expected) in [
         ("", "the sql workload needs a transaction"),
         ("transactions = [3]", "transaction 1 is not a table"),
-        (&with("sql = 'select 1'"), "transaction 1 has no name"),
-        (
-            &with("name = ''\nsql = 'select 1'"),
-            "the name of transaction 1 is not valid",
-        ),
-        (
-            &with("name = 'a'"),
-            "transaction \"a\" needs either sql or file",
-        ),
-        (
-            &with("name = 'a'\nsql = ''\nfile = ''"),
-            "transaction \"a\" needs either sql or file",
-        ),
-        (
-            &with("name = 'a'\nsql = 'select 1'\nwheight = 2"),
-            "transaction \"a\" has an unknown key \"wheight\"",
-        ),
-        (
-            &with("name = 'a'\nsql = 'select 1'\nweight = -1"),
-            "the weight of transaction \"a\" is not valid",
-        ),
-        (
-            &with("name = 'a'\nsql = 'select 1'\nweight = 0"),
-            "total script weight must not be zero",
-        ),
-        (
-            &with("name = 'a'\nsql = '-- nothing'"),
-            "empty command list for script \"a\"",
-        ),
-        (
-            &with("name = 'a'\nsql = 'select :b'"),
-            "a:1: nothing sets the variable :b",
-        ),
-        (
-            &with("name = 'a'\nsql = '''\\set b :c + 1\nselect :b'''"),
-            "a:1: nothing sets the variable :c",
-        ),
-        (
-            &with("name = 'a'\nsql = '''select 1;\n\\sett b 1'''"),
-            "a:2: invalid command in command \"sett\"",
-        ),
-        (
-            &with("name = 'a'\nsql = '\\shell date'"),
-            "a:1: \\shell is not available here: \\shell date",
-        ),
         (
             &(with("name = 'a'\nsql = 'select 1'") + &with("name = 'a'\nsql = 'select 2'")),
             "two transactions have the name \"a\"",
-        ),
-        (
-            &with("name = 'a'\nsql = 'select 1'\ncaptured = { time = 1 }"),
-            "captured of transaction \"a\" is not valid",
-        ),
-        (
-            &with("name = 'a'\nsql = '''\\sample users id\nselect :id'''"),
-            "a:1: there is no sample \"users\"",
-        ),
-        (
-            &with("name = 'a'\nsql = '''\\sample users\nselect 1'''"),
-            "a:1: missing variable in command \"sample\"",
-        ),
-        (
-            &with("name = 'a'\nsql = '''\\sample users a-b\nselect 1'''"),
-            "a:1: invalid variable name (a-b) in command \"sample\"",
         ),
         (
             &("[[samples]]\nname = 'a b'\nsql = ''\n".to_owned()

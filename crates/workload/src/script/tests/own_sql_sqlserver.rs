@@ -5,6 +5,7 @@ use crate::script::own_sql::{SQL, program_of};
 use crate::script::server_types::infer_types;
 use crate::script::transactions;
 use crate::tests::mock_sqlserver::{calls, execute, record_requests, value_types};
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect::TransactSql;
 use prony_plan::{PlanInput, QueryMode, WorkloadPlan};
 use prony_server::{Control, Environment};
@@ -61,10 +62,8 @@ fn values_are_literals_in_the_simple_protocol() {
             request => panic!("{request:?} is no text"),
         })
         .collect();
-    assert_eq!(
-        texts[1],
-        "UPDATE accounts SET [it's :x] = 5 - (2.5e0) WHERE id = 7 AND large = 1"
-    );
+    texts[1]
+        .assert_equals("UPDATE accounts SET [it's :x] = 5 - (2.5e0) WHERE id = 7 AND large = 1");
     assert_eq!(texts[4], "EXEC dbo.note '7', 7");
 }
 

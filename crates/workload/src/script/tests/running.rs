@@ -5,6 +5,7 @@ use crate::script::program::ScriptProgram;
 use crate::script::{MessageListener, OnError, ScriptPolicy};
 use crate::script::{Script, VariableNames};
 use crate::tests::mock_postgres::message;
+use prony_assertions::cases;
 use prony_session::{Conn, Db, Program, StartRules, UserExit, UserId, UserPhase, WorkerContext};
 use prony_wire::{Exchange, FeedStatus, QueryMode};
 use proptest::prelude::*;
@@ -287,48 +288,33 @@ proptest! {
 
 #[test]
 fn abort_reasons_contain_file_line_and_command() {
-    for (text, mode, reason) in [
-        (
-            "SELECT 1;\n\\set x 1 / 0\n",
-            QueryMode::Simple,
-            "a.sql:2: division by zero; command 2 (\\set x 1 / 0): evaluation of meta-command failed",
-        ),
-        (
-            "\\if :nothing\nSELECT 1;\n\\endif",
-            QueryMode::Prepared,
-            "a.sql:1: undefined variable \"nothing\"; command 1 (\\if :nothing): evaluation of \
-             meta-command failed",
-        ),
-        (
-            "\\endpipeline",
-            QueryMode::Extended,
-            "a.sql:1: command 1 (\\endpipeline): not in pipeline mode",
-        ),
-        (
-            "\\startpipeline\nSELECT 1 \\gset\n\\endpipeline",
-            QueryMode::Extended,
-            "a.sql:2: command 2 (SELECT 1): \\gset is not allowed in pipeline mode",
-        ),
-        (
-            "\\startpipeline\nSELECT 1;",
-            QueryMode::Extended,
-            "a.sql: end of script reached with pipeline open",
-        ),
-        (
-            "\n\\startpipeline\nSELECT 1;",
-            QueryMode::Simple,
-            "a.sql:2: cannot use pipeline mode with the simple query protocol",
-        ),
-        (
-            "\\sleep :x",
-            QueryMode::Simple,
-            "a.sql:1: sleep: undefined variable \"x\"; command 1 (\\sleep :x): execution of \
-             meta-command failed",
-        ),
+    let in_simple_mode = r#"
+        SELECT 1;\n\set x 1 / 0\n
+            => a.sql:2: division by zero; command 2 (\set x 1 / 0): evaluation of meta-command failed
+        \n\startpipeline\nSELECT 1; => a.sql:2: cannot use pipeline mode with the simple query protocol
+        \sleep :x
+            => a.sql:1: sleep: undefined variable "x"; command 1 (\sleep :x): execution of meta-command failed
+    "#;
+    let in_extended_mode = r"
+        \endpipeline => a.sql:1: command 1 (\endpipeline): not in pipeline mode
+        \startpipeline\nSELECT 1 \gset\n\endpipeline
+            => a.sql:2: command 2 (SELECT 1): \gset is not allowed in pipeline mode
+        \startpipeline\nSELECT 1; => a.sql: end of script reached with pipeline open
+    ";
+    let when_prepared = r#"
+        \if :nothing\nSELECT 1;\n\endif
+            => a.sql:1: undefined variable "nothing"; command 1 (\if :nothing): evaluation of meta-command failed
+    "#;
+    for (mode, texts) in [
+        (QueryMode::Simple, in_simple_mode),
+        (QueryMode::Extended, in_extended_mode),
+        (QueryMode::Prepared, when_prepared),
     ] {
-        let scripts = program(&[text.to_owned()]).expect("parses");
-        let exit = drive(&scripts, mode, &[ONE_ROW]);
-        assert_eq!(exit, UserExit::Failed(reason.to_owned()));
+        for [text, reason] in cases(texts) {
+            let scripts = program(&[text.to_owned()]).expect("parses");
+            let exit = drive(&scripts, mode, &[ONE_ROW]);
+            assert_eq!(exit, UserExit::Failed(reason.to_owned()));
+        }
     }
 }
 

@@ -24,10 +24,7 @@ fn rows_that_are_no_sample_are_refused_in_a_sentence() {
     let problem = |rows, columns| SampleRows::new(rows, columns).err().unwrap_or_default();
     assert_eq!(problem(vec![row(&["1", "NULL"])], 2), "");
     assert_eq!(problem(Vec::new(), 0), "has no rows");
-    assert_eq!(
-        problem(vec![row(&["1"])], 2),
-        "has 1 columns, and \\sample needs 2"
-    );
+    problem(vec![row(&["1"])], 2).assert_equals("has 1 columns, and \\sample needs 2");
     problem(vec![row(&["\u{fffd}"])], 1).assert_contains("not text");
     assert_eq!(problem(vec![row(&["\u{fffd}"]), row(&["a"])], 1), "");
     problem(vec![row(&["a"]); 1_000_001], 1).assert_contains("fewer");

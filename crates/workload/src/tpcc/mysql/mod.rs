@@ -11,7 +11,7 @@
 //! Name parameters have the character set of their column, whatever the database's default is:
 //! otherwise the index on names could not be used.
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock, sql_files};
 use super::routines::{Routine, hashed_comment};
 use prony_document::SqlDialect;
 
@@ -20,21 +20,9 @@ pub static SQL: EngineSql = EngineSql {
     dialect: SqlDialect::MySql,
     schema: include_str!("schema.sql"),
     calls: include_str!("calls.sql"),
-    routines: &[
-        include_str!("new_order.sql"),
-        include_str!("payment.sql"),
-        include_str!("order_status.sql"),
-        include_str!("delivery.sql"),
-        include_str!("stock_level.sql"),
-    ],
+    routines: sql_files!("./" "new_order" "payment" "order_status" "delivery" "stock_level"),
     hammerdb_calls: "",
-    hammerdb_routines: &[
-        include_str!("hammerdb/neword.sql"),
-        include_str!("hammerdb/payment.sql"),
-        include_str!("hammerdb/delivery.sql"),
-        include_str!("hammerdb/ostat.sql"),
-        include_str!("hammerdb/slev.sql"),
-    ],
+    hammerdb_routines: sql_files!("hammerdb/" "neword" "payment" "delivery" "ostat" "slev"),
     fragments: &[
         ("small", "int"),
         ("now", "now()"),
@@ -43,11 +31,7 @@ pub static SQL: EngineSql = EngineSql {
         ("error", ERROR),
     ],
     installed: include_str!("installed.sql"),
-    // The result of `lock_name` for "prony tpcc procedures".
-    lock: [
-        "do get_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)), 60)",
-        "do release_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)))",
-    ],
+    lock: InstallationLock::UserLevel("prony tpcc procedures"),
     create,
     // Only the owner can read the text itself.
     fingerprint: hashed_comment,

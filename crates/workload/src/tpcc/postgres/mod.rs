@@ -5,7 +5,7 @@
 //! and a subtransaction (`tests/whole/tpcc_run/hammerdb.rs` counts them). The differences cost nothing: order
 //! numbers and balances are right, an order line has its own item's price, and errors reach the client.
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock, sql_files};
 use super::routines::Routine;
 use prony_document::SqlDialect;
 
@@ -14,28 +14,15 @@ pub static SQL: EngineSql = EngineSql {
     dialect: SqlDialect::PostgreSql,
     schema: include_str!("schema.sql"),
     calls: include_str!("calls.sql"),
-    routines: &[
-        include_str!("new_order.sql"),
-        include_str!("payment.sql"),
-        include_str!("order_status.sql"),
-        include_str!("delivery.sql"),
-        include_str!("stock_level.sql"),
-    ],
+    routines: sql_files!("./" "new_order" "payment" "order_status" "delivery" "stock_level"),
     hammerdb_calls: include_str!("hammerdb/calls.sql"),
-    hammerdb_routines: &[
-        include_str!("hammerdb/dbms_random.sql"),
-        include_str!("hammerdb/neword.sql"),
-        include_str!("hammerdb/payment.sql"),
-        include_str!("hammerdb/delivery.sql"),
-        include_str!("hammerdb/ostat.sql"),
-        include_str!("hammerdb/slev.sql"),
-    ],
+    hammerdb_routines: sql_files!("hammerdb/" "dbms_random" "neword" "payment" "delivery" "ostat" "slev"),
     fragments: &[("small", "smallint"), ("now", "now()"), ("name", "text")],
     installed: include_str!("installed.sql"),
-    lock: [
+    lock: InstallationLock::Statements([
         "begin; select pg_advisory_xact_lock(hashtext('prony_tpcc'))",
         "commit",
-    ],
+    ]),
     create,
     fingerprint: source,
     conditions: include_str!("conditions.sql"),

@@ -180,10 +180,8 @@ fn customers_match_the_specification() {
     let rows = for_each_row(Table::Customer, 2..3, |index, row| {
         let id = row.int("c_id");
         assert_eq!(id, index as i64 % 3_000 + 1);
-        assert_eq!(
-            (row.int("c_w_id"), row.int("c_d_id")),
-            (2, index as i64 / 3_000 + 1)
-        );
+        let expected = (2, index as i64 / 3_000 + 1);
+        assert_eq!((row.int("c_w_id"), row.int("c_d_id")), expected);
         if id <= 1_000 {
             assert_eq!(row.text("c_last"), names.get(id as u32 - 1));
         }

@@ -5,6 +5,7 @@
 
 use super::super::layout::Population;
 use super::super::schema::{Index, Table};
+use crate::catalog::Tables;
 use crate::loader::dataset::IndexBuild;
 use prony_document::SqlDialect;
 
@@ -206,7 +207,7 @@ pub fn builds(population: Population) -> Vec<IndexBuild> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_assertions::TextAssertions;
+    use prony_assertions::{TextAssertions, cases};
 
     fn build_of(population: Population, table: &str) -> (String, String) {
         let build = builds(population)
@@ -224,37 +225,27 @@ mod tests {
         assert_eq!(name, "district_d_id");
         let steps: Vec<&str> = build.split("; ").collect();
         assert_eq!(steps.len(), 4, "{build}");
-        assert_eq!(
-            steps[0],
-            "alter table district set (lock_escalation = disable)"
-        );
+        steps[0].assert_equals("alter table district set (lock_escalation = disable)");
         steps[1].assert_contains("add padding char(6000) not null default replicate('X', 6000)");
         steps[2].assert_ends_with(
             "add constraint PK_DISTRICT primary key clustered (d_w_id, d_id) \
              with (allow_row_locks = on, allow_page_locks = off)",
         );
         steps[3].assert_contains("left(name, 13) = 'district_d_id') create index district_d_id on");
-        for (table, expected) in [
-            (
-                "orders",
-                "create unique clustered index orders_i1 on orders (o_w_id, o_d_id, o_id) \
-                 with (allow_row_locks = off, allow_page_locks = on)",
-            ),
-            (
-                "orders",
-                "create index orders_i2 on orders (o_w_id, o_d_id, o_c_id, o_id) \
-                 with (allow_row_locks = off, allow_page_locks = on)",
-            ),
-            (
-                "customer",
-                "create index customer_c_last on customer (c_w_id, c_d_id, c_last, c_first, c_id) \
-                 with (allow_row_locks = on, allow_page_locks = off)",
-            ),
-            (
-                "stock",
-                "add constraint PK_STOCK primary key clustered (s_w_id, s_i_id) with",
-            ),
-        ] {
+        for [table, expected] in cases(
+            r#"
+                orders
+                    => create unique clustered index orders_i1 on orders (o_w_id, o_d_id, o_id) with \
+                    (allow_row_locks = off, allow_page_locks = on)
+                orders
+                    => create index orders_i2 on orders (o_w_id, o_d_id, o_c_id, o_id) with (allow_row_locks = \
+                    off, allow_page_locks = on)
+                customer
+                    => create index customer_c_last on customer (c_w_id, c_d_id, c_last, c_first, c_id) with \
+                    (allow_row_locks = on, allow_page_locks = off)
+                stock => add constraint PK_STOCK primary key clustered (s_w_id, s_i_id) with
+            "#,
+        ) {
             let (_, build) = build_of(hammerdb, table);
             build.assert_contains(expected);
         }

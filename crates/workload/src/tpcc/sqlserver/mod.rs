@@ -14,7 +14,7 @@
 
 pub mod indexes;
 
-use super::engine::EngineSql;
+use super::engine::{EngineSql, InstallationLock, sql_files};
 use super::routines::{Routine, hashed_comment};
 use prony_document::SqlDialect;
 
@@ -23,21 +23,9 @@ pub static SQL: EngineSql = EngineSql {
     dialect: SqlDialect::TransactSql,
     schema: include_str!("schema.sql"),
     calls: include_str!("calls.sql"),
-    routines: &[
-        include_str!("new_order.sql"),
-        include_str!("payment.sql"),
-        include_str!("order_status.sql"),
-        include_str!("delivery.sql"),
-        include_str!("stock_level.sql"),
-    ],
+    routines: sql_files!("./" "new_order" "payment" "order_status" "delivery" "stock_level"),
     hammerdb_calls: "",
-    hammerdb_routines: &[
-        include_str!("hammerdb/neword.sql"),
-        include_str!("hammerdb/payment.sql"),
-        include_str!("hammerdb/ostat.sql"),
-        include_str!("hammerdb/delivery.sql"),
-        include_str!("hammerdb/slev.sql"),
-    ],
+    hammerdb_routines: sql_files!("hammerdb/" "neword" "payment" "ostat" "delivery" "slev"),
     fragments: &[
         ("small", "smallint"),
         ("now", "sysdatetime()"),
@@ -46,12 +34,12 @@ pub static SQL: EngineSql = EngineSql {
         ("taken", TAKEN),
     ],
     installed: include_str!("installed.sql"),
-    lock: [
+    lock: InstallationLock::Statements([
         "declare @result int; \
          exec @result = sp_getapplock 'prony tpcc procedures', 'Exclusive', 'Session', 60000; \
          if @result < 0 raiserror('another session is installing the procedures of tpcc', 16, 1)",
         "exec sp_releaseapplock 'prony tpcc procedures', 'Session'",
-    ],
+    ]),
     create,
     // The server stores the text as it was sent, but not every server returns it unchanged.
     fingerprint: hashed_comment,

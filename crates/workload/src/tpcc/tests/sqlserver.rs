@@ -5,6 +5,7 @@ use crate::tests::mock_sqlserver::{
 };
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::conditions;
+use crate::tpcc::engine::InstallationLock;
 use crate::tpcc::execution::Mode;
 use crate::tpcc::layout::Population;
 use crate::tpcc::options::TpccOptions;
@@ -258,7 +259,10 @@ fn schema_procedures_and_conditions_are_t_sql() {
     let dialect = SqlDialect::TransactSql;
     let mut texts: Vec<String> = conditions::query_texts(dialect).into();
     texts.push(SQL.installed.to_owned());
-    texts.extend(SQL.lock.map(str::to_owned));
+    let InstallationLock::Statements(lock) = SQL.lock else {
+        panic!("{:?}", SQL.lock);
+    };
+    texts.extend(lock.map(str::to_owned));
     for population in [Population::Standard, Population::HammerDb] {
         texts.extend(Table::ALL.map(|table| table.create(dialect, population)));
     }

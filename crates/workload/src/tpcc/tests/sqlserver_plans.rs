@@ -159,10 +159,8 @@ fn a_continued_load_builds_only_missing_indexes() {
             Population::Standard => "customer_i2",
             Population::HammerDb => "customer_c_last",
         };
-        assert_eq!(
-            secondary.collect::<Vec<_>>(),
-            [(on_last_names, true), ("orders_i2", true)]
-        );
+        let expected = [(on_last_names, true), ("orders_i2", true)];
+        assert_eq!(secondary.collect::<Vec<_>>(), expected);
         build_indexes(&mut control, population);
         assert_eq!(
             catalog::read_indexes(&mut control).expect("indexes"),

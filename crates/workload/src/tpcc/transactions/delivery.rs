@@ -6,12 +6,12 @@
 //! the delivery to end.
 
 use super::{Transactions, named_steps};
+use crate::sql::parse_decimal;
 use crate::tpcc::execution::{
     Execution, RowReader, call_for_int, int_value, missing_row, money_value,
 };
 use crate::tpcc::input::{Delivery, TpccTransaction};
 use crate::tpcc::schema::DISTRICTS;
-use crate::tpcc::texts::parse_decimal;
 use prony_session::{Db, DbError};
 use prony_wire::WireRow;
 

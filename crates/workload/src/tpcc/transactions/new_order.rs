@@ -1,12 +1,13 @@
 //! The new-order transaction [2.4]: inserts an order with its lines, or rolls back on purpose.
 
 use super::{Transactions, named_steps};
+use crate::sql::parse_decimal;
 use crate::tpcc::execution::{
     Execution, RowReader, StepRunner, int_value, missing_row, money_value,
 };
 use crate::tpcc::input::{LINES_MAX, NewOrder, OrderLine, TpccTransaction};
 use crate::tpcc::statements::TransactionStep;
-use crate::tpcc::texts::{LineState, TextBuffers, parse_decimal, write_packed};
+use crate::tpcc::texts::{LineState, TextBuffers, write_packed};
 use prony_document::SqlDialect;
 use prony_session::{Db, DbError, DbReply};
 use prony_wire::{Statement, Value, WireRow};

@@ -194,12 +194,11 @@ fn version_1_1_returns_further_results_one_by_one() {
         &options,
     );
     assert!(result.failures.is_empty(), "{result:?}");
-    assert_eq!(
-        result.text,
+    result.text.assert_equals(
         "1:1:1:true none:true 1:2:5:false\n\
          2:1:1:true 1:1:x:true none:false\n\
          2:1:1:true 1:1:x:true none:false\n\
-         1:1:7:false\n"
+         1:1:7:false\n",
     );
 }
 
@@ -375,12 +374,11 @@ fn options_commands_and_help_work() {
     run_command("bad")
         .text
         .assert_starts_with("FATAL: `sysbench.cmdline.call_command' function failed: ./t.lua:");
-    assert_eq!(
-        run_command("help").text,
+    run_command("help").text.assert_equals(
         "t.lua options:\n  --int=N             An int [5]\n  --list=[LIST,...]   A list []\n  \
          --name=STRING       A name [x]\n  --nodef=STRING      No default\n  \
          --on[=on|off]       A switch [off]\n  --second=[LIST,...] Two [a,b]\n  \
-         --size=SIZE         A size [4k]\n  --tables=N          Number of tables [3]\n\n"
+         --size=SIZE         A size [4k]\n  --tables=N          Number of tables [3]\n\n",
     );
     for (name, value, output) in [
         ("nosuch", "1", "invalid option: --nosuch=1\n"),

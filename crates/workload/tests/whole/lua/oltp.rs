@@ -75,10 +75,9 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
             assert_eq!(result.queries.reads, 40, "{name}: {result:?}");
         }
         let cleaned = run_bundled("oltp_read_write", "cleanup", &options);
-        assert_eq!(
-            cleaned.text,
-            "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"
-        );
+        cleaned
+            .text
+            .assert_equals("Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n");
         run_bundled("bulk_insert", "prepare", &options);
         let bulk = run_bundled("bulk_insert", "run", &options);
         assert_eq!((bulk.events, bulk.queries.writes), (40, 2));

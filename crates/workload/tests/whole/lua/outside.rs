@@ -183,10 +183,9 @@ fn a_long_statement_is_not_interrupted_but_an_infinite_loop_is() {
         ..RunOptions::default()
     };
     let init = "con:query('select sleep(3)') print('slept')";
-    assert_eq!(
-        run_script_with_init(&TestDatabase::maria(), &options, init).text,
-        "slept\n"
-    );
+    run_script_with_init(&TestDatabase::maria(), &options, init)
+        .text
+        .assert_equals("slept\n");
     let result = run_script_with_init(&TestDatabase::maria(), &options, "while true do end");
     result
         .text

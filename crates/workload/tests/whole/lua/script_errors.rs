@@ -1,7 +1,7 @@
 //! Tests scripts with errors.
 
 use super::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
-use prony_assertions::TextAssertions;
+use prony_assertions::{TextAssertions, cases};
 use prony_workload::sysbench::IgnoredErrors;
 
 fn run_on_maria(script: &str) -> RunResult {
@@ -13,36 +13,23 @@ fn run_on_maria(script: &str) -> RunResult {
 fn legacy_functions_report_errors_as_sysbench_does() {
     let init = "function thread_init() db_query('create temporary table lt(a int primary key)') \
                 db_query('insert into lt values(1)') st = db_prepare('insert into lt values(?)') end\n";
-    let duplicate = "Duplicate entry '1' for key 'PRIMARY' [insert into lt values";
-    let failed = "FATAL: `thread_run' function failed: ";
-    for (event, output) in [
-        (
-            "db_bind_param(st, { 1 }) db_free_results(db_execute(st)) print('on')",
-            format!("FATAL: Execute 1062: {duplicate}(?)]\non\n"),
-        ),
-        (
-            "db_bulk_insert_init('insert into lt values') db_bulk_insert_next('(1)') db_bulk_insert_done() print('on')",
-            format!("FATAL: Query 1062: {duplicate}(1)]\non\n"),
-        ),
-        (
-            "db_bind_param(st, {})",
-            format!("{failed}./t.lua:2: table is empty\n"),
-        ),
-        (
-            "db_bind_param(st, { true })",
-            format!("{failed}Unsupported variable type: boolean\n"),
-        ),
-        (
-            "db_bind_param(st, { 1, 2 })",
-            format!("FATAL: Wrong number of parameters to mysql_stmt_bind_param\n{failed}2\n"),
-        ),
-        (
-            "db_store_results('x')",
-            format!(
-                "{failed}./t.lua:2: bad argument #1 to 'db_store_results' (sysbench.rs expected, got string)\n"
-            ),
-        ),
-    ] {
+    for [event, output] in cases(
+        r"
+            db_bind_param(st, { 1 }) db_free_results(db_execute(st)) print('on')
+                => FATAL: Execute 1062: Duplicate entry '1' for key 'PRIMARY' [insert into lt values(?)]\non\n
+            db_bulk_insert_init('insert into lt values') db_bulk_insert_next('(1)') db_bulk_insert_done() print('on')
+                => FATAL: Query 1062: Duplicate entry '1' for key 'PRIMARY' [insert into lt values(1)]\non\n
+            db_bind_param(st, {}) => FATAL: `thread_run' function failed: ./t.lua:2: table is empty\n
+            db_bind_param(st, { true })
+                => FATAL: `thread_run' function failed: Unsupported variable type: boolean\n
+            db_bind_param(st, { 1, 2 })
+                => FATAL: Wrong number of parameters to mysql_stmt_bind_param\n\
+                FATAL: `thread_run' function failed: 2\n
+            db_store_results('x')
+                => FATAL: `thread_run' function failed: ./t.lua:2: \
+                bad argument #1 to 'db_store_results' (sysbench.rs expected, got string)\n
+        ",
+    ) {
         let script = format!("{init}function event() {event} return true end");
         assert_eq!(run_on_maria(&script).text, output, "{event}");
     }
@@ -52,128 +39,80 @@ fn legacy_functions_report_errors_as_sysbench_does() {
 fn script_errors_are_reported_with_file_and_line() {
     let database = TestDatabase::maria();
     let con = "con = sysbench.sql.driver():connect() ";
-    for (script, output) in [
-        ("x=1", "FATAL: cannot find the event() function in t.lua\n"),
-        (
-            "sysbench.cmdline.options = 5",
-            "FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \"sysbench.cmdline.lua\"]:120: \
-             wrong type for sysbench.cmdline.options: number\n",
-        ),
-        (
-            "sysbench.cmdline.options = { a = 5 }",
-            "FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \"sysbench.cmdline.lua\"]:132: \
-             wrong table structure in sysbench.cmdline.options\n",
-        ),
-        ("x=", "FATAL: ./t.lua:1: unexpected symbol near '<eof>'\n"),
-        (
-            "#!/usr/bin/sysbench\nerror('top')",
-            "FATAL: ./t.lua:2: top\n",
-        ),
-        (
-            "function event() nosuch() end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: attempt to call global 'nosuch' (a nil value)\n",
-        ),
-        (
-            "function event() sysbench.sql.nosuch() end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: attempt to call field 'nosuch' (a nil value)\n",
-        ),
-        // The caller of `event` has no line.
-        (
-            "function event() error('two', 2) return end",
-            "FATAL: `thread_run' function failed: two\n",
-        ),
-        (
-            "n = 0 function event() n = n + 1 if n == 2 then event = nil end end",
-            "FATAL: `thread_run' function failed: attempt to call a nil value\n",
-        ),
-        (
-            "function event() error({ 1 }) end",
-            "FATAL: `thread_run' function failed: (not a string)\n",
-        ),
-        (
-            "function thread_init() error('ti') end function event() end",
-            "FATAL: `thread_init' function failed: ./t.lua:1: ti\n",
-        ),
-        (
-            "function thread_done() error('td') end function event() end",
-            "FATAL: `thread_done' function failed: ./t.lua:1: td\n",
-        ),
-        (
-            "function init() error('i') end function event() end",
-            "FATAL: `init' function failed: ./t.lua:1: i\n",
-        ),
-        (
-            "function done() error('d') end function event() end",
-            "FATAL: `done' function failed: ./t.lua:1: d\n",
-        ),
-        (
-            "function event() require('nosuch_module') end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: module 'nosuch_module' not found:\n",
-        ),
-        (
-            "function event() coroutine.yield(1) end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: attempt to yield across C-call boundary\n",
-        ),
-        (
-            "function event() sysbench.sql.driver('nope') end",
-            "FATAL: invalid database driver name: 'nope'\n\
-             FATAL: `thread_run' function failed: ./t.lua:1: failed to initialize the DB driver\n",
-        ),
-    ] {
+    for [script, output] in cases(
+        r#"
+            x=1 => FATAL: cannot find the event() function in t.lua\n
+            sysbench.cmdline.options = 5
+                => FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \
+                "sysbench.cmdline.lua"]:120: wrong type for sysbench.cmdline.options: number\n
+            sysbench.cmdline.options = { a = 5 }
+                => FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \
+                "sysbench.cmdline.lua"]:132: wrong table structure in sysbench.cmdline.options\n
+            x= => FATAL: ./t.lua:1: unexpected symbol near '<eof>'\n
+            #!/usr/bin/sysbench\nerror('top') => FATAL: ./t.lua:2: top\n
+            function event() nosuch() end
+                => FATAL: `thread_run' function failed: ./t.lua:1: attempt to call global 'nosuch' (a nil value)\n
+            function event() sysbench.sql.nosuch() end
+                => FATAL: `thread_run' function failed: ./t.lua:1: attempt to call field 'nosuch' (a nil value)\n
+            // The caller of `event` has no line.
+            function event() error('two', 2) return end => FATAL: `thread_run' function failed: two\n
+            n = 0 function event() n = n + 1 if n == 2 then event = nil end end
+                => FATAL: `thread_run' function failed: attempt to call a nil value\n
+            function event() error({ 1 }) end => FATAL: `thread_run' function failed: (not a string)\n
+            function thread_init() error('ti') end function event() end
+                => FATAL: `thread_init' function failed: ./t.lua:1: ti\n
+            function thread_done() error('td') end function event() end
+                => FATAL: `thread_done' function failed: ./t.lua:1: td\n
+            function init() error('i') end function event() end => FATAL: `init' function failed: ./t.lua:1: i\n
+            function done() error('d') end function event() end => FATAL: `done' function failed: ./t.lua:1: d\n
+            function event() require('nosuch_module') end
+                => FATAL: `thread_run' function failed: ./t.lua:1: module 'nosuch_module' not found:\n
+            function event() coroutine.yield(1) end
+                => FATAL: `thread_run' function failed: ./t.lua:1: attempt to yield across C-call boundary\n
+            function event() sysbench.sql.driver('nope') end
+                => FATAL: invalid database driver name: 'nope'\nFATAL: `thread_run' function failed: ./t.lua:1: \
+                failed to initialize the DB driver\n
+        "#,
+    ) {
         let result = run_default(&database, script);
         assert!(result.text.starts_with(output), "{script}\n{}", result.text);
     }
-    for (script, output) in [
-        // sysbench 1.0.20 reports the line of the failed call for these errors. For a query on a closed connection it
-        // reports the line that called the function with the query; there is none if sysbench called it.
-        (
-            "local function query()\ncon:query('select 1')\nreturn 1\nend\n\
-             function event() con:disconnect()\nquery()\nreturn\nend",
-            "ALERT: attempt to use an already closed connection\n\
-             FATAL: `thread_run' function failed: ./t.lua:6: SQL API error\n",
-        ),
-        (
-            "function event() con:disconnect() con:query('select 1') end",
-            "ALERT: attempt to use an already closed connection\n\
-             FATAL: `thread_run' function failed: SQL API error\n",
-        ),
-        (
-            "function event() con:prepare('select ?'):bind_create(99) return end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: Unsupported argument type: 99\n",
-        ),
-        (
-            "function event()\ncon:bulk_insert_next('(1)')\nend",
-            "ALERT: attempt to call bulk_insert_next() before bulk_insert_init()\n\
-             FATAL: `thread_run' function failed: ./t.lua:2: db_bulk_insert_next() failed\n",
-        ),
-        (
-            "function event()\ncon:bulk_insert_init('insert into mysql.nosuch values') con:bulk_insert_next('(1)')\n\
-             con:bulk_insert_done()\nend",
-            "FATAL: Query 1146: Table 'mysql.nosuch' doesn't exist [insert into mysql.nosuch values(1)]\n\
-             FATAL: `thread_run' function failed: ./t.lua:3: db_bulk_insert_done() failed\n",
-        ),
-        (
-            "function event()\nlocal rs = con:query('select 1')\nrs:free()\nrs:free()\nend",
-            "ALERT: attempt to free an invalid result set\n\
-             FATAL: `thread_run' function failed: ./t.lua:4: db_free_results() failed\n",
-        ),
-        (
-            "function event() con:query('select nosuch') end",
-            "FATAL: Query 1054: Unknown column 'nosuch' in 'SELECT' [select nosuch]\n\
-             FATAL: `thread_run' function failed: ./t.lua:1: SQL error, errno = 1054, state = '42S22': \
-             Unknown column 'nosuch' in 'SELECT'\n",
-        ),
-        (
-            "function event() con:prepare('select nosuch') end",
-            "FATAL: Prepare 1054: Unknown column 'nosuch' in 'SELECT' [select nosuch]\n\
-             FATAL: `thread_run' function failed: ./t.lua:1: SQL API error\n",
-        ),
-        (
-            "function event() con:prepare('select ?'):execute() end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: SQL API error: the statement has 1 parameters, \
-             and 0 are bound\n",
-        ),
-    ] {
+    for [script, output] in cases(
+        r#"
+            // sysbench 1.0.20 reports the line of the failed call for these errors. For a query on a closed connection it
+            // reports the line that called the function with the query; there is none if sysbench called it.
+            local function query()\ncon:query('select 1')\nreturn 1\nend\nfunction event() con:disconnect()\n\
+                query()\nreturn\nend
+                => ALERT: attempt to use an already closed connection\n\
+                FATAL: `thread_run' function failed: ./t.lua:6: SQL API error\n
+            function event() con:disconnect() con:query('select 1') end
+                => ALERT: attempt to use an already closed connection\n\
+                FATAL: `thread_run' function failed: SQL API error\n
+            function event() con:prepare('select ?'):bind_create(99) return end
+                => FATAL: `thread_run' function failed: ./t.lua:1: Unsupported argument type: 99\n
+            function event()\ncon:bulk_insert_next('(1)')\nend
+                => ALERT: attempt to call bulk_insert_next() before bulk_insert_init()\n\
+                FATAL: `thread_run' function failed: ./t.lua:2: db_bulk_insert_next() failed\n
+            function event()\n\
+                con:bulk_insert_init('insert into mysql.nosuch values') con:bulk_insert_next('(1)')\n\
+                con:bulk_insert_done()\nend
+                => FATAL: Query 1146: Table 'mysql.nosuch' doesn't exist [insert into mysql.nosuch values(1)]\n\
+                FATAL: `thread_run' function failed: ./t.lua:3: db_bulk_insert_done() failed\n
+            function event()\nlocal rs = con:query('select 1')\nrs:free()\nrs:free()\nend
+                => ALERT: attempt to free an invalid result set\n\
+                FATAL: `thread_run' function failed: ./t.lua:4: db_free_results() failed\n
+            function event() con:query('select nosuch') end
+                => FATAL: Query 1054: Unknown column 'nosuch' in 'SELECT' [select nosuch]\n\
+                FATAL: `thread_run' function failed: ./t.lua:1: SQL error, errno = 1054, state = '42S22': \
+                Unknown column 'nosuch' in 'SELECT'\n
+            function event() con:prepare('select nosuch') end
+                => FATAL: Prepare 1054: Unknown column 'nosuch' in 'SELECT' [select nosuch]\n\
+                FATAL: `thread_run' function failed: ./t.lua:1: SQL API error\n
+            function event() con:prepare('select ?'):execute() end
+                => FATAL: `thread_run' function failed: ./t.lua:1: SQL API error: the statement has 1 \
+                parameters, and 0 are bound\n
+        "#,
+    ) {
         let result = run_default(&database, &format!("{con} {script}"));
         assert_eq!(result.text, output, "{script}");
         assert_eq!(result.failures.len(), 1);
@@ -283,10 +222,7 @@ fn memory_is_limited() {
             "run",
             &options,
         );
-        assert_eq!(
-            result.text,
-            "FATAL: `thread_run' function failed: not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n"
-        );
+        result.text.assert_equals("FATAL: `thread_run' function failed: not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n");
     }
 }
 

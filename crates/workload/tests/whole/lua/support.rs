@@ -6,8 +6,8 @@ use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target};
 use prony_test_servers::TestControl;
 use prony_workload::lua::{
-    Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
-    ScriptSettings, SqlFailure, ThreadTask,
+    Command, Listener, LuaScript, LuaScriptError, RandomSettings, Report, ScriptOption,
+    ScriptOptionValue, ScriptSettings, ThreadTask,
 };
 use prony_workload::oltp::distribution::Distribution;
 use prony_workload::sysbench::{Driver, IgnoredErrors};
@@ -113,44 +113,34 @@ impl Recorder {
 }
 
 impl Listener for Recorder {
-    fn output(&self, text: &[u8]) {
-        self.record(&String::from_utf8_lossy(text));
-    }
-    fn server_unavailable(&self, lines: &str) {
-        self.record(lines);
-    }
     fn connection_refused(&self, error: &prony_server::control::Error) {
         self.record(&format!("{error}\n"));
     }
-    fn thread_blocked(&self) {
-        self.record("THREAD BLOCKED\n");
-    }
-    fn fatal(&self, text: &str) {
-        self.record(&format!("FATAL: {text}\n"));
-    }
-    fn alert(&self, text: &str) {
-        self.record(&format!("ALERT: {text}\n"));
-    }
-    fn warning(&self, text: &str) {
-        self.record(&format!("WARNING: {text}\n"));
-    }
-    fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.record(&format!(
-            "FATAL: {:?} {}: {} [{}]\n",
-            failure.operation, failure.error_number, failure.message, failure.sql
-        ));
-    }
-    fn function_failed(&self, function: &str, reason: &str) {
-        self.scripts_must_end.store(true, Ordering::Relaxed);
-        if !function.is_empty() {
-            self.record(&format!("FATAL: `{function}' function failed: {reason}\n"));
-        }
-    }
-    fn thread_done_failed(&self, reason: &str) {
-        self.record(&format!("FATAL: `thread_done' function failed: {reason}\n"));
-    }
-    fn script_stuck(&self, reason: &str) {
-        self.record(&format!("STUCK: {reason}\n"));
+    fn report(&self, report: Report<'_>) {
+        let line = match report {
+            Report::Output(text) => String::from_utf8_lossy(&text).into_owned(),
+            Report::ServerUnavailable(lines) => lines.into_owned(),
+            Report::ThreadBlocked => "THREAD BLOCKED\n".to_owned(),
+            Report::Fatal(text) => format!("FATAL: {text}\n"),
+            Report::Alert(text) => format!("ALERT: {text}\n"),
+            Report::Warning(text) => format!("WARNING: {text}\n"),
+            Report::SqlFailed(failure) => format!(
+                "FATAL: {:?} {}: {} [{}]\n",
+                failure.operation, failure.error_number, failure.message, failure.sql
+            ),
+            Report::FunctionFailed(function, reason) => {
+                self.scripts_must_end.store(true, Ordering::Relaxed);
+                if function.is_empty() {
+                    return;
+                }
+                format!("FATAL: `{function}' function failed: {reason}\n")
+            }
+            Report::ThreadDoneFailed(reason) => {
+                format!("FATAL: `thread_done' function failed: {reason}\n")
+            }
+            Report::Stuck(reason) => format!("STUCK: {reason}\n"),
+        };
+        self.record(&line);
     }
 }
 
@@ -206,22 +196,14 @@ fn settings(
     options: &RunOptions,
     recorder: &Arc<Recorder>,
 ) -> ScriptSettings {
+    use ScriptOptionValue::{List, Number, Switch, Text};
     let general_options = [
-        (
-            "threads",
-            ScriptOptionValue::Number(f64::from(options.threads)),
-        ),
-        (
-            "db_driver",
-            ScriptOptionValue::Text(database.driver.name().to_owned()),
-        ),
-        ("percentile", ScriptOptionValue::Number(95.0)),
-        ("verbosity", ScriptOptionValue::Number(3.0)),
-        ("debug", ScriptOptionValue::Switch(false)),
-        (
-            "mysql_ignore_errors",
-            ScriptOptionValue::List(vec!["1213".to_owned()]),
-        ),
+        ("threads", Number(f64::from(options.threads))),
+        ("db_driver", Text(database.driver.name().to_owned())),
+        ("percentile", Number(95.0)),
+        ("verbosity", Number(3.0)),
+        ("debug", Switch(false)),
+        ("mysql_ignore_errors", List(vec!["1213".to_owned()])),
     ];
     let script_options = options
         .script_options

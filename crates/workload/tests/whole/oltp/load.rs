@@ -53,12 +53,11 @@ fn tables_do_not_depend_on_the_number_of_jobs() {
         assert_ne!(tables[0].1, tables[1].1, "each table has different rows");
     }
     let (definition, _) = &first_tables.expect("three loads")[1];
-    assert_eq!(
-        definition,
+    definition.assert_equals(
         "id integer t nextval('sbtest2_id_seq'::regclass), k integer t 0, \
          c character(120) t ''::bpchar, pad character(60) t ''::bpchar; \
          CREATE INDEX k_2 ON public.sbtest2 USING btree (k); \
-         CREATE UNIQUE INDEX sbtest2_pkey ON public.sbtest2 USING btree (id)"
+         CREATE UNIQUE INDEX sbtest2_pkey ON public.sbtest2 USING btree (id)",
     );
 }
 
@@ -75,11 +74,10 @@ fn options_determine_keys_indexes_and_rows() {
     ];
     for jobs in [1, 2] {
         database.load("oltp_read_only", &options, jobs);
-        assert_eq!(
-            table_definition(&database, 1),
+        table_definition(&database, 1).assert_equals(
             "id integer t, k integer t 0, c character(120) t ''::bpchar, \
              pad character(60) t ''::bpchar; \
-             CREATE INDEX sbtest1_xid ON public.sbtest1 USING btree (id)"
+             CREATE INDEX sbtest1_xid ON public.sbtest1 USING btree (id)",
         );
         assert_eq!(database.problems("oltp_read_only"), [""; 0]);
         let stored_options = database.query_text(
@@ -109,10 +107,7 @@ fn options_determine_keys_indexes_and_rows() {
 
 #[test]
 fn interrupted_load_continues_with_the_missing_tables() {
-    let (database, uninterrupted) = (
-        TestDatabase::postgres("oltp_broken"),
-        TestDatabase::postgres("oltp_unbroken"),
-    );
+    let [database, uninterrupted] = ["oltp_broken", "oltp_unbroken"].map(TestDatabase::postgres);
     test_interrupted_load(
         (&database, &uninterrupted),
         50_000,
@@ -157,7 +152,7 @@ fn unfinished_load_with_different_options_is_replaced() {
     expect_error(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
     // That the load is unfinished explains the missing index on k.
     let findings = database.check("oltp_read_write").findings;
-    let ids: Vec<_> = findings.iter().map(|finding| finding.id).collect();
+    let ids: Vec<_> = findings.iter().map(|finding| finding.id.as_str()).collect();
     assert!(
         ids.contains(&"load-unfinished") && !ids.contains(&"index"),
         "{ids:?}"

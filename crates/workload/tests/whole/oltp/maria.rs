@@ -52,10 +52,9 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
         assert_eq!(database.query_number("select max(id) from sbtest2"), 5_001);
     }
     let (definition, _) = &first_tables.expect("three loads")[1];
-    assert_eq!(
-        definition,
+    definition.assert_equals(
         "id int(11) NO auto_increment, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; \
-         k_2 k 1, PRIMARY id 0"
+         k_2 k 1, PRIMARY id 0",
     );
     let (maria, postgres) = (
         TestDatabase::maria("alike"),
@@ -114,9 +113,8 @@ fn options_determine_keys_indexes_and_rows() {
         let report = database.load("oltp_read_only", &options, jobs);
         // The server assigns no numbers to rows, so loaders do not block each other even with LOAD DATA.
         report.method.assert_contains("LOAD DATA");
-        assert_eq!(
-            table_definition(&database, 1),
-            "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
+        table_definition(&database, 1).assert_equals(
+            "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1",
         );
         assert_eq!(database.problems("oltp_read_only"), [""; 0]);
         assert_eq!(database.query_number("select count(*) from sbtest1"), 1_000);
@@ -132,10 +130,7 @@ fn options_determine_keys_indexes_and_rows() {
 
 #[test]
 fn interrupted_load_continues_with_the_missing_tables() {
-    let (database, uninterrupted) = (
-        TestDatabase::maria("broken"),
-        TestDatabase::maria("unbroken"),
-    );
+    let [database, uninterrupted] = ["broken", "unbroken"].map(TestDatabase::maria);
     test_interrupted_load(
         (&database, &uninterrupted),
         40_000,

@@ -1,7 +1,7 @@
 //! Tests data that is missing, half-loaded or foreign, and interrupted loads.
 
 use crate::common::*;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TextAssertions, cases};
 use prony_test_servers::TestControl;
 use prony_workload::LoadPhase;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,22 +20,15 @@ fn missing_and_half_loaded_data_is_refused_with_a_hint() {
     message.assert_contains("scale 2, but scale 4");
     assert!(database.program("tpcb", &[("scale", "2")]).is_ok());
 
-    for (damage, expected_message) in [
-        (
-            "delete from pgbench_accounts where aid > 150000",
-            "has numbers 1 to 150000",
-        ),
-        ("truncate pgbench_accounts", "pgbench_accounts is empty"),
-        (
-            "delete from pgbench_tellers where tid = 3",
-            "pgbench_tellers has 19 rows",
-        ),
-        ("delete from pgbench_branches", "pgbench_branches is empty"),
-        (
-            "alter table pgbench_accounts drop constraint pgbench_accounts_pkey",
-            "no primary key",
-        ),
-    ] {
+    for [damage, expected_message] in cases(
+        r#"
+            delete from pgbench_accounts where aid > 150000 => has numbers 1 to 150000
+            truncate pgbench_accounts => pgbench_accounts is empty
+            delete from pgbench_tellers where tid = 3 => pgbench_tellers has 19 rows
+            delete from pgbench_branches => pgbench_branches is empty
+            alter table pgbench_accounts drop constraint pgbench_accounts_pkey => no primary key
+        "#,
+    ) {
         control.execute(damage).expect(damage);
         let message = database.program_error("tpcb", &[]);
         assert!(

@@ -126,7 +126,10 @@ fn each_damage_breaks_the_expected_conditions() {
     for (damage, undo, broken_conditions, message) in DAMAGES {
         database.execute(damage);
         let wrong_findings = condition_findings(&database, FindingState::Wrong);
-        let ids: Vec<&str> = wrong_findings.iter().map(|finding| finding.id).collect();
+        let ids: Vec<&str> = wrong_findings
+            .iter()
+            .map(|finding| finding.id.as_str())
+            .collect();
         assert_eq!(
             ids, *broken_conditions,
             "after {damage}: {wrong_findings:?}"

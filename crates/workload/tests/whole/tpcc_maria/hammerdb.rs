@@ -84,10 +84,8 @@ fn hammerdbs_driver_finds_its_procedures() {
         "call OSTAT(1, 3, @os_c_id, 0, @os_c_last, @os_c_first, @os_c_middle, @os_c_balance, \
          @os_o_id, @os_entdate, @os_o_carrier_id)",
     );
-    assert_eq!(
-        query_text(control, "select @os_o_id"),
-        (3000 + inserted).to_string()
-    );
+    let expected = (3000 + inserted).to_string();
+    assert_eq!(query_text(control, "select @os_o_id"), expected);
     assert_eq!(query_text(control, "select @os_c_last"), name);
     assert_eq!(database.problems("tpcc"), [""; 0]);
 }

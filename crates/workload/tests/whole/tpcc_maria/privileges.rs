@@ -5,16 +5,20 @@ use prony_assertions::TextAssertions;
 use prony_plan::Stop;
 use std::sync::atomic::AtomicBool;
 
+/// The database as a new user sees it, who may only read it.
+fn readable(database: &TestDatabase, name: &str, user: &str) -> TestDatabase {
+    for host in ["localhost", "'127.0.0.1'"] {
+        database.execute(&format!(
+            "create user {user}@{host}; grant select on {name}.* to {user}@{host}"
+        ));
+    }
+    TestDatabase::at(&prony_test_servers::shared_mariadb().url_for(user, name))
+}
+
 #[test]
 fn a_load_without_the_right_to_create_tables_leaves_nothing() {
     let database = large_database("tpcc_no_create");
-    database.execute(
-        "create user looker@localhost; create user looker@'127.0.0.1'; \
-         grant select on tpcc_no_create.* to looker@localhost; \
-         grant select on tpcc_no_create.* to looker@'127.0.0.1'",
-    );
-    let server = prony_test_servers::shared_mariadb();
-    let restricted = TestDatabase::at(&server.url_for("looker", "tpcc_no_create"));
+    let restricted = readable(&database, "tpcc_no_create", "looker");
     let result = restricted.load_with("tpcc", &[("scale", "1")], 1, &(), &AtomicBool::new(false));
     let message = result.expect_err("it may only read").to_string();
     message.assert_contains("creating the tables");
@@ -26,13 +30,7 @@ fn a_load_without_the_right_to_create_tables_leaves_nothing() {
 fn missing_privileges_are_reported_with_the_grants() {
     let database = large_database("tpcc_rights");
     database.load("tpcc", &[("scale", "1")], 1);
-    database.execute(
-        "create user reader@localhost; create user reader@'127.0.0.1'; \
-         grant select on tpcc_rights.* to reader@localhost; \
-         grant select on tpcc_rights.* to reader@'127.0.0.1'",
-    );
-    let server = prony_test_servers::shared_mariadb();
-    let restricted = TestDatabase::at(&server.url_for("reader", "tpcc_rights"));
+    let restricted = readable(&database, "tpcc_rights", "reader");
     let prepare = |options: &[(&str, &str)]| {
         let prepared = restricted.program("tpcc", options);
         prepared.map(drop).map_err(|error| error.to_string())

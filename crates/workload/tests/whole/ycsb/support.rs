@@ -1,7 +1,7 @@
 //! Loads and runs of YCSB on any engine.
 
 pub use crate::common::*;
-use prony_assertions::TextAssertions;
+use prony_assertions::{TextAssertions, cases};
 use prony_plan::QueryMode;
 use prony_workload::{LoadPhase, LoadReport};
 use std::sync::atomic::AtomicBool;
@@ -119,33 +119,19 @@ pub fn assert_stopped_load_continues(
 
 pub fn assert_damage_is_detected(database: &TestDatabase) {
     let key = "'user6284781860667377211'";
-    for (damage, id, message) in [
-        (
-            format!("delete from usertable where ycsb_key = {key}"),
-            "records",
-            "there are 1,999 records, but the load and runs have stored 2,000",
-        ),
-        (
-            format!("update usertable set ycsb_key = 'user1' where ycsb_key = {key}"),
-            "records",
-            "as many as the load and runs have stored, but some have different keys",
-        ),
-        (
-            format!("update usertable set ycsb_key = 'anna' where ycsb_key = {key}"),
-            "records",
-            "the keys of 1 records are not \"user\" and a number",
-        ),
-        (
-            format!("update usertable set field3 = 'short' where ycsb_key = {key}"),
-            "shape",
-            "1 records have a field whose length is not 100 characters",
-        ),
-        (
-            format!("update usertable set field9 = null where ycsb_key = {key}"),
-            "shape",
-            "1 records have a field whose length is not 100",
-        ),
-    ] {
+    for [damage, id, message] in cases(
+        r#"
+            delete from usertable
+                => records => there are 1,999 records, but the load and runs have stored 2,000
+            update usertable set ycsb_key = 'user1'
+                => records => as many as the load and runs have stored, but some have different keys
+            update usertable set ycsb_key = 'anna' => records => the keys of 1 records are not "user" and a number
+            update usertable set field3 = 'short'
+                => shape => 1 records have a field whose length is not 100 characters
+            update usertable set field9 = null => shape => 1 records have a field whose length is not 100
+        "#,
+    ) {
+        let damage = format!("{damage} where ycsb_key = {key}");
         load(database, 2, 1);
         assert_eq!(database.problems("ycsb"), [""; 0]);
         database.execute(&damage);

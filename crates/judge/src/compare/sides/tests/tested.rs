@@ -34,7 +34,8 @@ fn the_basis_follows_from_the_number_of_runs() {
             .zip(counts)
             .map(|(prefix, count)| runs(prefix, &tps(*count)))
             .collect();
-        compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>()).side_comparisons[0].figures[0]
+        let comparison = compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        comparison.side_comparisons[0].figures[0]
             .significance
             .map(|significance| significance.basis)
     };

@@ -1,31 +1,32 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_server::{Control, Environment, resolve};
-use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
+use crate::common::*;
+use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
-use prony_test_servers::{
-    TestControl, TestDatabase, restore_signals, shared_mariadb, shared_postgres,
-};
+use prony_test_servers::{TestDatabase, restore_signals};
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
 
-fn prony(arguments: &[&str]) -> Output {
+fn doctor(options: &str) -> Output {
     let home = TestFolder::create();
-    let mut command = Command::new(PRONY);
-    command.args(arguments).env("PRONY_HOME", &home);
+    let mut command = prony_command(&format!("doctor --watch 0s {options}"), &home);
     command.output().expect("it starts")
 }
 
+/// The findings for the server of this URL.
+fn examine(url: &str, options: &str) -> DoctorReport {
+    parse(&doctor(&format!("--json --url {url} {options}")))
+}
+
+#[track_caller]
+fn assert_state(report: &DoctorReport, id: &str, state: DoctorState) {
+    assert_eq!(finding(report, id).state, state, "{report:?}");
+}
+
 fn parse(output: &Output) -> DoctorReport {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        panic!("{error}: {stderr}")
-    })
+    let report = serde_json::from_slice(&output.stdout);
+    report.unwrap_or_else(|error| panic!("{error}: {}", stderr_text(output)))
 }
 
 fn finding<'a>(report: &'a DoctorReport, id: &str) -> &'a DoctorFinding {
@@ -51,8 +52,7 @@ fn in_namespace(script: &str) -> Option<Output> {
     };
     let trial = shell("")?;
     if !trial.stdout.starts_with(b"ready") {
-        let reason = String::from_utf8_lossy(&trial.stderr);
-        eprintln!("skipped: no network namespace: {reason}");
+        eprintln!("skipped: no network namespace: {}", stderr_text(&trial));
         return None;
     }
     shell(script)
@@ -77,16 +77,16 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
     if let Some(output) = in_namespace(&script) {
         let report = |name: &str| -> DoctorReport {
             let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {stderr}"))
+            let report = serde_json::from_str(&text);
+            report.unwrap_or_else(|error| panic!("{name}: {error}: {}", stderr_text(&output)))
         };
         let (before, after) = (report("before"), report("after"));
         for (id, state) in [
             ("ephemeral-ports", DoctorState::Bad),
             ("tcp", DoctorState::Caution),
         ] {
-            assert_eq!(finding(&before, id).state, state, "{before:?}");
-            assert_eq!(finding(&after, id).state, DoctorState::Ok, "{after:?}");
+            assert_state(&before, id, state);
+            assert_state(&after, id, DoctorState::Ok);
         }
         let tcp = finding(&before, "tcp");
         for expected in ["without window scaling", "receive buffer is too small"] {
@@ -100,24 +100,18 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
 
 #[test]
 fn more_clients_than_the_server_accepts_are_bad() {
-    let server = shared_postgres();
-    let url = server.url();
-    let examine = |clients: &str| {
-        let options = ["--clients", clients, "--url", &url, "--watch", "0s"];
-        prony(&[&["doctor"][..], &options].concat())
-    };
-    let text = examine("10000");
-    assert_eq!(text.status.code(), Some(7), "{text:?}");
-    let text = String::from_utf8(text.stdout).unwrap();
+    let url = shared_postgres().url();
+    let output = doctor(&format!("--clients 10000 --url {url}"));
+    assert_code(&output, 7);
+    let text = stdout_text(&output);
     let line = |start: &str| text.lines().any(|line| line.starts_with(start));
     assert!(line("  bad      max-connections: "), "{text}");
     assert!(line("  ok       server-version: PostgreSQL "), "{text}");
     assert!(line("  caution  server-location: this machine. "), "{text}");
     text.assert_contains(" statements)");
     text.assert_contains("$ psql -c 'ALTER SYSTEM SET max_connections = ");
-    let few = examine("2");
-    let text = String::from_utf8(few.stdout).unwrap();
-    text.assert_contains("  ok       max-connections: ");
+    let few = doctor(&format!("--clients 2 --url {url}"));
+    stdout_text(&few).assert_contains("  ok       max-connections: ");
 }
 
 /// Tables of the probe that are left in a database.
@@ -129,16 +123,14 @@ fn probe_tables(control: &mut Control) -> Option<String> {
 /// The URL of a new database of the shared server, and a connection to it.
 fn new_database(name: &str) -> (String, Control) {
     let server = shared_postgres();
-    let create = format!("create database {name}");
-    connect(&server.url()).run(create);
+    connect(&server.url()).run(format!("create database {name}"));
     let url = server.url_for(name);
     let control = connect(&url);
     (url, control)
 }
 
 fn probe_storage(url: &str) -> DoctorReport {
-    let options = ["--url", url, "--watch", "0s", "--probe-storage", "--json"];
-    parse(&prony(&[&["doctor"][..], &options].concat()))
+    examine(url, "--probe-storage")
 }
 
 #[test]
@@ -151,9 +143,9 @@ fn the_storage_of_postgresql_is_probed_and_the_table_is_dropped() {
     commits.value.assert_contains(" commit");
     assert!(commits.subject == DoctorSubject::Server && commits.state != DoctorState::Unknown);
     for id in ["sequential-read", "random-read"] {
-        let read = finding(&report, id);
-        assert_eq!(read.state, DoctorState::Unknown, "{read:?}");
-        read.reason.assert_contains("no table of 16 MB or more");
+        assert_state(&report, id, DoctorState::Unknown);
+        let reason = &finding(&report, id).reason;
+        reason.assert_contains("no table of 16 MB or more");
     }
     // 40,000 rows of half a page are more than the server's cache.
     control
@@ -164,10 +156,7 @@ fn the_storage_of_postgresql_is_probed_and_the_table_is_dropped() {
         let read = finding(&report, id);
         // What the operating system has in its memory is told to come from a memory.
         let text = format!("{}{}", read.value, read.reason);
-        assert!(
-            text.contains(" of public.large, timed by the server"),
-            "{read:?}"
-        );
+        text.assert_contains(" of public.large, timed by the server");
     }
     assert_eq!(probe_tables(&mut control).as_deref(), Some("0"));
 }
@@ -234,9 +223,10 @@ fn reads_of_sql_server_are_those_that_its_files_count() {
         message: "VIEW SERVER STATE permission was denied".to_owned(),
     }));
     for id in ["sequential-read", "random-read"] {
-        let found = finding(&refused, id);
-        assert_eq!(found.state, DoctorState::Unknown);
-        found.reason.assert_contains("VIEW SERVER STATE");
+        assert_state(&refused, id, DoctorState::Unknown);
+        finding(&refused, id)
+            .reason
+            .assert_contains("VIEW SERVER STATE");
     }
 }
 
@@ -260,16 +250,12 @@ fn an_interrupted_probe_drops_its_table() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let start = Instant::now();
     let creating = "select count(*) from pg_stat_activity where state = 'active' \
                     and query like 'create table \"prony_storage_probe%'";
-    while control.query_value(creating).unwrap().as_deref() != Some("1") {
-        assert!(start.elapsed().as_secs() < 60, "the probe has not begun");
-        sleep(Duration::from_millis(20));
-    }
-    let pid = child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    assert!(sent.success());
+    wait_for("the probe begins", || {
+        query_number(&mut control, creating) == 1
+    });
+    send_signal(&child, "-INT");
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{status:?}");
     assert_eq!(probe_tables(&mut control).as_deref(), Some("0"));
@@ -291,22 +277,14 @@ fn a_second_signal_says_that_it_ends_the_command() {
         assert!(stderr.read_line(&mut text).unwrap() > 0, "{text}");
     }
     let pid = child.id();
-    let send = |signal: &str| {
-        let mut kill = Command::new("kill");
-        let sent = kill.args([signal, &pid.to_string()]).status().unwrap();
-        assert!(sent.success());
-    };
     // Both arrive at once when it goes on: the first one alone would end it too.
-    send("-STOP");
-    let is_stopped = || {
+    send_signal(&child, "-STOP");
+    wait_for("it is stopped", || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         stat.contains(") T ")
-    };
-    while !is_stopped() {
-        sleep(Duration::from_millis(10));
-    }
+    });
     for signal in ["-INT", "-TERM", "-CONT"] {
-        send(signal);
+        send_signal(&child, signal);
     }
     let status = child.wait().unwrap();
     stderr.read_to_string(&mut text).unwrap();
@@ -314,21 +292,11 @@ fn a_second_signal_says_that_it_ends_the_command() {
     text.assert_contains("\nprony: a second signal ended this at once: nothing more is printed");
 }
 
-fn connect(url: &str) -> Control {
-    let target = resolve(url, &Environment::without_home("postgres")).unwrap();
-    Control::connect(&target).unwrap()
-}
-
 #[test]
 fn mariadb_is_examined() {
-    let url = shared_mariadb().url();
-    let report = parse(&prony(&[
-        "doctor", "--url", &url, "--watch", "0s", "--json",
-    ]));
-    let of_server = report
-        .findings
-        .iter()
-        .filter(|f| f.subject == DoctorSubject::Server);
+    let report = examine(&shared_mariadb().url(), "");
+    let findings = report.findings.iter();
+    let of_server = findings.filter(|f| f.subject == DoctorSubject::Server);
     // Without tables, the data has no size.
     let unknown = of_server.filter(|f| f.state == DoctorState::Unknown);
     let unknown = unknown.filter(|f| !["data-size", "round-trip"].contains(&&*f.id));
@@ -336,7 +304,7 @@ fn mariadb_is_examined() {
     finding(&report, "server-version")
         .value
         .assert_starts_with("MariaDB ");
-    assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
+    assert_state(&report, "max-connections", DoctorState::Ok);
 }
 
 /// The statements in the command that mends a finding, if the client of the engine executes it.
@@ -359,24 +327,20 @@ fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
          GRANT SELECT ON doctored.* TO doctored@localhost",
     );
     let url = server.url_for("doctored", "doctored");
-    let examine = || {
-        let options = ["--clients", "8", "--url", &url, "--watch", "0s", "--json"];
-        parse(&prony(&[&["doctor"][..], &options].concat()))
-    };
+    let examine = || examine(&url, "--clients 8");
     let before = examine();
     for (id, state) in [
         ("observation", DoctorState::Caution),
         ("max-connections", DoctorState::Bad),
     ] {
-        let found = finding(&before, id);
-        assert_eq!(found.state, state, "{before:?}");
-        TestDatabase::at(&root).execute_all(statements(found, "mysql -e"));
+        assert_state(&before, id, state);
+        let mending = statements(finding(&before, id), "mysql -e");
+        TestDatabase::at(&root).execute_all(mending);
     }
-    assert_eq!(finding(&before, "data-size").state, DoctorState::Ok);
+    assert_state(&before, "data-size", DoctorState::Ok);
     let after = examine();
     for id in ["observation", "max-connections"] {
-        let found = finding(&after, id);
-        assert_eq!(found.state, DoctorState::Ok, "{found:?}");
+        assert_state(&after, id, DoctorState::Ok);
     }
 }
 
@@ -387,10 +351,7 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
     TestDatabase::at(&root).execute_all("CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
     );
     let url = server.url_for("doctored").replace("postgres@", "doctored@");
-    let examine = || {
-        let options = ["--clients", "8", "--url", &url, "--watch", "0s", "--json"];
-        parse(&prony(&[&["doctor"][..], &options].concat()))
-    };
+    let examine = || examine(&url, "--clients 8");
     // The narrowest limit first; none of them applies to a superuser.
     for (value, next) in [
         ("4 of 4 free for the role doctored", DoctorState::Bad),
@@ -401,9 +362,7 @@ fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
         assert_eq!((&*found.value, found.state), (value, next));
         TestDatabase::at(&root).execute_all(statements(found, "psql -c"));
     }
-    let report = examine();
-    let found = finding(&report, "max-connections");
-    assert_eq!(found.state, DoctorState::Ok, "{found:?}");
+    assert_state(&examine(), "max-connections", DoctorState::Ok);
 }
 
 /// Without pg_monitor, a role sees neither state nor kind of other sessions, but may count them.
@@ -415,9 +374,7 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
         .execute_all("CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting");
     let url = server.url_for("counting").replace("postgres@", "counting@");
     let free = || -> u64 {
-        let report = parse(&prony(&[
-            "doctor", "--url", &url, "--watch", "0s", "--json",
-        ]));
+        let report = examine(&url, "");
         let found = finding(&report, "max-connections");
         let number = found.value.split(' ').next().unwrap_or_default();
         number.parse().unwrap_or_else(|_| panic!("{found:?}"))
@@ -425,10 +382,7 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
     // Other tests connect at the same time: more sessions than they have make the difference.
     const SESSIONS: u64 = 20;
     let before = free();
-    let target = resolve(&root, &Environment::without_home("nobody")).unwrap();
-    let sessions: Vec<Control> = (0..SESSIONS)
-        .map(|_| Control::connect(&target).unwrap())
-        .collect();
+    let sessions: Vec<Control> = (0..SESSIONS).map(|_| connect(&root)).collect();
     let during = free();
     drop(sessions);
     assert!(
@@ -439,37 +393,21 @@ fn sessions_of_other_roles_are_counted_without_pg_monitor() {
 
 #[test]
 fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
-    let server = shared_postgres();
-    let url = server.url();
-    let home = TestFolder::create();
-    let prony = |arguments: &str| {
-        let mut command = Command::new(PRONY);
-        command.args(arguments.split(' ')).env("PRONY_HOME", &home);
-        command
+    let bench = TestBench::loaded("doctored_run", 1);
+    let run = |options: &str| {
+        bench.run(&format!(
+            "run tpcb --clients 2 --threads 1 --duration 1s {options}"
+        ))
     };
-    let load = prony("load tpcb --scale 1 --url")
-        .arg(&url)
-        .output()
-        .unwrap();
-    assert!(load.status.success(), "{load:?}");
-    let run = |options: &str| -> Run {
-        let arguments =
-            format!("run tpcb --clients 2 --threads 1 --duration 1s --json{options} --url");
-        let output = prony(&arguments).arg(&url).output().unwrap();
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
-    };
-    let examined = run(" --doctor");
+    let examined = run("--doctor");
     let report = examined.doctor.as_ref().expect("findings");
     assert_eq!((report.clients, report.threads), (2, 1));
     assert_ne!(finding(report, "steal").state, DoctorState::Unknown);
     let plain = run("");
     assert_eq!(plain.doctor, None);
-    let ids = format!("{} {}", examined.id, plain.id);
-    let compared = prony(&format!("compare {ids}")).output().unwrap();
-    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
-    assert!(text.contains("doctor"), "{compared:?}");
-    let show = format!("show {} --full", examined.id);
-    let shown = prony(&show).output().unwrap();
-    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    text.assert_contains("  doctor   ");
+    let compare = format!("compare {} {}", examined.id, plain.id);
+    let compared = bench.prony_without_server(&compare);
+    stdout_text(&compared).assert_contains("doctor");
+    let shown = bench.prony_without_server(&format!("show {} --full", examined.id));
+    stdout_text(&shown).assert_contains("  doctor   ");
 }

@@ -2,11 +2,9 @@
 //!
 //! Wrong command lines of all commands, without a server and on real ones; and the recorded errors.
 
-use prony_assertions::{TestFolder, TextAssertions};
-use prony_test_servers::{TestDatabase, shared_mariadb, shared_postgres};
+use crate::common::*;
+use prony_test_servers::TestDatabase;
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 const MAX_LINES: usize = 3;
 const MAX_COLUMNS: usize = 100;
@@ -16,31 +14,16 @@ struct Home(TestFolder);
 
 impl Home {
     fn prony(&self, line: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command.args(line.split(' ')).stdin(Stdio::null());
-        command
-            .current_dir(&self.0)
-            .env("PRONY_HOME", &self.0)
-            .env("HOME", &self.0);
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if text.starts_with("PG") || text.starts_with("MYSQL") {
-                command.env_remove(&name);
-            }
-        }
-        command.output().unwrap()
+        let mut command = prony_command(line, &self.0);
+        command.current_dir(&self.0).output().unwrap()
     }
 
     fn error(&self, line: &str) -> Vec<String> {
         let output = self.prony(line);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            output.status.code().is_some_and(|code| code != 0),
-            "{line}: {stderr}"
-        );
-        let lines = stderr
-            .lines()
-            .skip_while(|line| !line.starts_with("prony: "));
+        let stderr = stderr_text(&output);
+        assert!(!output.status.success(), "{line}: {stderr}");
+        let lines = stderr.lines();
+        let lines = lines.skip_while(|line| !line.starts_with("prony: "));
         lines.map(str::to_owned).collect()
     }
 }
@@ -63,17 +46,17 @@ fn assert_form(subject: &str, lines: &[String], quoted: &str) {
 #[test]
 fn errors_without_a_server_have_three_lines_and_a_hint() {
     let home = Home(TestFolder::create());
-    let write = |name: &str, text: &str| std::fs::write(home.0.join(name), text).unwrap();
-    write(
-        "rate.toml",
-        "[workload]\nname = \"tpcb\"\n[run]\nrate = 1e300\n",
-    );
-    write("broken.toml", "[workload\n");
-    write(
-        "option.toml",
-        "[workload]\nname = \"tpcc\"\nmax_tries = 1e300\n",
-    );
-    write("empty.toml", "");
+    for (name, text) in [
+        ("rate.toml", "workload.name = 'tpcb'\nrun.rate = 1e300\n"),
+        ("broken.toml", "[workload\n"),
+        (
+            "option.toml",
+            "workload = {name = 'tpcc', max_tries = 1e300}\n",
+        ),
+        ("empty.toml", ""),
+    ] {
+        home.0.write(name, text);
+    }
     let long = "9".repeat(300);
     let long = format!("run tpcb --clients {long}");
     for line in [
@@ -177,76 +160,72 @@ fn a_server_that_accepts_and_says_nothing_is_not_only_blamed_on_firewalls() {
     }
 }
 
-/// The text of an error without its line breaks.
-fn words(lines: &[String]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
-    lines.join(" ")
-}
-
 #[test]
 fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
     let home = Home(TestFolder::create());
     let server = shared_postgres();
     TestDatabase::at(&server.url())
         .execute_all("CREATE DATABASE wrong; CREATE ROLE weak LOGIN; CREATE DATABASE loaded");
+    // Urls of an empty database, of a role without rights and of none; and of a loaded one.
     let url = server.url_for("wrong");
-    let weak = url.replace("postgres@", "weak@");
-    let missing = server.url_for("nosuch");
     let loaded = server.url_for("loaded");
-    let load = home.prony(&format!("load tpcb --url {loaded}"));
-    assert!(load.status.success(), "{load:?}");
-    let weak_loaded = loaded.replace("postgres@", "weak@");
+    let as_weak = |url: &str| url.replace("postgres@", "weak@");
+    ok_stdout(&home.prony(&format!("load tpcb --url {loaded}")));
+    let urls = [
+        ("WRONG", url.clone()),
+        ("WEAK-LOADED", as_weak(&loaded)),
+        ("WEAK", as_weak(&url)),
+        ("LOADED", loaded),
+        ("MISSING", server.url_for("nosuch")),
+    ];
+    let tables = "pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history";
+    let grant = "GRANT USAGE, CREATE ON SCHEMA public TO weak; then load again";
     for (line, expected) in [
+        ("run tpcb WRONG", "prony load tpcb --scale N --url "),
+        ("run tpcc WRONG", "prony load tpcc --scale N --url "),
         (
-            format!("run tpcb --url {url}"),
-            "prony load tpcb --scale N --url URL",
+            "run oltp_read_only WRONG",
+            "prony load oltp_read_only --url ",
+        ),
+        ("check tpcc WRONG", "see table-missing above"),
+        ("check oltp_read_only WRONG", "see tables above"),
+        ("run tpcb MISSING", "createdb"),
+        ("load tpcb WEAK", grant),
+        ("load tpcb WEAK-LOADED", tables),
+        ("clean tpcb WEAK-LOADED", tables),
+        ("check tpcb WEAK-LOADED", ""),
+        ("run tpcb WEAK-LOADED", ""),
+        (
+            "run tpcb --scale 7 LOADED",
+            "prony load tpcb --scale 7 --url ",
         ),
         (
-            format!("run tpcc --url {url}"),
-            "prony load tpcc --scale N --url URL",
-        ),
-        (
-            format!("run oltp_read_only --url {url}"),
-            "prony load oltp_read_only --url URL",
-        ),
-        (format!("check tpcc --url {url}"), "see table-missing above"),
-        (
-            format!("check oltp_read_only --url {url}"),
-            "see tables above",
-        ),
-        (format!("run tpcb --url {missing}"), "createdb"),
-        (
-            format!("load tpcb --url {weak}"),
-            "GRANT USAGE, CREATE ON SCHEMA public TO weak; then load again",
-        ),
-        (
-            format!("load tpcb --url {weak_loaded}"),
-            "pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history",
-        ),
-        (
-            format!("clean tpcb --url {weak_loaded}"),
-            "pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history",
-        ),
-        (format!("check tpcb --url {weak_loaded}"), ""),
-        (format!("run tpcb --url {weak_loaded}"), ""),
-        (
-            format!("run tpcb --scale 7 --url {loaded}"),
-            "prony load tpcb --scale 7 --url URL",
-        ),
-        (
-            format!("run tpcb --clients 900 --duration 1s --url {loaded}"),
+            "run tpcb --clients 900 --duration 1s LOADED",
             "use fewer clients",
         ),
-        (
-            format!("load tpcb --scale 2000000000 --url {url}"),
-            "use --scale ",
-        ),
-        (format!("load script --url {url}"), "prony load tpcb"),
+        ("load tpcb --scale 2000000000 WRONG", "use --scale "),
+        ("load script WRONG", "prony load tpcb"),
     ] {
-        let lines = home.error(&line);
-        assert_form(&line, &lines, ".s.PGSQL");
-        assert!(words(&lines).contains(expected), "{line}: {lines:#?}");
+        assert_error(&home, line, &urls, ".s.PGSQL", expected);
     }
+}
+
+/// Checks the error of a line whose last word is the name of one of these URLs; returns its lines.
+fn assert_error(
+    home: &Home,
+    line: &str,
+    urls: &[(&str, String)],
+    quoted: &str,
+    expected: &str,
+) -> Vec<String> {
+    let (command, name) = line.rsplit_once(' ').expect(line);
+    let mut urls = urls.iter();
+    let (_, url) = urls.find(|(known, _)| *known == name).expect(line);
+    let lines = home.error(&format!("{command} --url {url}"));
+    assert_form(line, &lines, quoted);
+    let text = lines.join(" ").unwrapped();
+    assert!(text.contains(expected), "{line}: {lines:#?}");
+    lines
 }
 
 #[test]
@@ -255,40 +234,26 @@ fn errors_on_mariadb_have_three_lines_and_commands_for_that_server() {
     let server = shared_mariadb();
     TestDatabase::at(&server.url()).execute_all("CREATE DATABASE wrong; CREATE USER weak@localhost; GRANT SELECT ON wrong.* TO weak@localhost",
     );
-    let url = server.url_for("root", "wrong");
-    let weak = server.url_for("weak", "wrong");
-    let unknown = server.url_for("nosuch", "wrong");
+    let urls = [("WRONG", "root"), ("WEAK", "weak"), ("UNKNOWN", "nosuch")];
+    let urls = urls.map(|(name, user)| (name, server.url_for(user, "wrong")));
+    let unchanged = "left behind: nothing (the database is unchanged)";
     for (line, expected) in [
+        ("run tpcc WRONG", "prony load tpcc --scale N --url "),
+        ("run ycsb WRONG", "prony load ycsb --scale N --url "),
+        ("check tpcc WRONG", "see table-missing above"),
+        ("run tpcb WRONG", "run there"),
+        ("load tpcb WRONG", "run there"),
+        ("reproduce tpcb-cached WRONG", "run there"),
+        ("load tpcc WEAK", unchanged),
         (
-            format!("run tpcc --url {url}"),
-            "prony load tpcc --scale N --url URL",
-        ),
-        (
-            format!("run ycsb --url {url}"),
-            "prony load ycsb --scale N --url URL",
-        ),
-        (format!("check tpcc --url {url}"), "see table-missing above"),
-        (format!("run tpcb --url {url}"), "run there"),
-        (format!("load tpcb --url {url}"), "run there"),
-        (format!("reproduce tpcb-cached --url {url}"), "run there"),
-        (
-            format!("load tpcc --url {weak}"),
-            "left behind: nothing (the database is unchanged)",
-        ),
-        (
-            format!("load oltp_read_write --url {weak}"),
+            "load oltp_read_write WEAK",
             "TO 'weak'@'localhost'; then load again",
         ),
-        (
-            format!("load oltp_read_only -o table_size=0 --url {url}"),
-            "1 to",
-        ),
-        (format!("run oltp_read_only --url {unknown}"), "MYSQL_PWD"),
+        ("load oltp_read_only -o table_size=0 WRONG", "1 to"),
+        ("run oltp_read_only UNKNOWN", "MYSQL_PWD"),
     ] {
-        let lines = home.error(&line);
         // The server's own message may be longer.
-        assert_form(&line, &lines, "ERROR 1142");
-        assert!(words(&lines).contains(expected), "{line}: {lines:#?}");
+        let lines = assert_error(&home, line, &urls, "ERROR 1142", expected);
         assert!(!lines[0].contains("so far"), "{line}: {lines:#?}");
     }
 }
@@ -300,10 +265,7 @@ fn recorded_errors_have_three_lines() {
     let mut errors = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_none_or(|extension| extension != "trycmd")
-        {
+        if path.extension().is_none_or(|it| it != "trycmd") {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
@@ -311,18 +273,15 @@ fn recorded_errors_have_three_lines() {
             let Some((_, after)) = block.split_once("\nprony: ") else {
                 continue;
             };
-            let is_list = after
-                .lines()
-                .next()
-                .is_some_and(|line| line.ends_with(" problems"));
+            let first = after.lines().next().unwrap_or_default();
+            let is_list = first.ends_with(" problems");
             let is_failure = block.contains("\n? ");
             if is_list || !is_failure {
                 continue;
             }
             let error = format!("prony: {after}");
-            let lines = error
-                .lines()
-                .take_while(|line| !line.is_empty() && *line != "```");
+            let lines = error.lines();
+            let lines = lines.take_while(|line| !line.is_empty() && *line != "```");
             let lines: Vec<String> = lines.map(str::to_owned).collect();
             assert_form(&format!("{}: {block}", path.display()), &lines, "");
             errors += 1;
@@ -335,12 +294,12 @@ fn recorded_errors_have_three_lines() {
 #[test]
 fn the_meaning_of_d_is_told_where_two_databases_are_named() {
     let home = Home(TestFolder::create());
-    let stderr_of = |line: &str| String::from_utf8(home.prony(line).stderr).unwrap();
+    let stderr_of = |line: &str| stderr_text(&home.prony(line));
     let surplus = "too many command-line arguments (first is \"4\")";
     let hint = "use --debug or set PRONY_PGBENCH_COMPAT=16";
-    let stderr = stderr_of("pgbench -d -c 4 bench");
-    stderr.assert_contains(surplus);
-    stderr.assert_contains(hint);
+    stderr_of("pgbench -d -c 4 bench")
+        .assert_contains(surplus)
+        .assert_contains(hint);
     stderr_of("pgbench --dbname=a 4 bench")
         .assert_contains(surplus)
         .assert_lacks(hint);
