@@ -320,3 +320,29 @@ fn postgres_login(target: &Target, endpoint: &Endpoint, options: &PostgresOption
     login.require_auth.clone_from(&options.require_auth);
     login
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Environment, resolve};
+
+    #[test]
+    fn the_rsa_key_of_a_server_on_another_machine_is_requested_only_if_the_user_says_so() {
+        for (url, expected) in [
+            ("mysql://ann:secret@127.0.0.1/", true),
+            ("mysql://ann:secret@[::1]/", true),
+            ("mysql://ann:secret@192.0.2.1/", false),
+            (
+                "mysql://ann:secret@192.0.2.1/?get-server-public-key=1",
+                true,
+            ),
+        ] {
+            let target = resolve(url, &Environment::without_home("ann")).expect("a target");
+            let ProtocolOptions::MySql(options) = &target.protocol else {
+                panic!("{url} is not MySQL's");
+            };
+            let login = mysql_login(&target, &target.endpoints[0], options);
+            assert_eq!(login.options.get_server_public_key, expected, "{url}");
+        }
+    }
+}

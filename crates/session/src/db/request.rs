@@ -185,7 +185,11 @@ impl Db {
         }
         let exchange = self.conn.exchange();
         match exchange.error_summary().map(DbError::from) {
-            Some(error) => Err(error.of_service(self.context.service())),
+            Some(error) => {
+                // Those after the statement that failed have not come.
+                self.reply_ledger_results[1] = 0;
+                Err(error.of_service(self.context.service()))
+            }
             None if self.conn.is_commit_rolled_back(&exchange) => {
                 Err(DbError::rolled_back_commit())
             }

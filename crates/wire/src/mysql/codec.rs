@@ -119,7 +119,15 @@ impl Codec {
         self.clear();
     }
 
+    /// Discards the commands. The server has not seen the types of values that were never sent.
     fn clear(&mut self) {
+        for unsent in self.commands.iter().skip(self.in_flight_index) {
+            if let (CommandKind::Execute(_), Some(slot)) =
+                (unsent.kind, self.slots.get_mut(unsent.statement as usize))
+            {
+                slot.types.clear();
+            }
+        }
         self.bytes.clear();
         self.commands.clear();
         self.in_flight_index = 0;

@@ -40,6 +40,29 @@ fn parameter_types_are_sent_only_when_they_change() {
 }
 
 #[test]
+fn types_of_values_that_were_never_sent_are_sent_later() {
+    let mut set = StatementIds::new();
+    let (first, second) = (set.add("do $1"), set.add("set @a = $1"));
+    let mut exchange = exchange(QueryMode::Prepared, without_eof());
+    for (number, statement) in [(7, &first), (8, &second)] {
+        exchange.request(execution(statement, &[Value::Int(1)]));
+        assert_eq!(
+            exchange.feed(&prepared(number, 1)).unwrap(),
+            FeedStatus::Send
+        );
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    }
+    let (one, half) = ([Value::Int(1)], [Value::Float(0.5)]);
+    exchange.request([(&first, &one[..]), (&second, &half[..])].into_iter());
+    let fed = exchange.feed(&refusal(1205, "HY000")).unwrap();
+    assert_eq!(fed, FeedStatus::Complete, "the second one is not sent");
+    exchange.request(execution(&second, &half));
+    let half = 0.5_f64.to_le_bytes();
+    let expected = [&b"\x17\x08\0\0\0\0\x01\0\0\0\0\x01\x05\0"[..], &half].concat();
+    assert_eq!(packets(exchange.outgoing())[0].1, expected);
+}
+
+#[test]
 fn decimals_are_sent_as_text_with_the_decimal_type() {
     let decimal = |unscaled, scale| Value::Decimal { unscaled, scale };
     let statement = StatementIds::new().add("do $1, $2");

@@ -213,7 +213,7 @@ fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<Str
         UserLock::Refused => Ok(None),
         UserLock::HeldByOther => Err(Error::Data {
             problem: format!(
-                "{INSTALLING_ROUTINES}: another session has held their lock for {LOCK_WAIT_S} s"
+                "{INSTALLING_ROUTINES}: their lock, which another session may hold, was not to be had within {LOCK_WAIT_S} s"
             ),
             remedy: "start again when the other run has installed them; SHOW PROCESSLIST has its session"
                 .into(),
@@ -336,9 +336,9 @@ mod tests {
         install_with_lock(row(Some("1"))).expect("it is installed");
         for not_got in [Some("0"), None] {
             let error = install_with_lock(row(not_got)).expect_err("another session has it");
-            error
-                .problem()
-                .assert_contains("has held their lock for 60 s");
+            error.problem().assert_contains(
+                "their lock, which another session may hold, was not to be had within 60 s",
+            );
         }
         let refusal = CannedError {
             number: 1105,
