@@ -232,7 +232,7 @@ fn reads_of_sql_server_are_those_that_its_files_count() {
 
 #[test]
 fn an_interrupted_probe_drops_its_table() {
-    let (url, mut control) = new_database("interrupted");
+    let (url, mut control) = new_database("doctor_interrupted");
     // The creation of the table waits, so that the signal arrives during the probe.
     control.run(
         "create function wait() returns event_trigger language plpgsql as \

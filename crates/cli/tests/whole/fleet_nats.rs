@@ -238,12 +238,13 @@ fn two_agents_of_one_name_are_refused() {
     loop {
         let agents = std::slice::from_ref(&name);
         let output = bench.execute(command(&bench, agents, SHORT_RUN));
-        if !output.status.success() {
-            stderr_text(&output).assert_contains("two agents have its name");
+        let messages = stderr_text(&output);
+        if messages.contains("two agents have its name") {
             return;
         }
-        // Only one of them was there when the call came.
-        assert!(started.elapsed() < WAIT_TIMEOUT);
+        // Only one of them was there when the call came. On a busy machine the run is invalid.
+        assert!(matches!(output.status.code(), Some(0 | 7)), "{messages}");
+        assert!(started.elapsed() < WAIT_TIMEOUT, "{messages}");
     }
 }
 

@@ -147,7 +147,7 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let stdout = bench.ok("show last --full");
+    let stdout = ok_stdout(&bench.prony("show last --full"));
     stdout.assert_contains("oltp_read_only");
 }
 
