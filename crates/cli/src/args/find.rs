@@ -10,6 +10,9 @@ use prony_plan::{OPEN_LOOP_CLIENTS, PlanInput, parse_duration, value_from_flag};
 use prony_store::{Requirement, Requirements};
 use std::time::Duration;
 
+/// Lowest first rate, transactions per second: so slow a load has one transaction in a quarter of an hour.
+const MIN_FIRST_TPS: f64 = 0.001;
+
 /// Warm-up of a step.
 const WARMUP: Duration = Duration::from_secs(2);
 
@@ -38,7 +41,7 @@ Examples:
   prony find tpcb --p99 20ms --resume last     go on after Ctrl-C
   prony find plan.toml --p99 20ms --json | jq .capacity")]
 pub struct FindArgs {
-    /// Name of a workload (`prony workloads` lists them), or a plan file whose name ends in .toml
+    /// Name of a workload (`prony workloads` lists them), or a plan file, whose name ends in .toml or has a /
     #[arg(value_name = "WORKLOAD|PLAN.toml")]
     pub workload_or_plan: String,
 
@@ -54,7 +57,7 @@ pub struct FindArgs {
     pub over: String,
 
     /// First rate to measure, instead of an estimate by a closed loop
-    #[arg(long, value_name = "TPS", help_heading = "Search", value_parser = parse_tps)]
+    #[arg(long, value_name = "TPS", help_heading = "Search", value_parser = parse_first_rate)]
     pub from: Option<f64>,
 
     /// Continue an interrupted search: name one of its runs as in `prony show`, such as last, and give the other
@@ -134,6 +137,18 @@ fn parse_p99(text: &str) -> Result<Requirement, String> {
     Requirement::parse(&format!("p99<{text}")).map_err(|_| "must be a time such as 20ms".to_owned())
 }
 
+/// Parses the first rate. A percentile at a very low one needs a step that is longer than any run can be.
+fn parse_first_rate(text: &str) -> Result<f64, String> {
+    let rate = parse_tps(text)?;
+    if rate >= MIN_FIRST_TPS {
+        Ok(rate)
+    } else {
+        Err(format!(
+            "must be at least {MIN_FIRST_TPS} transactions per second"
+        ))
+    }
+}
+
 fn parse_step(text: &str) -> Result<Duration, String> {
     let length = parse_duration(text).map_err(|error| error.to_string())?;
     if length >= Duration::from_secs(1) {
@@ -187,6 +202,7 @@ mod tests {
             ("--step=10ms", "at least 1s"),
             ("--precision=80%", "from 0.1% to 50%"),
             ("--from=0", "transactions per second"),
+            ("--from=1e-17", "at least 0.001 transactions"),
             ("--max-steps=0", "from 1 to 100"),
         ] {
             let message = usage_error(&["prony", "find", "tpcb", option]);

@@ -1,6 +1,4 @@
-//! Arguments of `load`, `check` and `clean`.
-//!
-//! Plain values, which other modules interpret.
+//! Arguments of `load`, `check` and `clean`. The flags of a load become a plan input.
 
 use super::plan_flags::{LoadFlags, PlanFlags, ServerFlags};
 use super::{CachedArgs, TimeoutArgs};

@@ -11,6 +11,7 @@ mod find;
 mod generate;
 mod init;
 mod load;
+mod memory;
 mod plan_flags;
 mod replay;
 mod results;
@@ -29,13 +30,14 @@ pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use init::{Goal, InitArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
+pub use memory::{CachedArgs, ReferenceMemory};
 pub use plan_flags::PlanFlags;
 pub use replay::ReplayArgs;
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
 pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs, is_plan};
-pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
+pub use scenarios::{ReproduceArgs, ScenariosArgs};
 pub use serve::ServeArgs;
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::{TREND_RUNS, TrendArgs};
@@ -228,20 +230,34 @@ impl Default for TimeoutArgs {
     }
 }
 
-/// Parses the command line. Help and version are printed, and returned as an empty failure with
-/// [`exit::Exit::Success`].
+/// Parses the command line. Help and version are printed, and returned as an empty failure with [`exit::Exit::Success`],
+/// or with [`exit::Exit::Usage`] if the arguments lack a command.
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
-    Cli::try_parse_from(arguments)
-        .or_else(|error| match join_negative_values(arguments, &error) {
+    let parsed = Cli::try_parse_from(arguments).or_else(|error| {
+        match join_negative_values(arguments, &error) {
             Some(joined) => Cli::try_parse_from(joined),
             None => Err(error),
-        })
-        .map_err(|error| usage::failure(&error, arguments))
-        .and_then(|cli| match find_url_as_workload(&cli.command) {
+        }
+    });
+    let command = match parsed {
+        Ok(cli) => match find_url_as_workload(&cli.command) {
             Some((url, hint)) => Err(misplaced_url_failure(url, hint)),
             None => Ok(cli.command),
-        })
-        .map_err(|failure| failure.without_passwords(arguments))
+        },
+        Err(error) => Err(match usage::exit_of_help(&error) {
+            Some(exit) => {
+                // If the pipe is closed, nobody reads the help.
+                let _ = error.print();
+                Failure {
+                    exit,
+                    subject: String::new(),
+                    problems: Vec::new(),
+                }
+            }
+            None => usage::failure(&error, arguments),
+        }),
+    };
+    command.map_err(|failure| failure.without_passwords(arguments))
 }
 
 /// If `-1s` after an option was parsed as a flag, returns the arguments with `--option=-1s` instead, so that clap

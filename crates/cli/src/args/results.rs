@@ -11,6 +11,9 @@ use prony_store::Requirement;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Share of the measured throughput that is used over a month, unless another one is given.
+const DEFAULT_UTILISATION: &str = "30%";
+
 /// Arguments of `prony compare`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -148,9 +151,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub sheet: Vec<PathBuf>,
 
-    /// With --sheet: share of the measured throughput that is used over a month [default: 30%]
-    #[arg(long, value_name = "SHARE", requires = "sheet", value_parser = parse_share)]
-    pub utilisation: Option<f64>,
+    /// With --sheet: share of the measured throughput that is used over a month
+    #[arg(long, value_name = "SHARE", requires = "sheet", default_value = DEFAULT_UTILISATION,
+          value_parser = parse_share)]
+    pub utilisation: f64,
 
     /// With --sheet: also rank prices of different regions
     #[arg(long, requires = "sheet")]
@@ -270,7 +274,7 @@ pub struct PriceArgs {
 
     /// Share of the measured throughput that is used over a month; the cost per million transactions is also
     /// shown at this share
-    #[arg(long, value_name = "SHARE", default_value = "30%", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value = DEFAULT_UTILISATION, value_parser = parse_share)]
     pub utilisation: f64,
 
     /// Also rank prices of different regions

@@ -1,4 +1,4 @@
-//! Arguments of `run`: the flags that replace settings of a plan, and how to show the result.
+//! Arguments of `run` and `drill`: the flags that replace settings of a plan, and how to show the result.
 
 use super::plan_flags::{PlanFlags, RunFlags};
 use crate::run::ResultFormat;
@@ -28,7 +28,7 @@ Examples:
   prony run tpcb --duration 30s --vary settings.synchronous_commit=on,off     which is better
   prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
 pub struct RunArgs {
-    /// Name of a workload (`prony workloads` lists them), or a plan file whose name ends in .toml
+    /// Name of a workload (`prony workloads` lists them), or a plan file, whose name ends in .toml or has a /
     #[arg(value_name = "WORKLOAD|PLAN.toml")]
     pub workload_or_plan: String,
 
@@ -129,7 +129,7 @@ pub struct DrillArgs {
     pub run: RunArgs,
 }
 
-/// Whether a run is stored, and how its progress is shown.
+/// How much of the result is printed, whether the run is stored, and how its progress is shown.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct RunOutputArgs {
     /// Print all figures, checks and settings of the result, not only the first screen

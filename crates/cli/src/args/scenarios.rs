@@ -1,9 +1,10 @@
 //! Arguments of `scenarios` and `reproduce`.
 
-use super::RunOutputArgs;
 use super::plan_flags::{PlanFlags, ReproduceFlags};
-use clap::{Args, ValueEnum};
-use prony_plan::scenario::{parse_fraction, parse_share};
+use super::{CachedArgs, RunOutputArgs};
+use clap::Args;
+use prony_plan::MAX_DURATION;
+use prony_plan::scenario::parse_fraction;
 use prony_workload::LoadRequest;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -144,41 +145,14 @@ pub struct SuiteArgs {
     pub configuration: Option<String>,
 }
 
-/// How much of the data fits into the server's memory.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct CachedArgs {
-    /// Choose the scale so that this share of the data fits into memory: with 30%, the data is 3.3 times the memory
-    #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
-    pub cached: Option<f64>,
-
-    /// The memory that --cached refers to: 'memory' is the RAM of the server's machine, 'cache' is
-    /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
-    #[arg(
-        long,
-        value_name = "WHAT",
-        help_heading = "Data",
-        requires = "cached",
-        hide_possible_values = true
-    )]
-    pub cached_of: Option<ReferenceMemory>,
-}
-
-/// The memory against which the share of `--cached` or `--expect-cached` is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReferenceMemory {
-    /// The memory of the server's machine
-    Memory,
-    /// shared_buffers, or innodb_buffer_pool_size
-    Cache,
-}
-
 /// Parses the length of the measured window, at least one second.
 fn parse_window_length(text: &str) -> Result<Duration, Box<dyn std::error::Error + Send + Sync>> {
     let length = prony_plan::parse_duration(text)?;
-    if (Duration::from_secs(1)..=prony_plan::MAX_DURATION).contains(&length) {
+    if (Duration::from_secs(1)..=MAX_DURATION).contains(&length) {
         Ok(length)
     } else {
-        Err("give at least 1s, and at most 100 days".into())
+        let days = MAX_DURATION.as_secs() / 86_400;
+        Err(format!("give at least 1s, and at most {days} days").into())
     }
 }
 
@@ -193,5 +167,8 @@ mod tests {
         for text in ["0s", "999ms", "-1s", "1000d", "x"] {
             assert!(parse_window_length(text).is_err(), "{text}");
         }
+        assert!(parse_window_length("366d").is_ok());
+        let error = parse_window_length("367d").unwrap_err().to_string();
+        assert_eq!(error, "give at least 1s, and at most 366 days");
     }
 }

@@ -1,4 +1,5 @@
-//! Arguments of `runs`, `show` and `judge`.
+//! Arguments of the commands that list, show, judge or compare the settings of stored runs: `runs`, `show`, `judge` and
+//! `diff-settings`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};

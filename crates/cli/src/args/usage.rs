@@ -1,7 +1,7 @@
-//! Errors of the command line, in three lines: what is wrong, and what was probably meant.
+//! Errors of the command line: what is wrong, and what was probably meant, or where the options are explained.
 //!
-//! Converts clap's errors, whose parts are data, to failures. Must never: parse clap's text, except of errors that
-//! have no parts of their own.
+//! Converts clap's errors to failures. Their parts are data; clap's own text is read only for what is in no part: the
+//! form of a command, the range of a number, and errors that have no parts.
 
 use super::{Cli, is_url, misplaced_url_failure};
 use crate::exit::{Exit, Failure};
@@ -38,18 +38,17 @@ const MAX_HINT_CHARS: usize = 92;
 const UTF8_HINT: &str =
     "give text in UTF-8; a file with another name can be linked: ln -s FILE NAME";
 
-/// Prints help, or converts an error to a failure.
-pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
-    let is_help = !error.use_stderr();
-    if is_help || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // If the pipe is closed, nobody reads the help.
-        let _ = error.print();
-        return Failure {
-            exit: if is_help { Exit::Success } else { Exit::Usage },
-            subject: String::new(),
-            problems: Vec::new(),
-        };
+/// The exit code if clap's error is help or the version, asked for or shown because a command is missing; `None` for
+/// other errors.
+pub(super) fn exit_of_help(error: &clap::Error) -> Option<Exit> {
+    match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Some(Exit::Usage),
+        _ => (!error.use_stderr()).then_some(Exit::Success),
     }
+}
+
+/// Converts an error other than help to a failure.
+pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let invalid = text(error, ContextKind::InvalidArg).unwrap_or_default();
     if error.kind() == ErrorKind::UnknownArgument && is_url(&invalid) && !invalid.starts_with('-') {
         return misplaced_url_failure(&invalid, "see --help");
@@ -120,10 +119,12 @@ fn usage(command: &Command, path: &str) -> String {
     let first = usage.lines().next().unwrap_or_default();
     let form = first.trim_start_matches("Usage: ");
     let with_help = format!("{form}; `{path} --help` explains it");
-    match form.starts_with("prony") {
-        true if with_help.chars().count() <= MAX_HINT_CHARS => with_help,
-        true => form.to_owned(),
-        false => see_help(path),
+    if !form.starts_with("prony") {
+        see_help(path)
+    } else if with_help.chars().count() <= MAX_HINT_CHARS {
+        with_help
+    } else {
+        form.to_owned()
     }
 }
 
@@ -155,12 +156,7 @@ fn guess_option(word: &str, command: &Command) -> Option<String> {
     let long = long.split('=').next().unwrap_or_default();
     let by_term = name_for_term(long, &names)
         // What drives clients in a run loads tables in a load.
-        .or_else(|| {
-            names
-                .iter()
-                .copied()
-                .find(|name| *name == "jobs" && long == "threads")
-        });
+        .or_else(|| (long == "threads" && names.contains(&"jobs")).then_some("jobs"));
     if let Some(name) = by_term {
         return Some(format!("--{name}"));
     }

@@ -71,7 +71,7 @@ fn read_text(file: &Path) -> Result<String, Failure> {
     }
     .map_err(read_failure)?;
     if bytes.len() as u64 > MAX_OUTPUT_BYTES {
-        let hint = "cut out the end, with the report";
+        let hint = "keep only the end, with the report";
         let message = "the output is larger than 256 MiB";
         return Err(Failure::new(Exit::Unexpected, message, hint).at(name(file)));
     }

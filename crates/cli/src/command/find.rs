@@ -121,12 +121,35 @@ struct Finder<'a> {
     runs: StepRuns<'a>,
     search: Search,
     steps: Vec<CapacityStep>,
-    length: Duration,
 }
 
 pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
     let input = args.complete(input);
+    // Any rate shows what is wrong with the others.
+    let any_step = step_input(&input, Some(1.0), MIN_STEP);
+    let requirements = check_input(&input, &any_step, subject)?;
+    let runs = StepRuns {
+        args,
+        arguments,
+        input,
+        subject,
+        requirements,
+        unchecked: Vec::new(),
+    };
+    if args.over == capacity::OVER_CLIENTS {
+        find_clients::find(runs)
+    } else {
+        find_rate(runs, any_step)
+    }
+}
+
+/// What is required, if the input is that of one load, and its requirements are of a kind that a rate can miss.
+fn check_input(
+    input: &PlanInput,
+    any_step: &PlanInput,
+    subject: &str,
+) -> Result<Vec<Requirement>, Failure> {
     if input.is_experiment() {
         let message = "the plan has variants, a sweep or repeats, and find varies the rate itself";
         let hint = "find needs a plan of one run";
@@ -137,56 +160,42 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         let hint = "leave it out, or drive one load with prony run";
         return Err(Failure::usage(message, hint).at(at.location.to_string()));
     }
-    // Any rate shows what is wrong with the others.
-    let checked = plan::check_runnable(step_input(&input, Some(1.0), MIN_STEP), subject)?;
-    let requirements = checked.require.0;
+    let requirements = plan::check_runnable(any_step.clone(), subject)?.require.0;
     if let Some(reason) = requirements.iter().find_map(capacity::refusal) {
         let message = "what is required says nothing about a highest rate";
         return Err(Failure::usage(message, reason).at("--require"));
     }
-    let runs = StepRuns {
-        args,
-        arguments,
-        input,
-        subject,
-        requirements,
-        unchecked: Vec::new(),
-    };
-    if args.over == capacity::OVER_CLIENTS {
-        return find_clients::find(runs);
-    }
-    let any_step = step_input(&runs.input, Some(1.0), MIN_STEP);
+    Ok(requirements)
+}
+
+fn find_rate(mut runs: StepRuns<'_>, any_step: PlanInput) -> Result<Exit, Failure> {
+    let args = runs.args;
     let metrics = run::listen_for_prometheus(&runs.request(any_step.clone(), true)?.observe)?;
     let signals = Signals::listen()?;
     let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
     // Each step with a throw-away server has a server of its own.
     let is_embedded = runs.input.embedded.is_some();
     driver.kept_connections = (!is_embedded).then(KeptConnections::default);
+    let mut steps = Vec::new();
+    if let Some(name) = &args.resume {
+        let requirements = runs.requirements.clone();
+        let add = |run: &Run| steps.push(capacity::judge_step(run, &requirements));
+        driver.runs = runs.resume(name, any_step, add)?;
+    }
+    let Some(start) = first_rate(&runs, &steps, &driver)? else {
+        output::notice("prony: interrupted before the first step: nothing was found or stored");
+        return Ok(signals.received().map_or(Exit::Interrupted, Into::into));
+    };
     let mut finder = Finder {
         runs,
         search: Search {
-            start: 0.0,
+            start,
             is_estimate: args.from.is_none(),
             precision: args.precision,
             max_steps: args.max_steps as usize,
         },
-        steps: Vec::new(),
-        length: MIN_STEP,
+        steps,
     };
-    if let Some(name) = &args.resume {
-        let requirements = finder.runs.requirements.clone();
-        let add = |run: &Run| finder.steps.push(capacity::judge_step(run, &requirements));
-        driver.runs = finder.runs.resume(name, any_step, add)?;
-        finder.search.start = finder.steps[0].rate;
-    } else if let Some(start) = args.from {
-        finder.search.start = start;
-    } else {
-        finder.search.start = finder.estimate(&driver)?;
-        if let Some(signal) = signals.received() {
-            output::notice("prony: interrupted before the first step: nothing was found or stored");
-            return Ok(signal.into());
-        }
-    }
     let ended = driver.drive(&mut finder);
     if finder.steps.is_empty() {
         return ended;
@@ -235,23 +244,17 @@ pub(super) fn exit_of_verdict(verdict: AnswerVerdict, is_usable: bool) -> Exit {
 
 impl Schedule for Finder<'_> {
     fn next_run(&mut self, ended: &[Run]) -> Option<Experiment> {
-        let verdicts: Vec<RateVerdict> =
-            self.steps.iter().map(CapacityStep::rate_verdict).collect();
-        let NextStep::Measure { rate, lengths } = self.search.next_step(&verdicts) else {
-            return None;
-        };
-        let (args, requirements) = (self.runs.args, &self.runs.requirements);
-        self.length = step_length(args.step, requirements, rate) * lengths;
+        let (rate, _) = self.next_step()?;
         let search = RateSearch {
             is_estimate: self.search.is_estimate,
             precision: self.search.precision,
-            max_steps: args.max_steps,
+            max_steps: self.runs.args.max_steps,
         };
         self.runs.position(ended, rate.to_string(), search)
     }
 
     fn header(&self, position: &Experiment) -> String {
-        view::step_header(position.position, rate_of(position), self.length)
+        view::step_header(position.position, rate_of(position), self.next_length())
     }
 
     fn prepare(
@@ -259,11 +262,12 @@ impl Schedule for Finder<'_> {
         position: &Experiment,
         driver: &ExperimentDriver<'_>,
     ) -> Result<RunRequest, Failure> {
-        let input = step_input(&self.runs.input, Some(rate_of(position)), self.length);
+        let rate = Some(rate_of(position));
+        let input = step_input(&self.runs.input, rate, self.next_length());
         self.runs.prepare(input, driver)
     }
 
-    fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    fn record(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
         let step = capacity::judge_step(result.run(), &self.runs.requirements);
         output::notice(&view::step_line(&step));
         self.steps.push(step);
@@ -282,22 +286,49 @@ pub(super) fn value_of<T: FromStr>(position: &Experiment) -> Option<T> {
 }
 
 impl Finder<'_> {
-    /// The first rate of the search, by a closed loop.
-    fn estimate(&self, driver: &ExperimentDriver<'_>) -> Result<f64, Failure> {
-        output::notice("estimating the first rate by a closed loop");
-        let result = self
-            .runs
-            .probe(step_input(&self.runs.input, None, PROBE), driver)?;
-        let all = result.run().measured.all_kinds();
-        let tps = all.map_or(0.0, |all| all.tps);
-        if tps <= 0.0 && driver.signals.received().is_none() {
-            let message =
-                "no transaction committed in a closed loop, so that no rate can be estimated";
-            let hint = "prony run shows its errors";
-            return Err(Failure::new(Exit::Data, message, hint));
+    /// The rate and the length of the step after those that are recorded; `None` after the last one.
+    fn next_step(&self) -> Option<(f64, Duration)> {
+        let verdicts = self.steps.iter().map(CapacityStep::rate_verdict);
+        let verdicts: Vec<RateVerdict> = verdicts.collect();
+        match self.search.next_step(&verdicts) {
+            NextStep::Measure { rate, lengths } => {
+                let length = step_length(self.runs.args.step, &self.runs.requirements, rate);
+                Some((rate, length.saturating_mul(lengths)))
+            }
+            NextStep::Done(_) => None,
         }
-        Ok(tps * FIRST_SHARE)
     }
+
+    /// The length of the step that was decided and is not recorded yet.
+    fn next_length(&self) -> Duration {
+        self.next_step().map_or(MIN_STEP, |(_, length)| length)
+    }
+}
+
+/// The rate of the first step: as it was, if the search goes on with earlier steps, or as asked for, or an estimate by a
+/// closed loop. `None` if a signal interrupted the estimate.
+fn first_rate(
+    runs: &StepRuns<'_>,
+    steps: &[CapacityStep],
+    driver: &ExperimentDriver<'_>,
+) -> Result<Option<f64>, Failure> {
+    let known = steps.first().map(|step| step.rate).or(runs.args.from);
+    if known.is_some() {
+        return Ok(known);
+    }
+    output::notice("estimating the first rate by a closed loop");
+    let result = runs.probe(step_input(&runs.input, None, PROBE), driver)?;
+    if driver.signals.received().is_some() {
+        return Ok(None);
+    }
+    let all = result.run().measured.all_kinds();
+    let tps = all.map_or(0.0, |all| all.tps);
+    if tps <= 0.0 {
+        let message = "no transaction committed in a closed loop, so that no rate can be estimated";
+        let hint = "prony run shows its errors";
+        return Err(Failure::new(Exit::Data, message, hint));
+    }
+    Ok(Some(tps * FIRST_SHARE))
 }
 
 /// The input of a step; without a rate, of the closed loop.
@@ -325,7 +356,9 @@ pub(super) fn step_length(
         let quantile = statistic.quantile().filter(|quantile| *quantile < 1.0)?;
         Some(MARGIN * samples_needed(quantile) as f64 / rate)
     });
-    let needed = Duration::from_secs_f64(needed.fold(0.0, f64::max).ceil());
+    let needed_s = needed.fold(0.0, f64::max).ceil();
+    // The check of the plan refuses what is too long.
+    let needed = Duration::try_from_secs_f64(needed_s).unwrap_or(Duration::MAX);
     needed.max(given.unwrap_or(MIN_STEP))
 }
 
@@ -341,6 +374,7 @@ mod tests {
         assert_eq!(length("p99<20ms", 10.0), Duration::from_secs(120));
         assert_eq!(length("p99.9<20ms", 100.0), Duration::from_secs(120));
         assert_eq!(length("max<1s", 10.0), MIN_STEP);
+        assert_eq!(length("p99<20ms", 1e-17), Duration::MAX);
         let given = Duration::from_millis(2_500);
         let length = |rate| step_length(Some(given), &limits("p99<20ms"), rate);
         assert_eq!(length(5_000.0), given);

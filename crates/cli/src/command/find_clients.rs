@@ -104,7 +104,7 @@ impl Schedule for ClientsFinder<'_> {
         self.runs.prepare(input, driver)
     }
 
-    fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    fn record(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
         let step = step_of(result.run(), &self.runs.requirements);
         output::notice(&view::clients_line(&step));
         self.steps.push(step);

@@ -18,7 +18,7 @@ use prony_plan::suggest::suggestion;
 use prony_report::html::SheetText;
 use prony_report::price;
 use prony_report::text::plain;
-use prony_store::{Check, Run, RunStore, Severity};
+use prony_store::{Check, Run, RunStore, Severity, StoreError};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,13 +74,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 /// Today, by this machine's clock.
 pub fn today() -> Result<PriceDate, Failure> {
     let today = jiff::Zoned::now().date();
-    let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
-    let today = PriceDate::from_year_month_day(
-        today.year().into(),
-        to_u8(today.month()),
-        to_u8(today.day()),
-    );
-    today.ok_or_else(|| {
+    PriceDate::parse(&today.to_string()).ok_or_else(|| {
         let hint = "set the clock: the age of prices depends on it";
         let message = "this machine's clock shows an impossible date";
         Failure::new(Exit::Unexpected, message, hint)
@@ -195,7 +189,8 @@ pub(super) fn assign_runs(
         1 => NameScope::Experiment,
         _ => NameScope::Variant,
     };
-    let runs_in_sheets = LazyCell::new(|| sheet_runs(sheets, store));
+    // Searched for only if an argument does not name its configuration.
+    let mut runs_in_sheets: Option<Vec<SheetRun>> = None;
     let (mut assignments, mut unpriced_notes) = (Vec::new(), Vec::new());
     for argument in arguments {
         if let Some((position, name)) = parse_configuration_and_run(argument, sheets) {
@@ -204,17 +199,28 @@ pub(super) fn assign_runs(
         }
         let sides = load_sides(store, argument, scope, RunStore::load);
         let sides = sides.map_err(|failure| match argument.split_once('=') {
-            Some((name, _)) if !argument.contains('/') => {
+            Some((name, _)) if is_not_found(argument, store) => {
                 unknown_configuration_failure(name, sheets)
             }
             _ => failure,
         })?;
-        let unpriced = assign_sides(&mut assignments, argument, sides, sheets, &runs_in_sheets)?;
+        let runs_in_sheets = match &mut runs_in_sheets {
+            Some(found) => found,
+            none => none.insert(find_runs_in_sheets(sheets, store)?),
+        };
+        let unpriced = assign_sides(&mut assignments, argument, sides, sheets, runs_in_sheets)?;
         unpriced_notes.extend(unpriced);
     }
     let (priced_runs, mut notes) = resolve_assignments(assignments);
     notes.extend(unpriced_notes);
     Ok((priced_runs, notes))
+}
+
+/// Whether the argument, or the first one of its list, is no run, as if the text before its `=` were meant to be a
+/// configuration.
+fn is_not_found(argument: &str, store: &RunStore) -> bool {
+    let first = split_names(argument).first().map(|name| store.load(name));
+    matches!(first, Some(Err(StoreError::NotFound { .. })))
 }
 
 /// The configuration and the run of an argument `CONFIGURATION=RUN`. The name of a file may contain `=`, so the text
@@ -291,8 +297,11 @@ struct SheetRun {
     id_or_name: String,
 }
 
-fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
-    let ids = store.ids().unwrap_or_default();
+fn find_runs_in_sheets(
+    sheets: &[PriceSheet],
+    store: &RunStore,
+) -> Result<Vec<SheetRun>, StoreError> {
+    let ids = store.ids()?;
     let last = LazyCell::new(|| store.find("last"));
     let find = |name: &str| match name {
         "last" => last.as_ref().ok().cloned(),
@@ -311,7 +320,7 @@ fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
             });
         }
     }
-    runs
+    Ok(runs)
 }
 
 fn split_names(argument: &str) -> Vec<&str> {
@@ -325,14 +334,14 @@ fn assign_side(
     names: &[&str],
     side: LoadedSide,
     sheets: &[PriceSheet],
-    sheet_runs: &[SheetRun],
+    runs_in_sheets: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
     let is_any_repeat =
         |name: &str| names.contains(&name) || side.runs.iter().any(|run| run.id == name);
     let is_named_run = |name: &str| side.named_run_id.as_deref() == Some(name);
-    let position_of_side = only(positions_with_run(sheet_runs, is_any_repeat))
-        .or_else(|| position_without_named_runs(sheets, sheet_runs));
-    let position_of_named_run = || only(positions_with_run(sheet_runs, is_named_run));
+    let position_of_side = only(positions_with_run(runs_in_sheets, is_any_repeat))
+        .or_else(|| position_without_named_runs(sheets, runs_in_sheets));
+    let position_of_named_run = || only(positions_with_run(runs_in_sheets, is_named_run));
     let position = position_of_side.or_else(position_of_named_run).ok_or_else(|| {
         let id = side.runs.first().map_or("", |run| run.id.as_str());
         let message = format!("no sheet says on which configuration {id} was measured");
@@ -355,10 +364,12 @@ fn assign_side(
 
 /// The configurations for which sheets name runs that match, each once.
 fn positions_with_run(
-    sheet_runs: &[SheetRun],
+    runs_in_sheets: &[SheetRun],
     is_match: impl Fn(&str) -> bool,
 ) -> Vec<ConfigurationPosition> {
-    let matching = sheet_runs.iter().filter(|run| is_match(&run.id_or_name));
+    let matching = runs_in_sheets
+        .iter()
+        .filter(|run| is_match(&run.id_or_name));
     let mut positions: Vec<_> = matching.map(|run| run.position).collect();
     // The runs of a configuration stand together, because they are in the order of the sheets.
     positions.dedup();
@@ -368,10 +379,10 @@ fn positions_with_run(
 /// The only configuration, if no sheet names any runs. A sheet that names runs means no others.
 fn position_without_named_runs(
     sheets: &[PriceSheet],
-    sheet_runs: &[SheetRun],
+    runs_in_sheets: &[SheetRun],
 ) -> Option<ConfigurationPosition> {
     let positions = configurations(sheets).map(|(position, _)| position);
-    only(positions).filter(|_| sheet_runs.is_empty())
+    only(positions).filter(|_| runs_in_sheets.is_empty())
 }
 
 /// The element of a sequence that has exactly one.

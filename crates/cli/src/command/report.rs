@@ -21,8 +21,6 @@ use std::path::Path;
 
 /// Largest page to read, bytes: the limit of a stored document, plus the page around it.
 const MAX_PAGE_BYTES: u64 = 2 << 30;
-/// Default share of the measured throughput that is used over a month, as in `prony price`.
-const DEFAULT_UTILISATION: f64 = 0.3;
 
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
@@ -102,7 +100,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     let price_inputs = PriceInputs {
         sheets: texts,
         today: price::today()?.to_string(),
-        utilisation: args.utilisation.unwrap_or(DEFAULT_UTILISATION),
+        utilisation: args.utilisation,
         across_regions: args.across_regions,
         placements,
     };

@@ -32,8 +32,8 @@ pub trait Schedule {
         driver: &ExperimentDriver<'_>,
     ) -> Result<RunRequest, Failure>;
 
-    /// Shows a run that has ended, which still has its seconds.
-    fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    /// Takes note of a run that has ended, if what comes next depends on it, and shows it. The run still has its seconds.
+    fn record(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
         show_run(format, result)
     }
 
@@ -104,7 +104,7 @@ impl<'a> ExperimentDriver<'a> {
             }
             position.id = self.experiment_id();
             let result = self.execute(&request, position)?;
-            schedule.show(request.format, &result)?;
+            schedule.record(request.format, &result)?;
             let (run, exit) = result.into_stored_run()?;
             self.add(run);
             schedule.clean_up()?;

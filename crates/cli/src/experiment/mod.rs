@@ -210,7 +210,7 @@ impl Schedule for PlanSchedule<'_> {
         experiment::run_header(position, left)
     }
 
-    fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    fn record(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
         self.drills.extend(DrillTimes::of(result.run()));
         driver::show_run(format, result)
     }

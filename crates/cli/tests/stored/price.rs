@@ -110,6 +110,29 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 }
 
 #[test]
+fn an_error_of_the_store_is_not_reported_as_something_else() {
+    let home = Home::new();
+    let ids = [10_000.0, 12_000.0].map(|tps| home.store_next_run(tps, 8.0));
+    let prices = home.write_file("sheet.toml", &sheet([&ids[0], &ids[1]], "2026-11"));
+    // The text before the sign is that of a label, and not of a configuration.
+    for id in &ids {
+        home.run(&["runs", "label", id, "v=1"], 0);
+    }
+    home.messages(&["price", "v=1", "--sheet", &prices], 2)
+        .assert_contains("matches 2 runs");
+    home.messages(&["price", "smal=last", "--sheet", &prices], 2)
+        .assert_contains("no configuration of the sheet is named smal");
+    // A document outside the store, whose folder of runs cannot be read.
+    let runs = home.0.join("runs");
+    let copy = home.0.join("copy.json").display().to_string();
+    std::fs::copy(runs.join(format!("{}.json", ids[0])), &copy).expect("a copy");
+    std::fs::rename(&runs, home.0.join("moved")).expect("it is moved");
+    home.write_file("runs", "");
+    home.messages(&["price", &copy, "--sheet", &prices], 1)
+        .assert_contains(&runs.display().to_string());
+}
+
+#[test]
 fn a_sheet_may_list_runs_with_commas() {
     let home = Home::new();
     let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.store_next_run(tps, 8.0));

@@ -84,8 +84,10 @@ impl Found {
 
     /// This many clients, or as many as the server's limits allow.
     pub fn clients(&self, wanted: u32) -> u32 {
-        let fitting = self.fitting_clients.unwrap_or(u64::MAX).max(1);
-        u32::try_from(fitting).unwrap_or(wanted).min(wanted)
+        match self.fitting_clients {
+            Some(fitting) => fitting.clamp(1, wanted.into()) as u32,
+            None => wanted,
+        }
     }
 
     pub fn usual_clients(&self) -> u32 {

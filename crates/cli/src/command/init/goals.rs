@@ -4,9 +4,12 @@ use super::found::Found;
 use super::{SHEET, word};
 use crate::args::{Goal, is_plan};
 use crate::exit::{Exit, Failure};
+use prony_plan::OPEN_LOOP_CLIENTS;
 use prony_report::units;
 use prony_server::Control;
-use prony_server::statements::{StatementStatistics, read_sequences, read_statements};
+use prony_server::statements::{
+    StatementStatistics, StatementsError, read_sequences, read_statements,
+};
 use prony_workload::capture::{CaptureOptions, capture, plan_of_keys};
 use std::path::Path;
 use std::time::Duration;
@@ -122,19 +125,20 @@ fn run_section(goal: Goal, found: &Found) -> String {
     let fitting = found.fitting_clients.map_or(String::new(), |fitting| {
         format!("  # {} fit into the server's limits", units::count(fitting))
     });
-    let usual_clients = found.usual_clients();
-    let head = format!("\n[run]\nclients = {usual_clients}{fitting}\n");
+    let clients = match goal {
+        // A search drives open loops.
+        Goal::Capacity => found.clients(OPEN_LOOP_CLIENTS),
+        _ => found.usual_clients(),
+    };
+    let head = format!("\n[run]\nclients = {clients}{fitting}\n");
     let time =
         "duration = \"60s\"  # of the measured window, after a warm-up until the load is steady\n";
     match goal {
-        Goal::Capacity => {
-            let clients = found.clients(32);
-            format!(
-                "\n[run]\nclients = {clients}{fitting}\n\
+        Goal::Capacity => format!(
+            "{head}\
              # A step passes if the whole 95 % interval of the figure is below the limit. Write your own.\n\
-                 require = [\"p99<50ms\", \"errors<0.1%\"]\n"
-            )
-        }
+             require = [\"p99<50ms\", \"errors<0.1%\"]\n"
+        ),
         Goal::Gate => format!(
             "{head}{time}\
              # The limits of the build; write your own. To compare with a build that is known to be good, store its run\n\
@@ -230,6 +234,16 @@ pub fn price_sheet(found: &Found, plan: &Path) -> String {
     )
 }
 
+/// Why the server's statistics cannot be read. A lost connection is an error, because nothing else can be read either.
+pub(super) fn why_unreadable(error: StatementsError) -> Result<String, Failure> {
+    match error {
+        StatementsError::Server(error) if error.is_lost() => {
+            Err(Failure::of(Exit::Connect, &error))
+        }
+        error => Ok(error.to_string()),
+    }
+}
+
 /// The workload of an application: what the server has counted, or else a look at the rows of its largest tables.
 fn own_workload(control: &mut Control) -> Result<String, Failure> {
     let connection = |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
@@ -251,12 +265,7 @@ fn own_workload(control: &mut Control) -> Result<String, Failure> {
             }
             "it has counted no statement of this database".to_owned()
         }
-        Err(prony_server::statements::StatementsError::Server(error))
-            if error.sqlstate().is_none() =>
-        {
-            return Err(connection(error));
-        }
-        Err(error) => error.to_string(),
+        Err(error) => why_unreadable(error)?,
     };
     let Some(workload) = plan_of_keys(control).map_err(connection)? else {
         let problem = format!(
@@ -267,8 +276,8 @@ fn own_workload(control: &mut Control) -> Result<String, Failure> {
     };
     Ok(format!(
         "# The server does not say what the application executes: {}.\n\
-             # Instead, a look at a row of each of its largest tables. Write the application's statements in place of these;\n\
-             # prony capture writes them from a server that counts them.\n{workload}",
+         # Instead, a look at a row of each of its largest tables. Write the application's statements in place of these;\n\
+         # prony capture writes them from a server that counts them.\n{workload}",
         why_not.replace('\n', " ")
     ))
 }

@@ -28,6 +28,7 @@ pub fn init(args: &InitArgs) -> Result<Exit, Failure> {
     for path in sheet.iter().chain([&path]) {
         file::check_absent(path)?;
     }
+    // From here on, a signal ends a wait for the server, and the exit code says so. Nothing else asks for it here.
     Signals::listen()?;
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;

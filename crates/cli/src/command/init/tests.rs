@@ -1,5 +1,25 @@
 use super::found::without_password;
 use super::*;
+use prony_server::control::Error;
+use prony_server::statements::StatementsError;
+use prony_wire::{Protocol, ServerError};
+
+#[test]
+fn a_plan_is_not_made_over_a_connection_that_the_server_has_ended() {
+    let error = |severity: &str, code: [u8; 5]| {
+        let error = ServerError::new(Protocol::PostgreSql, 0, code, "no".to_owned());
+        let severity = severity.to_owned();
+        StatementsError::Server(Error::Statement(Box::new(ServerError {
+            severity,
+            ..error
+        })))
+    };
+    let refused = goals::why_unreadable(error("ERROR", *b"42501"));
+    assert!(refused.is_ok_and(|reason| reason.contains("no")));
+    let ended = goals::why_unreadable(error("FATAL", *b"57P01"));
+    assert!(ended.is_err_and(|failure| failure.exit == Exit::Connect));
+    assert!(goals::why_unreadable(StatementsError::Server(Error::Closed)).is_err());
+}
 
 #[test]
 fn a_password_is_cut_out_of_a_url_or_the_url_is_left_out() {

@@ -3,7 +3,7 @@
 //! Converts a scenario with its size, duration and clients to the arguments of `prony load` and `prony run`, and to
 //! the equivalent input, which `reproduce` executes. A password is never shown.
 
-use prony_plan::scenario::{CachedPortion, Scenario, ScenarioSize};
+use prony_plan::scenario::{CachedPortion, Scenario, ScenarioScript, ScenarioSize};
 use prony_plan::{PlanInput, cpu_count, default_threads, value_from_flag};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,7 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct ScenarioSettings {
     pub size: ScenarioSize,
-    /// Whether the scale is published, or chosen for this run.
+    /// Whether the scale is known, because it is published or was chosen for this run. If not, the load chooses one.
     pub is_scale_known: bool,
     pub clients: u64,
     pub threads: u64,
@@ -27,8 +27,8 @@ pub struct ScenarioSettings {
     pub jobs: u32,
     pub warmup: Duration,
     pub duration: Duration,
-    /// Path of the script; empty if the scenario has none.
-    pub script: PathBuf,
+    /// Path of the script, if the scenario has one.
+    pub script: Option<PathBuf>,
 }
 
 impl ScenarioSettings {
@@ -43,10 +43,7 @@ impl ScenarioSettings {
             jobs: 1,
             warmup: scenario.warmup.unwrap_or_default(),
             duration: scenario.duration.unwrap_or(DEFAULT_DURATION),
-            script: scenario
-                .script
-                .map_or("", |script| script.file_name())
-                .into(),
+            script: scenario.script.map(|script| script.file_name().into()),
         }
     }
 
@@ -86,13 +83,9 @@ pub fn load_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput
 /// The input of `prony run`.
 pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput {
     let mut input = base_input(&scenario.workload, settings);
-    if scenario.script.is_some() {
-        input.set_option(
-            "--file",
-            "files",
-            Some(vec![file_argument(&settings.script)]),
-        );
-    }
+    let script = settings.script.as_deref();
+    let files = script.map(|path| vec![file_argument(path)]);
+    input.set_option("--file", "files", files);
     let mut defines = scenario.define.clone();
     defines.extend(
         settings
@@ -191,9 +184,8 @@ fn file_argument(path: &Path) -> String {
 
 /// The path of a scenario's script: next to the stored runs, so that the script that a Run names remains
 /// available.
-pub fn script_path(store: &Path, scenario: &Scenario) -> PathBuf {
-    let file = scenario.script.map_or("", |script| script.file_name());
-    store.join("scenarios").join(file)
+pub fn script_path(store: &Path, script: ScenarioScript) -> PathBuf {
+    store.join("scenarios").join(script.file_name())
 }
 
 /// The workload's options for the scenario, with the number of rows of `size`.
@@ -202,8 +194,11 @@ fn workload_options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Va
     let options = scenario.options.iter();
     options
         .map(|(name, value)| {
-            let rows = rows.filter(|_| name == "table_size");
-            (name.clone(), rows.map_or(value.clone(), Value::from))
+            let value = match rows {
+                Some(rows) if name == "table_size" => Value::from(rows),
+                _ => value.clone(),
+            };
+            (name.clone(), value)
         })
         .collect()
 }
@@ -237,9 +232,10 @@ mod tests {
                 let mut settings = ScenarioSettings::published(scenario);
                 settings.size = scenario.size(size_share);
                 let scale = settings.is_scale_known.then_some(settings.size.scale);
-                settings.script = script_path(&folder, scenario);
                 if let Some(script) = scenario.script {
-                    std::fs::write(&settings.script, script.text()).unwrap();
+                    let path = script_path(&folder, script);
+                    std::fs::write(&path, script.text()).unwrap();
+                    settings.script = Some(path);
                 }
                 let [load, run] =
                     load_and_run_commands(scenario, &settings, None, &PlanInput::default());

@@ -29,6 +29,7 @@ use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 pub use server_setup::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if let Some(suite) = find_suite(&args.id) {
@@ -255,14 +256,13 @@ fn choose_clients(
     })
 }
 
-/// Writes the script to a permanent path, because stored plans name it. Returns the path, or an empty one if
-/// the scenario has no script.
-fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
+/// Writes the script, if the scenario has one, to a permanent path, because stored plans name it. Returns the path.
+fn write_script(scenario: &Scenario) -> Result<Option<PathBuf>, Failure> {
     let Some(script) = scenario.script else {
-        return Ok(std::path::PathBuf::new());
+        return Ok(None);
     };
     let store = super::stored::open_store()?;
-    let path = commands::script_path(store.folder(), scenario);
+    let path = commands::script_path(store.folder(), script);
     let result = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
@@ -276,7 +276,7 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
         )
         .at(path.display().to_string())
     })?;
-    Ok(path)
+    Ok(Some(path))
 }
 
 fn print_commands(
