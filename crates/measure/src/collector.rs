@@ -131,13 +131,14 @@ impl WorkerProgress {
     }
 }
 
-/// Merges the intervals of all workers of a run.
+/// Merges the intervals of all workers of a run. A worker is a thread of this process, or another process, which has merged
+/// the intervals of its own threads ([`Collector::of_processes`]).
 #[derive(Debug)]
 pub struct Collector {
     schedule: RunSchedule,
     layout: RecorderLayout,
     workers: Vec<WorkerProgress>,
-    /// The threads of each worker: one, or those of a process that is merged as one worker.
+    /// The threads of each worker, as indexes of [`IntervalRow::worker_cpu_ns`]: one, or all those of a process.
     threads: Vec<Range<usize>>,
     /// Index of the first row in `pending_rows`.
     first_pending_index: u32,
@@ -156,7 +157,7 @@ impl Collector {
         Collector::of_processes(schedule, layout, &vec![1; workers])
     }
 
-    /// A collector for processes with these numbers of threads, each of which delivers its own merged rows
+    /// A collector whose workers are processes with these numbers of threads, which deliver rows
     /// ([`Collector::add_row`]).
     pub fn of_processes(
         schedule: RunSchedule,
@@ -207,7 +208,7 @@ impl Collector {
             return match &mut self.drain {
                 Some(drain) => {
                     drain.add(&interval);
-                    self.clear_interval(interval)
+                    cleared(interval)
                 }
                 None => {
                     self.drain = Some(interval);
@@ -222,7 +223,7 @@ impl Collector {
         match &mut pending_row.interval {
             Some(merged) => {
                 merged.add(&interval);
-                self.clear_interval(interval)
+                cleared(interval)
             }
             // The interval of the first worker to deliver becomes the row, and the worker gets a spare one.
             None => {
@@ -232,25 +233,25 @@ impl Collector {
         }
     }
 
-    /// Adds the next row of a process of [`Collector::of_processes`]. Rows are delivered in order of time; the last
-    /// one may be the drain.
+    /// Adds the next row of a worker that is a process ([`Collector::of_processes`]). Rows are delivered in order of time;
+    /// the last one may be the drain.
     ///
     /// # Panics
-    /// If there is no such process.
-    pub fn add_row(&mut self, process: usize, row: &ReceivedRow) {
+    /// If there is no such worker.
+    pub fn add_row(&mut self, worker: usize, row: &ReceivedRow) {
         let (interval, span) = (&row.interval, row.interval.span());
         if span.phase == RunPhase::Drain {
-            self.end_window(process, span);
+            self.end_window(worker, span);
             let layout = self.layout;
             let empty = || Box::new(Interval::new(span, layout));
             return interval.add_to(self.drain.get_or_insert_with(empty));
         }
-        let index = self.record_delivery(process, span, interval.health());
+        let index = self.record_delivery(worker, span, interval.health());
         let pending_row = &mut self.pending_rows[index];
         let health = pending_row.process.get_or_insert_default();
         health.add_later(&row.process);
-        let threads = self.threads[process].clone();
-        // A process with a single thread has it in its interval.
+        let threads = self.threads[worker].clone();
+        // A process with a single thread has its CPU time in the interval.
         match threads.len() {
             1 => add_thread_cpu(pending_row, threads, &[interval.health().cpu_ns()]),
             _ => add_thread_cpu(pending_row, threads, &row.worker_cpu_ns),
@@ -345,7 +346,7 @@ impl Collector {
 
     /// Returns a row that is no longer needed, so that its memory is reused.
     pub fn recycle(&mut self, row: IntervalRow) {
-        let interval = self.clear_interval(row.interval);
+        let interval = cleared(row.interval);
         if interval.has_shape(self.layout) && self.spare_intervals.len() < 2 * self.workers.len() {
             self.spare_intervals.push(interval);
         }
@@ -390,17 +391,15 @@ impl Collector {
     /// connections stayed up and its starts kept waiting.
     fn fill_skipped_intervals(&mut self, worker: usize, end_index: u32) {
         let progress = &mut self.workers[worker];
-        let from = progress.next_index.saturating_sub(self.first_pending_index) as usize;
-        let skipped_count = end_index
-            .saturating_sub(self.first_pending_index)
-            .saturating_sub(from as u32);
-        progress.next_index = progress.next_index.max(end_index);
-        for pending_row in self
-            .pending_rows
-            .iter_mut()
-            .skip(from)
-            .take(skipped_count as usize)
-        {
+        if progress.next_index >= end_index {
+            return;
+        }
+        let first = self.first_pending_index;
+        let from = progress.next_index.saturating_sub(first) as usize;
+        let to = end_index.saturating_sub(first) as usize;
+        progress.next_index = end_index;
+        // The callers have added the rows before `end_index`.
+        for pending_row in self.pending_rows.range_mut(from..to) {
             pending_row
                 .health_of_skipped_workers
                 .add_end_state(&progress.last_health);
@@ -420,11 +419,11 @@ impl Collector {
             });
         }
     }
+}
 
-    fn clear_interval(&self, mut interval: Box<Interval>) -> Box<Interval> {
-        interval.clear();
-        interval
-    }
+fn cleared(mut interval: Box<Interval>) -> Box<Interval> {
+    interval.clear();
+    interval
 }
 
 fn add_thread_cpu(row: &mut PendingRow, threads: Range<usize>, cpu_ns: &[Option<u64>]) {

@@ -13,7 +13,9 @@ use crate::text::prices::{
 };
 use crate::text::{cut, either, plain, wrap};
 use crate::units::{self, count, count_of, or_dash, time_or_dash};
-use prony_judge::price::{Candidate, LoadAnswer, PricePoint, Prices, RankingObstacle};
+use prony_judge::price::{
+    Candidate, HOURS_PER_MONTH, LoadAnswer, PricePoint, Prices, RankingObstacle, THREE_YEARS_MONTHS,
+};
 use std::io::{self, Write};
 
 /// Maximum length of a configuration's name in a table, in characters.
@@ -80,10 +82,11 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     out.paragraph(&format!(
         "TPS: the median of the runs. TPS/{currency}: committed transactions per second for 1 {currency} per \
          month. Per million: the cost of a million committed transactions if the server always runs at its \
-         measured throughput, and if it runs at {utilisation} of it. A month has 730 hours."
+         measured throughput, and if it runs at {utilisation} of it. A month has {HOURS_PER_MONTH} hours."
     ))?;
     let has_one_time = prices.points.iter().any(|point| point.one_time_cost > 0.0);
-    out.paragraphs(has_one_time.then_some("One-time costs are spread over 36 months."))?;
+    let spread_costs = format!("One-time costs are spread over {THREE_YEARS_MONTHS} months.");
+    out.paragraphs(has_one_time.then_some(spread_costs))?;
     out.paragraphs(has_nopm.then_some(NO_TPMC))
 }
 

@@ -23,12 +23,12 @@ mod url;
 
 pub use control::{Control, CopyIn};
 pub use error::Error;
-pub use mysql::{UserLock, resolve_mysql, take_user_lock};
+pub use mysql::{UserLock, resolve_mysql_options, take_user_lock};
 pub use observe::{ServerFacts, read_server_facts};
 pub use postgres::{
-    Environment, find_secret_keyword, libpq_message, resolve_with_options, secret_keywords,
+    Environment, find_secret_keyword, libpq_message, resolve_postgres_options, secret_keywords,
 };
-pub use sqlserver::resolve_sql_server;
+pub use sqlserver::resolve_sql_server_options;
 pub use target::{
     Address, AddressRace, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions,
     ProtocolOptions, RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,

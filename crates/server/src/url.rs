@@ -58,9 +58,11 @@ pub fn resolve_client_options(
     env: &Environment,
 ) -> Result<Target, Error> {
     match dialect {
-        SqlDialect::PostgreSql => postgres::resolve_with_options(options, origin, database, env),
-        SqlDialect::MySql => mysql::resolve_mysql(options, origin, env),
-        SqlDialect::TransactSql => sqlserver::resolve_sql_server(options, env),
+        SqlDialect::PostgreSql => {
+            postgres::resolve_postgres_options(options, origin, database, env)
+        }
+        SqlDialect::MySql => mysql::resolve_mysql_options(options, origin, env),
+        SqlDialect::TransactSql => sqlserver::resolve_sql_server_options(options, origin, env),
     }
 }
 

@@ -6,6 +6,7 @@
 //! the same sequence of transactions in both.
 
 use prony_plan::splitmix64;
+use std::sync::LazyLock;
 
 /// A generator of 64-bit numbers with 128 bits of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,15 +29,31 @@ impl Random {
         Random { s0, s1 }
     }
 
-    /// The generator of client number `client` in a run with this seed.
-    ///
-    /// Takes `client` steps of the run's generator, so call it only at the start of a run.
+    /// The generator of client number `client` in a run with this seed: the same as that of [`RunSeeds`].
     pub fn of_client(run_seed: u64, client: u32) -> Self {
         let mut base = Random::new(run_seed);
-        for _ in 0..client {
-            base.next_u64();
-        }
+        base.skip(client);
         Random::new(base.next_u64())
+    }
+
+    /// Skips this many numbers. The time depends on the bits of `count`, not on its size: a run may have a million clients.
+    fn skip(&mut self, count: u32) {
+        let mut state = self.state();
+        for bit in (0..u32::BITS).filter(|bit| (count >> bit) & 1 == 1) {
+            state = product(&STEPS[bit as usize], state);
+        }
+        *self = Random::of_state(state);
+    }
+
+    fn state(&self) -> u128 {
+        u128::from(self.s0) | (u128::from(self.s1) << 64)
+    }
+
+    fn of_state(state: u128) -> Self {
+        Random {
+            s0: state as u64,
+            s1: (state >> 64) as u64,
+        }
     }
 
     /// The next 64 bits.
@@ -121,6 +138,31 @@ impl Random {
             }
         }
     }
+}
+
+/// A matrix of 128 x 128 bits, as the states to which it maps those of a single bit.
+type BitMatrix = [u128; 128];
+
+/// The matrices of 1, 2, 4, ... steps of the generator.
+///
+/// A step consists of shifts, rotations and exclusive-or, so it maps the exclusive-or of two states to that of their next
+/// states: it is a product with a matrix, and so are many steps. The matrix of twice as many steps is the square.
+static STEPS: LazyLock<Vec<BitMatrix>> = LazyLock::new(|| {
+    let one_step: BitMatrix = std::array::from_fn(|bit| {
+        let mut random = Random::of_state(1 << bit);
+        random.next_u64();
+        random.state()
+    });
+    let square = |matrix: &BitMatrix| Some(matrix.map(|column| product(matrix, column)));
+    let matrices = std::iter::successors(Some(one_step), square);
+    matrices.take(u32::BITS as usize).collect()
+});
+
+/// The product of a matrix and a state.
+fn product(matrix: &BitMatrix, state: u128) -> u128 {
+    let of_bit = |(bit, column): (usize, &u128)| if (state >> bit) & 1 == 1 { *column } else { 0 };
+    let columns = matrix.iter().enumerate().map(of_bit);
+    columns.fold(0, |sum, column| sum ^ column)
 }
 
 /// Derives generators from a run's seed, in pgbench's order: one for each client, the default seed
@@ -229,6 +271,24 @@ mod tests {
             }
             assert_eq!(seeds.draw_default_seed(), default_seed);
         }
+    }
+
+    #[test]
+    fn a_client_of_any_number_has_the_generator_of_its_place() {
+        let mut seeds = RunSeeds::new(7);
+        for client in 0..3_000 {
+            assert_eq!(
+                seeds.next_client(),
+                Random::of_client(7, client),
+                "{client}"
+            );
+        }
+        // The same state is reached in two ways, with all bits of a number of clients.
+        let (mut once, mut twice) = (Random::new(7), Random::new(7));
+        once.skip(u32::MAX);
+        twice.skip(u32::MAX - 1_234_567);
+        twice.skip(1_234_567);
+        assert_eq!(once, twice);
     }
 
     /// First and second transaction of `--random-seed=42 -c 1` (15.20 and 18.6).

@@ -57,7 +57,7 @@ fn resolve(
     // The database's name, or a connection string that contains it.
     let dbname = &connection.dbname;
     let mut target =
-        prony_server::resolve_with_options(&options, "the command line", dbname, environment)
+        prony_server::resolve_postgres_options(&options, "the command line", dbname, environment)
             .map_err(|error| libpq::target_error(&error, dbname))?;
     // libpq waits without a time limit by default.
     target.connect_timeout.get_or_insert(Duration::MAX);

@@ -14,7 +14,7 @@ use prony_fleet::ToolServer;
 use prony_plan::Spread;
 use prony_runner::signals;
 use prony_server::control::{ConnectFailure, Error, FailureCause};
-use prony_server::{Environment, Target, resolve_mysql, resolve_with_options};
+use prony_server::{Environment, Target, resolve_mysql_options, resolve_postgres_options};
 use std::time::Duration;
 
 /// The driver and target; or the lines of the log and the reason why threads cannot start.
@@ -42,7 +42,7 @@ fn target(database: &DatabaseOptions, timeout_s: u32) -> Result<(Driver, Target)
             let environment = Environment::from_process();
             let port = database.pgsql.port.to_string();
             let options = pgsql_options(&database.pgsql, &port);
-            resolve_with_options(&options, "the options", "", &environment)
+            resolve_postgres_options(&options, "the options", "", &environment)
                 .map_err(|error| pgsql_unreachable(&error.to_string()))?
         }
     };
@@ -77,8 +77,8 @@ pub fn placeholder_target(driver: Driver) -> Target {
     let environment = Environment::without_home("sbtest");
     let options = [("host", "127.0.0.1"), ("port", "1"), ("user", "sbtest")];
     let target = match driver {
-        Driver::Mysql => resolve_mysql(&options, "the options", &environment),
-        Driver::Pgsql => resolve_with_options(&options, "the options", "", &environment),
+        Driver::Mysql => resolve_mysql_options(&options, "the options", &environment),
+        Driver::Pgsql => resolve_postgres_options(&options, "the options", "", &environment),
     };
     target.expect("a numeric address is always valid")
 }
@@ -99,10 +99,11 @@ fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
     for endpoint in endpoints(mysql) {
         let port = port_text(&endpoint);
         let options = mysql_options(mysql, &endpoint, &port);
-        let target = resolve_mysql(&options, "the options", &environment).map_err(|error| {
-            let (code, text) = mysql_client::target_error(&error, &endpoint);
-            mysql_unreachable(&endpoint.to_string(), code, &text)
-        })?;
+        let target =
+            resolve_mysql_options(&options, "the options", &environment).map_err(|error| {
+                let (code, text) = mysql_client::target_error(&error, &endpoint);
+                mysql_unreachable(&endpoint.to_string(), code, &text)
+            })?;
         targets.push(target);
     }
     let mut target = targets.remove(0);

@@ -6,7 +6,7 @@
 //! The clients double from one on, until two steps in a row are hardly faster than the best one before, or two miss what
 //! is required. Then the numbers beside the best one are measured.
 
-use super::{CapacityStep, OVER_CLIENTS, is_step, judge_step, required_of};
+use super::{CapacityStep, OVER_CLIENTS, in_order, is_step, judge_step, required_of};
 use crate::formatting::either;
 use crate::sweep::Sweep;
 use prony_store::{AnswerVerdict, Requirement, Run, RunState};
@@ -106,14 +106,16 @@ impl ClientsResult {
         }
     }
 
-    /// The answer of stored runs, with their seconds and in the order of the search, to what was required of the last one;
-    /// `None` unless they are the steps of a search over clients.
+    /// The answer of stored runs, with their seconds and in any order, to what was required of the last one; `None` unless
+    /// they are the steps of a search over clients.
     pub fn of(runs: &[&Run]) -> Option<ClientsResult> {
-        let settings = runs.last()?.search()?;
+        let runs = in_order(runs);
+        let last = runs.last()?;
+        let settings = last.search()?;
         if !runs.iter().all(|run| is_step(run, OVER_CLIENTS)) {
             return None;
         }
-        let requirements = required_of(runs.last()?);
+        let requirements = required_of(last);
         let search = ClientsSearch {
             precision: settings.precision,
             max_steps: settings.max_steps as usize,
@@ -121,7 +123,7 @@ impl ClientsResult {
         };
         let step = |run: &&Run| ClientsStep::new(run.drive.clients, judge_step(run, &requirements));
         let steps = runs.iter().map(step).collect();
-        Some(ClientsResult::new(&search, &requirements, steps, runs))
+        Some(ClientsResult::new(&search, &requirements, steps, &runs))
     }
 
     /// Whether there is an answer: it fails if no number of clients meets what is required, and is undecided if another

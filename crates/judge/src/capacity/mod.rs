@@ -138,8 +138,9 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     let fails_otherwise = results
         .clone()
         .any(|result| result.verdict == AnswerVerdict::Fail && share_of_limit(result).is_none());
-    let shares = results.clone().filter_map(share_of_limit);
-    let share_of_limit = shares
+    let highest_share = results
+        .clone()
+        .filter_map(share_of_limit)
         .filter(|_| keeps_up && !fails_otherwise)
         .reduce(f64::max);
     let decided: Vec<(AnswerVerdict, bool)> = results
@@ -151,11 +152,14 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
             },
         )
         .collect();
-    let worst = decided.iter().map(|(verdict, _)| *verdict).min();
-    let verdict = match worst {
-        _ if run.state != RunState::Complete => AnswerVerdict::Undecided,
-        _ if !keeps_up => AnswerVerdict::Fail,
-        worst => worst.unwrap_or(AnswerVerdict::Pass),
+    let verdict = if run.state != RunState::Complete {
+        AnswerVerdict::Undecided
+    } else if !keeps_up {
+        AnswerVerdict::Fail
+    } else {
+        // Verdicts are ordered from the worst to the best.
+        let worst = decided.iter().map(|(verdict, _)| *verdict).min();
+        worst.unwrap_or(AnswerVerdict::Pass)
     };
     let invalid = run.checks.iter().filter(|check| {
         let is_other = !BEHIND_CHECKS.contains(&&*check.id) && check.id != CLIENT_CHECK;
@@ -172,7 +176,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         client_wait_ns: all.and_then(|all| Some(all.parts.as_ref()?.client_wait.mean_ns)),
         server_cpu_share: server_machine_mean(run, |machine| machine.busy_share),
         verdict,
-        share_of_limit,
+        share_of_limit: highest_share,
         keeps_up,
         is_certain: decided.iter().all(|(_, is_certain)| *is_certain),
         is_client_limit: limited.is_some_and(|(severity, _)| severity == Severity::Invalid),
@@ -224,16 +228,12 @@ impl CapacityResult {
         }
     }
 
-    /// The answer of stored runs, with their seconds, to what was required of the last one; `None` unless they are the
-    /// steps of a search, or the points of one experiment over rates of which something was required that a rate can miss.
+    /// The answer of stored runs, with their seconds and in any order, to what was required of the last one; `None` unless
+    /// they are the steps of a search, or the points of one experiment over rates of which something was required that a
+    /// rate can miss.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<CapacityResult> {
-        let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
-        let position = |run: &&&Run| {
-            run.experiment
-                .as_ref()
-                .map(|experiment| experiment.position)
-        };
-        let last = runs.iter().max_by_key(position)?;
+        let runs = in_order(runs);
+        let last = runs.last()?;
         // A search may be one for the highest rate with which the server keeps up.
         let settings = last.search();
         if last.answer.is_none() && settings.is_none() {
@@ -304,6 +304,14 @@ impl CapacityStep {
             is_full: self.verdict == AnswerVerdict::Fail && !self.keeps_up && !self.is_client_limit,
         }
     }
+}
+
+/// The runs of an experiment in the order in which they were measured. They may have been grouped by variant, and the last
+/// one says whether the experiment was stopped.
+fn in_order(runs: &[impl Borrow<Run>]) -> Vec<&Run> {
+    let mut runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
+    runs.sort_by_key(|run| run.experiment.as_ref().map(|own| own.position));
+    runs
 }
 
 fn required_of(run: &Run) -> Vec<Requirement> {
@@ -475,5 +483,32 @@ mod tests {
             (limiter.limiter, &*limiter.at),
             (Limiter::ServerCpus, "125")
         );
+    }
+
+    #[test]
+    fn a_search_that_was_stopped_is_unfinished_in_whatever_order_its_runs_are_read() {
+        let stopped = Run {
+            state: RunState::Partial,
+            ..at_rate(103.0, 50_000_000)
+        };
+        let mut measured = [
+            at_rate(100.0, 9_000_000),
+            at_rate(103.0, 50_000_000),
+            at_rate(125.0, 90_000_000),
+            stopped,
+        ];
+        for (position, run) in (0..).zip(&mut measured) {
+            run.answer = unanswered(&[requirement("p99<20ms")]);
+            let rate = run.drive.rate_tps.unwrap().to_string();
+            let experiment = run.experiment.get_or_insert_default();
+            experiment.point = vec![Setting::new("rate", rate)];
+            experiment.position = position;
+        }
+        let [first, second, third, stopped] = &measured;
+        let found = CapacityResult::of(&measured).expect("the steps of a search");
+        assert!(found.is_unfinished);
+        // A page has the runs by their rates, so that a complete one is the last.
+        let by_rate = CapacityResult::of(&[first, second, stopped, third]);
+        assert_eq!(by_rate, Some(found));
     }
 }

@@ -20,13 +20,13 @@ mod rank;
 mod remarks;
 
 pub use load::{Candidate, LoadAnswer, TargetLoad};
-pub use point::{FigureRange, PricePoint};
+pub use point::{FigureRange, PricePoint, THREE_YEARS_MONTHS};
 pub use rank::{Ranking, RankingObstacle};
 pub use remarks::repeat_selection_notes;
 
 use crate::compare::sides::{RepeatDifference, repeat_differences};
 use crate::formatting::joined;
-pub use prony_plan::sheet::{Configuration, PriceDate, PriceSheet};
+pub use prony_plan::sheet::{Configuration, HOURS_PER_MONTH, PriceDate, PriceSheet};
 
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;

@@ -13,7 +13,7 @@ use prony_store::{
 use serde::Serialize;
 
 /// Months of the three-year figure, over which one-time costs are spread too.
-const THREE_YEARS_MONTHS: f64 = 36.0;
+pub const THREE_YEARS_MONTHS: f64 = 36.0;
 
 /// One configuration with its comparable runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,8 @@
 //! In: the endpoints of a Run. Out: a table, and figures with their values. Must never: show a server that was not observed
 //! as idle.
 
-use super::over_time::{RunOverTime, Span};
+use super::over_time::RunOverTime;
+use super::server::mean_cpus;
 use super::timeline::{Axis, ChartLine};
 use super::{chart_fold, statements, write_fold};
 use crate::html::markup::Html;
@@ -47,7 +48,9 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         // The first server has the readings of the run's own observer.
         let own = run.observed.as_ref().filter(|_| index == 0);
         let series = own.map_or(&endpoint.series, |observed| &observed.series);
-        cpus_used(series, &span(start))
+        let span = span(start);
+        let is_inside = |row: &&ServerSecond| span.contains(row.at_s + row.length_s / 2.0);
+        mean_cpus(series.iter().filter(is_inside))
     });
     let connections = lines(&|_, endpoint, start| {
         let rows = seconds_of(endpoint, points.seconds(start));
@@ -103,24 +106,6 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
 fn seconds_of(endpoint: &EndpointFigures, seconds: Range<usize>) -> Vec<EndpointSecond> {
     let second = |index| endpoint.seconds.get(index).copied().unwrap_or_default();
     seconds.map(second).collect()
-}
-
-/// The CPUs that the server used in this span; `None` if that was not read.
-fn cpus_used(series: &[ServerSecond], span: &Span) -> Option<f64> {
-    let mut used = (0.0, 0.0);
-    for row in series
-        .iter()
-        .filter(|row| span.contains(row.at_s + row.length_s / 2.0))
-    {
-        let cpu_s = row
-            .machine
-            .as_ref()
-            .and_then(|machine| machine.server_cpu_s);
-        if let Some(cpu_s) = cpu_s {
-            used = (used.0 + cpu_s, used.1 + row.length_s);
-        }
-    }
-    (used.1 > 0.0).then(|| used.0 / used.1)
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! element or attribute, or JSON that ends its script element.
 
 use super::markup::Markup;
+use crate::visible::is_control;
 use std::fmt::{self, Display, Write};
 
-/// Text escaped for use between tags and in quoted attributes. Control characters become spaces, and
-/// bidirectional marks become visible.
+/// Text escaped for use between tags and in quoted attributes. Control characters become spaces, and characters that
+/// reorder text become replacement characters.
 pub struct Escaped<T>(pub T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -29,8 +30,13 @@ impl Write for EscapingWriter<'_, '_> {
                 '>' => "&gt;",
                 '"' => "&quot;",
                 '\'' => "&#39;",
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => "\u{fffd}",
-                c if c.is_control() => " ",
+                c if is_control(c) => {
+                    if c.is_control() {
+                        " "
+                    } else {
+                        "\u{fffd}"
+                    }
+                }
                 _ => continue,
             };
             self.0.write_str(&text[written..index])?;
@@ -98,6 +104,10 @@ mod tests {
         safe.assert_starts_with("&lt;/td&gt;&lt;script&gt;alert(&quot;1");
         safe.assert_contains("x&amp; ");
         assert_eq!(Escaped(12.5).to_string(), "12.5");
+        for mark in ['\u{61c}', '\u{200e}', '\u{200f}', '\u{202b}', '\u{2067}'] {
+            let safe = Escaped(format!("1{mark}2\t3")).to_string();
+            assert_eq!(safe, "1\u{fffd}2 3", "{mark:?}");
+        }
     }
 
     #[test]

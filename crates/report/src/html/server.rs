@@ -15,6 +15,7 @@ use crate::text::server::describe_server;
 use crate::units;
 use prony_store::{Observed, Run};
 use readings::Readings;
+pub use readings::mean_cpus;
 use std::fmt;
 
 /// The checks whose reason the charts of the server show.

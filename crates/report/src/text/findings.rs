@@ -23,16 +23,18 @@ pub(crate) fn describe_event(event: &Event) -> (String, String) {
         0 | 1 => String::new(),
         number => format!(" ({} affected)", count(number)),
     };
-    let cause = event.cause.iter().map(|cause| plain(cause) + ": ");
-    let cause: String = cause.collect();
+    let cause = match &event.cause {
+        Some(cause) => plain(cause) + ": ",
+        None => String::new(),
+    };
     let text = format!(
         "{}{affected}: {cause}{}",
         event.kind.name(),
         plain(&event.detail)
     );
     let text = text.trim_end_matches([':', ' ']).to_owned();
-    let output = event.command.as_ref();
-    match output.and_then(|result| result.output.lines().last()) {
+    let command = event.command.as_ref();
+    match command.and_then(|command| command.output.lines().last()) {
         Some(line) => (time, format!("{text}; it printed: {}", plain(line))),
         None => (time, text),
     }

@@ -46,7 +46,7 @@ pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
 /// percent-encoded; empty values count as absent, and port 0 means the default port. Other options
 /// come from the option files and the environment, as for a URL. `origin` names in messages where
 /// the options were set.
-pub fn resolve_mysql(
+pub fn resolve_mysql_options(
     settings: &[(&str, &str)],
     origin: &'static str,
     env: &Environment,

@@ -329,7 +329,7 @@ fn plain_options_are_equivalent_to_a_url() {
         ("ssl-mode", "disabled"),
     ];
     let from_settings =
-        crate::resolve_mysql(&settings, "the options", &env()).expect("valid options");
+        crate::resolve_mysql_options(&settings, "the options", &env()).expect("valid options");
     let url = "mysql://ann%3A%2F%40:s%40m%2Fe%25@127.0.0.1:3307/a%20b?ssl-mode=disabled";
     let from_url = target(url, &env());
     assert_eq!(
@@ -347,7 +347,7 @@ fn plain_options_are_equivalent_to_a_url() {
     format!("{from_settings:?}").assert_lacks("s@m/e%");
 
     let first_address = |settings: &[(&str, &str)]| {
-        let resolved = crate::resolve_mysql(settings, "the options", &env());
+        let resolved = crate::resolve_mysql_options(settings, "the options", &env());
         resolved
             .map(|target| first_endpoint(&target))
             .map_err(|error| error.to_string())

@@ -42,13 +42,13 @@ const APPLICATION_NAME: &str = "prony";
 ///
 /// Host names are resolved and certificate files read here, once, not for each connection.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
-    resolve_with_options(&[], "", url, env)
+    resolve_postgres_options(&[], "", url, env)
 }
 
 /// As [`resolve`], with additional options, which the options in `url` override, like the parameters before
 /// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin` says in
 /// messages where `options` were set.
-pub fn resolve_with_options(
+pub fn resolve_postgres_options(
     options: &[(&str, &str)],
     origin: &'static str,
     url: &str,

@@ -21,7 +21,7 @@ pub(crate) use text::{ConnectionText, recognize, redact};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
-use crate::option_values::OptionValues;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use crate::target::{ProtocolOptions, SqlServerOptions, Target, TcpOptions};
 use prony_plan::Spread;
@@ -45,12 +45,19 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
 }
 
 /// Resolves options by their names in Microsoft's clients, with the environment. Empty values are like options
-/// that are not set.
-pub fn resolve_sql_server(settings: &[(&str, &str)], env: &Environment) -> Result<Target, Error> {
+/// that are not set. `origin` names in messages where the options were set.
+pub fn resolve_sql_server_options(
+    settings: &[(&str, &str)],
+    origin: &'static str,
+    env: &Environment,
+) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = OptionValues::default();
     for (name, value) in settings {
-        options::set(&mut options, name, value, "the settings", &mut warnings)?;
+        match options::find_option(name) {
+            Some(option) => options.set(option, *value, Origin::Other(origin.into())),
+            None => options::set(&mut options, name, value, origin, &mut warnings)?,
+        }
     }
     build_target(options, warnings, env)
 }

@@ -5,9 +5,9 @@
 //! excluded, nor accept AuthenticationOk from a server that has not completed its own proof.
 
 use super::codec::message;
+use super::login::{ChannelBinding, Login};
 use super::require_auth::{AuthMethod, RequireAuth};
 use super::scram::{Binding, Scram};
-use super::session::{ChannelBinding, Login};
 use crate::ConnectError;
 use crate::Secret;
 use postgres_protocol::authentication::md5_hash;

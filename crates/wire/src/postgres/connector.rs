@@ -5,7 +5,7 @@
 //! use it.
 
 use super::handshake::{Handshake, HandshakeStep};
-use super::session::Login;
+use super::login::Login;
 use crate::login::{LoginProgress, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError};
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 
 use super::auth::{self, Auth, TlsState};
 use super::error::parse_error;
-use super::session::Login;
+use super::login::Login;
 use crate::login::TlsUse;
 use crate::{CancelKey, ConnectError, Session};
 use std::sync::Arc;

@@ -47,9 +47,12 @@ pub enum Report<'a> {
     /// Reported at most once in a run.
     ThreadBlocked,
     SqlFailed(SqlFailure<'a>),
-    /// A function of the script failed: its thread cannot continue, and the run must end. The first text is
-    /// sysbench's name for it, or empty if nothing should be printed; the second the reason.
-    FunctionFailed(Cow<'a, str>, Cow<'a, str>),
+    /// A function of the script failed: its thread cannot continue, and the run must end.
+    FunctionFailed {
+        /// Sysbench's name for it; empty if nothing should be printed.
+        function: Cow<'a, str>,
+        reason: Cow<'a, str>,
+    },
     /// A thread's `thread_done` failed. Its events have ended, so the run continues to its report.
     ThreadDoneFailed(Cow<'a, str>),
     /// A script has run too long without making a request, and cannot be interrupted, so the process must exit.

@@ -30,7 +30,7 @@ impl Listener for Recorder {
             | Report::Alert(text)
             | Report::Warning(text)
             | Report::ServerUnavailable(text)
-            | Report::FunctionFailed(_, text)
+            | Report::FunctionFailed { reason: text, .. }
             | Report::ThreadDoneFailed(text)
             | Report::Stuck(text) => self.record(&text),
         }

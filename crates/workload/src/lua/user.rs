@@ -122,7 +122,10 @@ impl ScriptUser {
             return UserExit::Stopped;
         }
         let reason = explain_memory_limit(reason, self.settings());
-        let failed = Report::FunctionFailed(function.into(), (&*reason).into());
+        let failed = Report::FunctionFailed {
+            function: function.into(),
+            reason: (&*reason).into(),
+        };
         self.settings().listener.report(failed);
         UserExit::Failed(match function {
             "" => "the command failed".to_owned(),

@@ -47,12 +47,13 @@ impl Workload for OwnSqlWorkload {
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
         // The server is not known yet. A plan is wrong if it is wrong for each engine, whose quotes differ.
-        let mut problems = ALL_DIALECTS.iter().map(|dialect| {
-            transactions::read(plan, *dialect).map_or_else(
-                |problems| problems,
-                |own_sql| problems_of(&own_sql, protocol),
-            )
-        });
+        let mut problems =
+            ALL_DIALECTS
+                .iter()
+                .map(|dialect| match transactions::read(plan, *dialect) {
+                    Ok(own_sql) => problems_of(&own_sql, protocol),
+                    Err(problems) => problems,
+                });
         let first = problems.next().unwrap_or_default();
         if first.is_empty() || problems.any(|problems| problems.is_empty()) {
             return Vec::new();

@@ -9,7 +9,7 @@ use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_line_count};
 use super::schema::{MAX_SCALE, Table};
-use super::{TPCC, sqlserver, unfinished_load};
+use super::{TPCC, sqlserver, unfinished_load, warehouse_bytes};
 use crate::catalog::Tables;
 use crate::copy::RowSource;
 use crate::engines::require_engine;
@@ -24,25 +24,24 @@ use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
 
-/// With more warehouses, the number of order lines is its mean: to count them takes 30,000 draws for each, and the mean is
-/// off by less than 1 in 10,000.
+/// With more warehouses, the progress of a load has the mean number of order lines: to count them before the load takes
+/// 30,000 draws for each, and the mean is off by less than 1 in 10,000. The facts of the loaded tables, which must be exact,
+/// count them all: beside a load of that size this takes no time.
 const COUNTED_WAREHOUSES_MAX: u32 = 1_000;
 
 /// Maximum number of warehouses, about 2 GB, that a single loader loads in one transaction.
 const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
 
-/// Size of a warehouse with its indexes, in megabytes.
-const WAREHOUSE_MB: u64 = 110;
-
 /// Loads the tables; see the module's documentation.
 pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
     let layout = Layout::of(request.plan, request.seed)?;
-    let steps = format!(" warehouses, each about {WAREHOUSE_MB} MB");
+    let warehouse_bytes = warehouse_bytes(request.target.protocol.dialect());
+    let steps = format!(" warehouses, each about {} MB", warehouse_bytes / 1_000_000);
     check_scale(layout.scale, MAX_SCALE, &steps)?;
     let subject = LoadSubject {
         load: layout.load_spec(),
         scale: layout.scale,
-        bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
+        bytes: u64::from(layout.scale) * warehouse_bytes,
     };
     procedure::load(request, &subject, |control| {
         require_engine(control, TPCC.dialects())?;
@@ -77,7 +76,7 @@ pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
 /// # Errors
 /// The server does not answer, or has no invisible columns.
 fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool> {
-    // Dolt cannot compare the value there.
+    // The values are compared here, because Dolt cannot compare them in the condition of this statement.
     let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key')";
     let activity = "asking whether tables need primary keys";
     let variables = sql::query_rows(control, activity, variables)?;
@@ -111,7 +110,21 @@ fn now_s(control: &mut Control) -> Result<i64> {
         }
     };
     let row = sql::query_row(control, "reading the server's clock", select)?;
-    Ok(row.int(0).unwrap_or(EPOCH_S))
+    seconds_of_clock(row.text(0))
+}
+
+/// The seconds in a server's answer.
+fn seconds_of_clock(answer: Option<&str>) -> Result<i64> {
+    let seconds = answer.and_then(|answer| answer.parse().ok());
+    seconds.ok_or_else(|| Error::InvalidRequest {
+        problem: format!(
+            "the server's time cannot be read: it answered {:?} instead of seconds since 1970",
+            answer.unwrap_or("NULL")
+        ),
+        hint: "the loaded rows contain the time of the load; use a server whose time functions are those of \
+               PostgreSQL, MySQL or SQL Server"
+            .to_owned(),
+    })
 }
 
 /// Refuses partitions where the server has none by hash.
@@ -284,5 +297,18 @@ mod tests {
         assert!(refused(2, SqlDialect::PostgreSql).is_ok());
         let error = refused(2, SqlDialect::TransactSql).expect_err("no such partitions");
         error.to_string().assert_contains("no hash partitions");
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_read_is_no_time() {
+        assert_eq!(seconds_of_clock(Some("1795213070")).unwrap(), 1_795_213_070);
+        for (answer, shown) in [
+            (None, "NULL"),
+            (Some(""), "\"\""),
+            (Some("2026-11-21 10:00:00"), "2026-11-21 10:00:00"),
+        ] {
+            let error = seconds_of_clock(answer).expect_err("not a number");
+            error.problem().assert_contains(shown);
+        }
     }
 }

@@ -116,6 +116,16 @@ static TABLES: [TableSpec; 9] = [
     table("item", Fixed(100_000), Constant),
 ];
 
+/// Size of a loaded warehouse with its indexes.
+fn warehouse_bytes(dialect: SqlDialect) -> u64 {
+    match dialect {
+        SqlDialect::PostgreSql => 102_000_000,
+        SqlDialect::MySql => 88_000_000,
+        // Its pages hold the same rows as PostgreSQL's.
+        SqlDialect::TransactSql => 102_000_000,
+    }
+}
+
 pub fn has_unfinished_load(control: &mut Control) -> Result<bool> {
     Ok(unfinished_load::find(control)?.is_some())
 }
@@ -156,12 +166,7 @@ impl Workload for OrderEntry {
     }
 
     fn bytes_per_scale(&self, dialect: SqlDialect, _plan: &WorkloadPlan) -> Option<u64> {
-        Some(match dialect {
-            SqlDialect::PostgreSql => 102_000_000,
-            SqlDialect::MySql => 88_000_000,
-            // Its pages hold the same rows as PostgreSQL's.
-            SqlDialect::TransactSql => 102_000_000,
-        })
+        Some(warehouse_bytes(dialect))
     }
 
     fn contention(&self, plan: &WorkloadPlan) -> Option<Contention> {

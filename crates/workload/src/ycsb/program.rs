@@ -53,29 +53,38 @@ struct UserState {
     insert_unconfirmed: bool,
 }
 
-/// Returns the field selections that need a statement: all fields (`None`), or each field.
-fn field_selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
+impl UserState {
+    /// Draws the key of an existing record.
+    fn next_key(&mut self) -> Key {
+        Key::of(self.requests.next(&mut self.random))
+    }
+}
+
+/// The statements of an operation: one for all fields (`None`), or one for each field.
+fn statements_by_field(
+    all_fields: bool,
+    fields: u32,
+    mut add: impl FnMut(Option<u32>) -> Statement,
+) -> Vec<Statement> {
     if all_fields {
-        vec![None]
+        vec![add(None)]
     } else {
-        (0..fields).map(Some).collect()
+        (0..fields).map(|field| add(Some(field))).collect()
     }
 }
 
 /// The statements of a run's operations, in order; the first of each group that differs only in the field.
 pub fn statements(options: &YcsbOptions, fields: u32, dialect: SqlDialect) -> Vec<String> {
-    let first_selection = |all_fields| field_selections(all_fields, fields)[0];
+    let first_read = (!options.readallfields).then_some(0);
+    let first_written = (!options.writeallfields).then_some(0);
     let texts = options.mix().shares.iter().flat_map(|(operation, _)| {
-        let read = || engine::read_statement(first_selection(options.readallfields));
-        let update = || engine::update_statement(first_selection(options.writeallfields), fields);
+        let read = || engine::read_statement(first_read);
+        let update = || engine::update_statement(first_written, fields);
         match operation {
             Operation::Read => vec![read()],
             Operation::Update => vec![update()],
             Operation::Insert => vec![engine::insert_statement(fields)],
-            Operation::Scan => vec![engine::scan_statement(
-                dialect,
-                first_selection(options.readallfields),
-            )],
+            Operation::Scan => vec![engine::scan_statement(dialect, first_read)],
             Operation::ReadModifyWrite => vec![read(), update()],
         }
     });
@@ -92,24 +101,19 @@ impl YcsbProgram {
         let mut add = |text: &str, types: &[ParameterType]| {
             statements.add(text).with_types(types.iter().copied())
         };
-        let read = field_selections(options.readallfields, fields).into_iter();
-        let read = read
-            .map(|field| add(&engine::read_statement(field), &[key]))
-            .collect();
-        let update = field_selections(options.writeallfields, fields).into_iter();
-        let update = update.map(|field| {
+        let read = statements_by_field(options.readallfields, fields, |field| {
+            add(&engine::read_statement(field), &[key])
+        });
+        let update = statements_by_field(options.writeallfields, fields, |field| {
             let values = field.map_or(fields, |_| 1) as usize;
             let mut types = vec![engine::field_type(dialect); values];
             types.push(key);
             add(&engine::update_statement(field, fields), &types)
         });
-        let update = update.collect();
-        let scan = field_selections(options.readallfields, fields).into_iter();
-        let scan = scan.map(|field| {
+        let scan = statements_by_field(options.readallfields, fields, |field| {
             let types = [key, ParameterType::BigInt];
             add(&engine::scan_statement(dialect, field), &types)
         });
-        let scan = scan.collect();
         let mut insert_types = vec![engine::field_type(dialect); fields as usize + 1];
         insert_types[0] = engine::INSERTED_KEY_TYPE;
         let shared = YcsbRun {
@@ -287,19 +291,16 @@ impl YcsbRun {
         db: &mut Db,
         counts: &mut YcsbCounts,
     ) -> Result<(), DbError> {
-        if operation == Operation::Insert {
-            return self.insert(user, db).await;
-        }
-        let key = Key::of(user.requests.next(&mut user.random));
         match operation {
-            Operation::Read => self.read(&key, user, db, counts).await,
-            Operation::Update => self.update(&key, user, db).await,
-            Operation::Scan => self.scan(&key, user, db, counts).await,
+            Operation::Read => self.read(&user.next_key(), user, db, counts).await,
+            Operation::Update => self.update(&user.next_key(), user, db).await,
+            Operation::Insert => self.insert(user, db).await,
+            Operation::Scan => self.scan(&user.next_key(), user, db, counts).await,
             Operation::ReadModifyWrite => {
+                let key = user.next_key();
                 self.read(&key, user, db, counts).await?;
                 self.update(&key, user, db).await
             }
-            Operation::Insert => Ok(()),
         }
     }
 

@@ -21,10 +21,6 @@ pub fn loaded_layout(
 ) -> Result<Layout> {
     let scale = plan.scale.map_or("N".to_owned(), |scale| scale.to_string());
     let load = LoadSpec::of(super::NAME, vec![("scale", scale)]);
-    let data_error = |problem: String| Error::Data {
-        problem,
-        remedy: Remedy::Load(load.clone()),
-    };
     let loaded_table =
         catalog::find_loaded::<UserTable>(control, &load, Layout::load_spec_from_note)?
             .swap_remove(0);
@@ -41,11 +37,13 @@ pub fn loaded_layout(
         let key = Key::of(number);
         let exists = format!("select 1 from {NAME} where ycsb_key = '{}'", key.text());
         if sql::query_rows(control, "looking for a record", &exists)?.is_empty() {
-            let problem = format!(
-                "{NAME} has no record {}, although the load stored it",
-                key.text()
-            );
-            return Err(data_error(problem));
+            return Err(Error::Data {
+                problem: format!(
+                    "{NAME} has no record {}, although the load stored it",
+                    key.text()
+                ),
+                remedy: Remedy::Load(load),
+            });
         }
     }
     Ok(layout)

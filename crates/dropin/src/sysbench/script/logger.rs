@@ -162,7 +162,9 @@ impl Listener for ScriptLogger {
             Report::Alert(text) => self.log(LogLevel::Alert, &format!("ALERT: {text}\n")),
             Report::Warning(text) => self.log(LogLevel::Warning, &warning_line(&text)),
             Report::SqlFailed(failure) => self.log_sql_failure(&failure),
-            Report::FunctionFailed(function, reason) => self.end_failed_run(&function, &reason),
+            Report::FunctionFailed { function, reason } => {
+                self.end_failed_run(&function, &reason);
+            }
             Report::ThreadDoneFailed(reason) => {
                 self.log(LogLevel::Fatal, &function_failed("thread_done", &reason));
             }

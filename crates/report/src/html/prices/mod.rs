@@ -13,12 +13,12 @@ use super::one::write_check_list;
 use super::start_section;
 use super::table::{write_figure_table, write_text_table};
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::plain;
 use crate::text::prices::{NO_TPMC, describe_spread, format_money, ratio_cells, run_count_cell};
-use crate::text::{either, plain};
 use crate::units::{self, or_dash};
 use prony_judge::price::{
-    MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint, PriceSheet, Prices,
-    price,
+    HOURS_PER_MONTH, MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint,
+    PriceSheet, Prices, THREE_YEARS_MONTHS, price,
 };
 use prony_judge::thresholds::PRICE_MAX_AGE_DAYS;
 use prony_store::Run;
@@ -76,6 +76,9 @@ pub enum PriceInputsError {
     /// `today` is not a date.
     #[error("{0} is not a date")]
     InvalidDate(String),
+    /// `utilisation` is not above 0 and at most 1.
+    #[error("its utilisation is {0}, but must be above 0 and at most 1")]
+    InvalidUtilisation(String),
     /// The prices cannot be computed.
     #[error(transparent)]
     Price(#[from] PriceError),
@@ -93,6 +96,7 @@ impl PagePrices {
         inputs: &PriceInputs,
         documents: &[Document],
     ) -> Result<PagePrices, PriceInputsError> {
+        // The prices are computed from the text that the page contains, so that `verify` computes the same.
         let json = serde_json::to_string(inputs);
         let json = json.map_err(|error| PriceInputsError::InvalidJson(error.to_string()))?;
         PagePrices::parse(EmbeddedText::new(json), documents)
@@ -131,22 +135,25 @@ impl PriceInputs {
                 run: runs.get(placement.run)?,
             })
         };
-        let placements = self.placements.iter();
-        let measured_configurations = placements
+        let today = PriceDate::parse(&self.today)
+            .ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?;
+        if !(self.utilisation > 0.0 && self.utilisation <= 1.0) {
+            let utilisation = self.utilisation.to_string();
+            return Err(PriceInputsError::InvalidUtilisation(utilisation));
+        }
+        let measured_configurations = self
+            .placements
+            .iter()
             .map(measured_configuration)
-            .collect::<Option<Vec<_>>>();
-        let today = PriceDate::parse(&self.today);
-        let is_valid_share = self.utilisation > 0.0 && self.utilisation <= 1.0;
+            .collect::<Option<Vec<_>>>()
+            .ok_or(PriceInputsError::NoSuchIndex)?;
         let options = PriceOptions {
-            today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
-            utilisation: either(is_valid_share, self.utilisation, 1.0),
+            today,
+            utilisation: self.utilisation,
             across_regions: self.across_regions,
             demand: None,
         };
-        Ok(price(
-            &measured_configurations.ok_or(PriceInputsError::NoSuchIndex)?,
-            &options,
-        )?)
+        Ok(price(&measured_configurations, &options)?)
     }
 }
 
@@ -155,11 +162,13 @@ pub fn write(out: &mut Html, prices: &Prices) -> fmt::Result {
     let (currency, today) = (plain(&prices.currency), plain(&prices.today));
     writeln_markup!(
         out,
-        "<p>In {}, by the price sheets below; their age is as of {}. A month has 730 \
-         hours, and one-time costs are spread over 36 months. Repeated runs are priced by their \
+        "<p>In {}, by the price sheets below; their age is as of {}. A month has {} \
+         hours, and one-time costs are spread over {} months. Repeated runs are priced by their \
          median.</p>",
         currency,
-        today
+        today,
+        HOURS_PER_MONTH,
+        THREE_YEARS_MONTHS
     )?;
     if prices.points.is_empty() {
         out.push_str("<p class=\"verdict invalid\"><strong>No price can be given.</strong></p>\n");

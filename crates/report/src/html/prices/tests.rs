@@ -288,6 +288,14 @@ fn invalid_price_inputs_are_refused() {
         check(|inputs| inputs.today = "soon".into()),
         Err(PriceInputsError::InvalidDate("soon".into()))
     );
+    for (utilisation, shown) in [(0.0, "0"), (-0.3, "-0.3"), (30.0, "30"), (f64::NAN, "NaN")] {
+        let mut inputs = price_inputs(sheet(&[("a", 10.0)]), 1);
+        inputs.utilisation = utilisation;
+        assert_eq!(
+            crate::html::check_price_inputs(&runs(&[100]), &inputs),
+            Err(PriceInputsError::InvalidUtilisation(shown.to_owned()))
+        );
+    }
     assert!(matches!(
         check(|inputs| inputs.sheets[0].text.clear()),
         Err(PriceInputsError::InvalidSheet { .. })

@@ -12,12 +12,18 @@ use prony_store::{MachineSecond, ServerSecond};
 /// Maximum number of wait events with separate lines.
 const MAX_WAIT_EVENTS: usize = 4;
 
+/// Whether a line of a chart counts the sessions that wait for an event with this name.
+type IsCounted<'a> = &'a dyn Fn(&str) -> bool;
+
 pub struct Readings<'a>(pub Vec<&'a [ServerSecond]>);
 
 /// The mean of a value weighted by time; `None` if no reading has the value.
-fn mean(rows: &[ServerSecond], value: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
+fn mean<'a>(
+    rows: impl IntoIterator<Item = &'a ServerSecond>,
+    value: impl Fn(&ServerSecond) -> Option<f64>,
+) -> Option<f64> {
     let known = rows
-        .iter()
+        .into_iter()
         .filter_map(|row| Some((value(row)?, row.length_s)));
     let (sum, total_s) = known.fold((0.0, 0.0), |(sum, total_s), (value, length_s)| {
         (sum + value * length_s, total_s + length_s)
@@ -30,6 +36,11 @@ fn rate(row: &ServerSecond, amount: Option<f64>) -> Option<f64> {
     amount
         .filter(|_| row.length_s > 0.0)
         .map(|amount| amount / row.length_s)
+}
+
+/// The mean number of CPUs that the server's processes used; `None` if no reading has it.
+pub fn mean_cpus<'a>(rows: impl IntoIterator<Item = &'a ServerSecond>) -> Option<f64> {
+    mean(rows, |row| rate(row, row.machine.as_ref()?.server_cpu_s))
 }
 
 /// The sum of values. `Iterator::sum` returns -0 for no values; this returns 0.
@@ -63,8 +74,7 @@ impl Readings<'_> {
 
     /// The number of CPUs used by the server's processes.
     pub fn server_cpus(&self) -> ChartLine {
-        let cpus = |row: &ServerSecond| rate(row, row.machine.as_ref()?.server_cpu_s);
-        self.line("CPUs of the server's processes", |rows| mean(rows, cpus))
+        self.line("CPUs of the server's processes", |rows| mean_cpus(rows))
     }
 
     pub fn sessions(&self, name: &str, count: fn(&ServerSecond) -> Option<u32>) -> ChartLine {
@@ -74,10 +84,11 @@ impl Readings<'_> {
     /// The share of pages that were in the server's cache.
     pub fn pages_found(&self) -> ChartLine {
         self.line("pages found", |rows| {
-            let sum = |pages: fn(&ServerSecond) -> Option<u64>| {
+            let known_sum = |pages: fn(&ServerSecond) -> Option<u64>| {
                 rows.iter().filter_map(pages).reduce(u64::saturating_add)
             };
-            let (hits, reads) = (sum(|row| row.cache_hits)?, sum(|row| row.cache_reads)?);
+            let hits = known_sum(|row| row.cache_hits)?;
+            let reads = known_sum(|row| row.cache_reads)?;
             let pages = hits.saturating_add(reads);
             (pages > 0).then(|| hits as f64 / pages as f64)
         })
@@ -128,14 +139,14 @@ impl Readings<'_> {
     }
 
     /// One line for each of the first [`MAX_WAIT_EVENTS`] names, and a line for all others. `sessions`: the number of
-    /// sessions in a reading whose names are counted.
+    /// sessions of a reading that wait for one of the names of a line.
     fn lines_of_largest(
         &self,
         names: &[&str],
-        sessions: impl Fn(&ServerSecond, &dyn Fn(&str) -> bool) -> Option<f64>,
+        sessions: impl Fn(&ServerSecond, IsCounted<'_>) -> Option<f64>,
     ) -> Vec<ChartLine> {
         let (largest, others) = names.split_at(names.len().min(MAX_WAIT_EVENTS));
-        let line = |name: &str, is_counted: &dyn Fn(&str) -> bool| {
+        let line = |name: &str, is_counted: IsCounted<'_>| {
             self.line(name, |rows| mean(rows, |row| sessions(row, is_counted)))
         };
         let lines = largest

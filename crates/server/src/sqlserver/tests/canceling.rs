@@ -2,7 +2,7 @@
 
 use super::env;
 use crate::control::{Control, Error};
-use crate::resolve_sql_server;
+use crate::resolve_sql_server_options;
 use prony_tds_server::{Config, Encryption, Listener, Outcome, Received, Request, TestCertificate};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -37,7 +37,8 @@ fn server(encryption: Encryption) -> (Control, Arc<Mutex<Received>>) {
         ("encrypt", encrypt),
         ("TrustServerCertificate", "true"),
     ];
-    let target = resolve_sql_server(&settings, &env()).expect("valid settings");
+    let target =
+        resolve_sql_server_options(&settings, "the settings", &env()).expect("valid settings");
     (Control::connect(&target).expect("connects"), received)
 }
 

@@ -3,7 +3,7 @@
 use super::{env, options};
 use crate::control::Control;
 use crate::database::{create_database, drop_database};
-use crate::{Target, resolve_sql_server};
+use crate::{Target, resolve_sql_server_options};
 use prony_assertions::TextAssertions;
 use prony_tds_server::{Config, Listener, Outcome};
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,8 @@ fn with_settings(settings: &[(&str, &str)]) -> Target {
         ("user", "sa"),
         ("password", "Sesame1"),
     ];
-    resolve_sql_server(&[&login[..], settings].concat(), &env()).expect("valid settings")
+    resolve_sql_server_options(&[&login[..], settings].concat(), "the settings", &env())
+        .expect("valid settings")
 }
 
 fn sent(statements: &Mutex<Vec<String>>) -> Vec<String> {
@@ -56,8 +57,17 @@ fn settings_need_no_quoting() {
     assert_eq!(target.database, "a b;c");
     assert_eq!(target.endpoints[0].port, 1433);
     assert!(!options(&target).strict);
-    let error = resolve_sql_server(&[("sever", "x")], &env()).expect_err("no such option");
+    let error = resolve_sql_server_options(&[("sever", "x")], "the settings", &env())
+        .expect_err("no such option");
     error.to_string().assert_contains("sever");
+    let login = [
+        ("server", "127.0.0.1"),
+        ("user", "sa"),
+        ("encrypt", "maybe"),
+    ];
+    let error =
+        resolve_sql_server_options(&login, "the command line", &env()).expect_err("no such value");
+    error.to_string().assert_contains("the command line");
 }
 
 #[test]

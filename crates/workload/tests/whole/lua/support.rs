@@ -128,7 +128,7 @@ impl Listener for Recorder {
                 "FATAL: {:?} {}: {} [{}]\n",
                 failure.operation, failure.error_number, failure.message, failure.sql
             ),
-            Report::FunctionFailed(function, reason) => {
+            Report::FunctionFailed { function, reason } => {
                 self.scripts_must_end.store(true, Ordering::Relaxed);
                 if function.is_empty() {
                     return;
