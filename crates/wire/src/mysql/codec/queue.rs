@@ -136,8 +136,7 @@ impl Codec {
     }
 }
 
-/// Whether a statement may leave a transaction open even if it fails: a procedure can begin one, and
-/// so can a text of several statements.
+/// Whether a statement may leave a transaction open even if it fails: a procedure can begin one.
 pub(super) fn may_leave_transaction_open(statement: &Statement) -> bool {
     statement.first_word() == FirstWord::Call
 }

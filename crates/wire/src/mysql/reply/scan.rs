@@ -8,8 +8,8 @@ use super::*;
 const RESULT_HAS_BEGUN: &str = "a result has begun";
 
 impl ExpectedPacket {
-    /// Whether the client sends next.
-    fn is_none(self) -> bool {
+    /// Whether the server sends nothing until the client has sent a command or data.
+    fn awaits_client(self) -> bool {
         matches!(self, ExpectedPacket::Nothing | ExpectedPacket::Data)
     }
 }
@@ -42,7 +42,7 @@ impl Reply {
         }
         let mut has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
         loop {
-            if self.expected.is_none() {
+            if self.expected.awaits_client() {
                 self.end = Some(self.scanned);
                 return Ok(true);
             }
