@@ -58,11 +58,7 @@ fn serve(mut connection: TcpStream) -> std::io::Result<()> {
             b'P' | b'B' | b'D' | b'E' => continue,
             _ => {}
         }
-        connection.write_all(if is_logged_in {
-            &refusal
-        } else {
-            &login_replies
-        })?;
+        connection.write_all(if is_logged_in { &refusal } else { &login_replies })?;
         is_logged_in = true;
     }
 }

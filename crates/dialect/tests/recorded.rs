@@ -145,11 +145,7 @@ fn parse_command_row(row: &str, record: &Record) -> CommandReport {
     let mean_ms = number();
     let since_15 = record.level.at_least(15);
     let failures = if since_15 { number() as u64 } else { 0 };
-    let retries = if record.options.max_tries != 1 {
-        number() as u64
-    } else {
-        0
-    };
+    let retries = if record.options.max_tries != 1 { number() as u64 } else { 0 };
     CommandReport {
         // Up to level 17, two spaces precede the command.
         first_line: remaining.strip_prefix(' ').unwrap_or(remaining).to_owned(),
@@ -227,11 +223,7 @@ fn parse_report(record: &Record) -> RunReport {
     // From level 14 on, pgbench counts whole µs.
     let whole_us = record.level.at_least(14);
     let ns = |us: f64| {
-        if whole_us {
-            us.round() as u64 * 1000
-        } else {
-            (us * 1e3).round() as u64
-        }
+        if whole_us { us.round() as u64 * 1000 } else { (us * 1e3).round() as u64 }
     };
     RunReport {
         options: options.clone(),
@@ -384,11 +376,7 @@ fn format_log_line(record: &Record, line: &str) -> Vec<u8> {
     let mut next_number = || next().parse::<u64>().unwrap();
     let kind = next_number() as u16;
     let end_unix_us = next_number() * 1_000_000 + next_number();
-    let lag_us = if options.rate_tps.is_some() {
-        next_number()
-    } else {
-        0
-    };
+    let lag_us = if options.rate_tps.is_some() { next_number() } else { 0 };
     let sample = Sample {
         kind,
         outcome,

@@ -144,11 +144,8 @@ fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
         events: count(numbers[2]),
         queries,
     };
-    let (percentile, latency_ms) = if uses_database {
-        (numbers[7], numbers[8])
-    } else {
-        (numbers[3], numbers[4])
-    };
+    let (percentile, latency_ms) =
+        if uses_database { (numbers[7], numbers[8]) } else { (numbers[3], numbers[4]) };
     Progress {
         at_s: numbers[0] as u64,
         threads: numbers[1] as u32,

@@ -134,11 +134,8 @@ impl Declared {
 
 /// A size in the largest unit that it fills: `128 GB`, `1.5 TiB`.
 fn size(bytes: u64, is_binary: bool) -> String {
-    let (step, units) = if is_binary {
-        (1024_f64, ["TiB", "GiB", "MiB"])
-    } else {
-        (1000_f64, ["TB", "GB", "MB"])
-    };
+    let (step, units) =
+        if is_binary { (1024_f64, ["TiB", "GiB", "MiB"]) } else { (1000_f64, ["TB", "GB", "MB"]) };
     let sizes = [4, 3, 2].map(|power| bytes as f64 / step.powi(power));
     let index = sizes.iter().position(|size| *size >= 1.0).unwrap_or(2);
     let number = format!("{:.3}", sizes[index]);

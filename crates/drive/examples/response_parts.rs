@@ -69,11 +69,7 @@ impl Selects {
         let text = |n| format!("select {n}, benchmark($1, md5('prony'))");
         let statements = (0..case.statements).map(|n| {
             let statement = set.add(&text(n));
-            if case.is_joined {
-                statement.with_joining()
-            } else {
-                statement
-            }
+            if case.is_joined { statement.with_joining() } else { statement }
         });
         Selects(Arc::new(statements.collect()))
     }

@@ -80,11 +80,7 @@ impl RouteTable {
 
     /// Number of hosts for which there are totals: none if there is only one host.
     pub fn totals_len(&self) -> usize {
-        if self.hosts.len() > 1 {
-            self.hosts.len()
-        } else {
-            0
-        }
+        if self.hosts.len() > 1 { self.hosts.len() } else { 0 }
     }
 
     /// The host with which an attempt to connect begins. `number`: that of the connection in the run.
@@ -136,11 +132,7 @@ impl RouteTable {
     /// Where a connection begins whose server at this host refuses to work: at the next one with the same use.
     pub fn after_host(&self, host: u16) -> FirstEndpoint {
         let (main, next) = (self.main_hosts, usize::from(host) + 1);
-        let (first, end) = if next <= main {
-            (0, main)
-        } else {
-            (main, self.hosts.len())
-        };
+        let (first, end) = if next <= main { (0, main) } else { (main, self.hosts.len()) };
         self.hosts[if next < end { next } else { first }]
     }
 

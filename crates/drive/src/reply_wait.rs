@@ -102,11 +102,7 @@ impl WaitPolicy {
             SLICES => trial.is_coalescing_better(),
             slice => coalesces_in(slice),
         };
-        self.current = if coalesces {
-            trial.coalescing
-        } else {
-            WaitStrategy::default()
-        };
+        self.current = if coalesces { trial.coalescing } else { WaitStrategy::default() };
         if trial.slice == SLICES {
             self.trial = None;
         }

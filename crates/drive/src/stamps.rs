@@ -85,11 +85,7 @@ impl DelayFit {
             }
         }
         let middles = self.positions + self.weight / 2.0;
-        let send_ns = if middles > 0.0 {
-            self.delays_ns / middles
-        } else {
-            0.0
-        };
+        let send_ns = if middles > 0.0 { self.delays_ns / middles } else { 0.0 };
         (send_ns / 2.0, send_ns)
     }
 }

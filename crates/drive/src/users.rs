@@ -450,11 +450,8 @@ impl<'a> Users<'a> {
             (Some(schedule), false) => schedule.next_ns(),
             _ => u64::MAX,
         };
-        let end_ns = if self.is_stopped() {
-            u64::MAX
-        } else {
-            self.timing.end_ns.unwrap_or(u64::MAX)
-        };
+        let end_ns =
+            if self.is_stopped() { u64::MAX } else { self.timing.end_ns.unwrap_or(u64::MAX) };
         self.timing
             .recorder
             .rotation_due_ns()

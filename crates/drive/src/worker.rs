@@ -250,11 +250,8 @@ impl<'a, I: Io> Worker<'a, I> {
     #[inline]
     fn on_connection_event(&mut self, event: ConnectionEvent) {
         let slot = event.slot();
-        let user_slot = if self.users.is_user(slot) {
-            slot
-        } else {
-            self.connections.transfer_to_owner(slot)
-        };
+        let user_slot =
+            if self.users.is_user(slot) { slot } else { self.connections.transfer_to_owner(slot) };
         if matches!(event, ConnectionEvent::Refused(_)) {
             self.users.on_refused(user_slot);
         }

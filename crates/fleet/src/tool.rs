@@ -60,11 +60,7 @@ impl ToolServer {
         let user = environment.user.as_deref().unwrap_or_default();
         let mut bare = Environment::without_home(user).with_only(passwords);
         bare.mysql_sockets.clone_from(&environment.mysql_sockets);
-        let environment = if self.reads_environment {
-            environment
-        } else {
-            &bare
-        };
+        let environment = if self.reads_environment { environment } else { &bare };
         let options = self.options.iter();
         let options: Vec<(&str, &str)> = options.map(|(name, value)| (&**name, &**value)).collect();
         let origin = "the coordinator's options";

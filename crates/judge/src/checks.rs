@@ -6,7 +6,6 @@
 //! Where a rule has several severities, the severity follows from the known effect on the figure
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
-use crate::formatting::either;
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
     growth, housekeeping, ledger, length, limiter, limits, littles_law, machine, machines, marks,
@@ -465,11 +464,11 @@ pub(crate) fn note(finding: impl Into<String>, advice: impl Into<String>) -> Opt
 }
 
 pub(crate) fn invalid_or_caveat(is_invalid: bool) -> Severity {
-    either(is_invalid, Severity::Invalid, Severity::Caveat)
+    if is_invalid { Severity::Invalid } else { Severity::Caveat }
 }
 
 pub(crate) fn caveat_or_note(is_caveat: bool) -> Severity {
-    either(is_caveat, Severity::Caveat, Severity::Note)
+    if is_caveat { Severity::Caveat } else { Severity::Note }
 }
 
 /// A finding as a document has it. Its id is in one of the tables.

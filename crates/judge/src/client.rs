@@ -10,7 +10,7 @@
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
 use crate::checks::{Finding, caveat, new_finding, note};
-use crate::formatting::{either, percent, time};
+use crate::formatting::{percent, time};
 use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
     BUSY_THREAD_CAVEAT_SHARE, BUSY_THREAD_INVALID_SHARE, BUSY_THREAD_NOTE_SHARE,
@@ -250,7 +250,7 @@ pub(crate) fn check_client_wait(run: &Run) -> Option<Finding> {
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
              moment the client noticed it; the server's part was {}.",
             time(service_ns),
-            either(figures.connect.is_some(), " after connecting", ""),
+            if figures.connect.is_some() { " after connecting" } else { "" },
             time(wait_ns),
             percent(wait_ns / service_ns),
             time(split.server.mean_ns),

@@ -60,7 +60,7 @@ pub enum Verdict {
     Comparable,
     /// The figures are comparable, but each difference has to be considered.
     WithCaveats,
-    /// They are not comparable either, and shown because the user looks beyond what forbids it; `despite` says what.
+    /// They are not comparable and shown because the user looks beyond what forbids it; `despite` says what.
     #[serde(rename = "not_comparable")]
     ShownDespite,
     /// The figures are of different things, or one Run must not be used.

@@ -5,7 +5,7 @@
 
 use crate::all_kinds;
 use crate::checks::{Finding, caveat, invalid, invalid_or_caveat, new_finding};
-use crate::formatting::{count, either, percent, share, thousands, time};
+use crate::formatting::{count, percent, share, thousands, time};
 use crate::outage::joined_losses;
 use crate::pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
@@ -137,7 +137,7 @@ pub(crate) fn expects_outage(run: &Run) -> bool {
 
 /// `severity`, or a note if the plan expects an outage. For outages, stalls and restarts.
 pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> Severity {
-    either(expects_outage(run), Severity::Note, severity)
+    if expects_outage(run) { Severity::Note } else { severity }
 }
 
 /// Invalid or a caveat, but a note if the plan expects an outage.

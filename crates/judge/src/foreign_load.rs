@@ -4,7 +4,7 @@
 //! idle, sleeps or waits for its client as load, nor the server's own work (vacuums, replication, backups).
 
 use crate::checks::{Finding, caveat, invalid_or_caveat, new_finding};
-use crate::formatting::{either, joined, percent, thousands};
+use crate::formatting::{joined, percent, thousands};
 use crate::machine;
 use crate::observations::{observed, rows, sum};
 use crate::thresholds::{
@@ -52,7 +52,7 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
     });
     let foreign_busy: f64 = groups.values().map(|load| load.busy).sum();
     let samples = groups.values().map(|load| load.samples).max();
-    let session_share = either(all_busy > 0.0, foreign_busy / all_busy, 0.0);
+    let session_share = if all_busy > 0.0 { foreign_busy / all_busy } else { 0.0 };
     let commit_share = foreign_commit_share(run).unwrap_or(0.0);
     let share = session_share.max(commit_share);
     if share <= FOREIGN_MAX_SHARE {

@@ -83,11 +83,6 @@ pub fn joined(texts: impl IntoIterator<Item = impl ToString>, separator: &str) -
     texts.join(separator)
 }
 
-/// One of two values.
-pub fn either<T>(is_first: bool, first: T, second: T) -> T {
-    if is_first { first } else { second }
-}
-
 /// A number with its noun and a regular plural: `1 client`, `2,000 clients`.
 pub fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

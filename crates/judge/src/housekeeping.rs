@@ -3,7 +3,7 @@
 //! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
 use crate::checks::{Finding, caveat, caveat_or_note, new_finding};
-use crate::formatting::{bytes, count, either, percent};
+use crate::formatting::{bytes, count, percent};
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
 use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
 use EventKind::{Analyze, Backup, Checkpoint, IndexBuild, TableRebuild, Vacuum};
@@ -131,7 +131,7 @@ pub fn unobserved_maintenance(run: &Run) -> Option<String> {
     let unobserved = maintenance_count(&after.tables)
         .saturating_sub(maintenance_count(&before.tables))
         .saturating_sub(observed);
-    let noun = either(unobserved == 1, "vacuum or analyze", "vacuums or analyzes");
+    let noun = if unobserved == 1 { "vacuum or analyze" } else { "vacuums or analyzes" };
     (unobserved > 0).then(|| format!("{unobserved} {noun} too short to be observed"))
 }
 

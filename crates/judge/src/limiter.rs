@@ -5,7 +5,7 @@
 
 use crate::checks::{Finding, note};
 use crate::client;
-use crate::formatting::{either, joined, percent, share, thousands};
+use crate::formatting::{joined, percent, share, thousands};
 use crate::machine::{server_machine_busy_share, shared_machine_evidence};
 use crate::observations::{self, observed, rows, server_machine_mean};
 use crate::thresholds::{
@@ -287,7 +287,7 @@ impl<'a> Waits<'a> {
         let is_storage = self.storage > self.locks;
         let of_locks = (self.locks, self.top_lock, Limiter::Locks, "locks");
         let of_storage = (self.storage, self.top_storage, Limiter::Storage, "storage");
-        let (sessions, top, limiter, kind) = either(is_storage, of_storage, of_locks);
+        let (sessions, top, limiter, kind) = if is_storage { of_storage } else { of_locks };
         if let Some((event, waiting)) = top.filter(|_| is_most(sessions)) {
             let what = if waiting == sessions {
                 event.to_owned()

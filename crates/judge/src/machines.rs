@@ -3,7 +3,7 @@
 //! In: a Run, or two. Out: `machines`, or a sentence. Must never: accept a run without a machine that began it.
 
 use crate::checks::{Finding, caveat, invalid, note};
-use crate::formatting::{either, time};
+use crate::formatting::time;
 use crate::thresholds::{
     CLIENT_PROOF_MAX_LOSS, MACHINES_MAX_CPU_DIFFERENCE, MACHINES_MAX_RATIO, START_SKEW_MAX_NS,
     START_SKEW_MAX_SHARE,
@@ -58,7 +58,7 @@ pub struct ClientProof {
 pub fn client_proof(whole: &Run, half: &Run) -> ClientProof {
     let tps = |run: &Run| -> f64 { parts(run).map(|(.., part)| part.tps).sum() };
     let (of_all, of_half) = (tps(whole), tps(half));
-    let loss = either(of_all > 0.0, 1.0 - of_half / of_all, 0.0);
+    let loss = if of_all > 0.0 { 1.0 - of_half / of_all } else { 0.0 };
     let was_client_limited = loss > CLIENT_PROOF_MAX_LOSS;
     let verdict = if was_client_limited {
         "the client was a limit: use more machines, and prove it again"

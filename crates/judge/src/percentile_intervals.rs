@@ -24,7 +24,6 @@
 //! distribution, in which the transactions of a second count as one if there are too few seconds to say more.
 
 use crate::all_kinds;
-use crate::formatting::either;
 use crate::statistics::{
     ALPHA, SeriesInterval, ranks_below, series_interval, series_mean, student,
 };
@@ -230,7 +229,7 @@ fn effect_of_series(series: &[f64], independent_variance: f64) -> Option<DesignE
     // The variance is 0 if all response times are the same.
     let ratio = (mean.variance / independent_variance).max(1.0);
     Some(DesignEffect {
-        factor: either(independent_variance > 0.0, ratio, 1.0),
+        factor: if independent_variance > 0.0 { ratio } else { 1.0 },
         dof: mean.dof,
     })
 }

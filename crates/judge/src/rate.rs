@@ -6,7 +6,7 @@
 use crate::all_kinds;
 use crate::checks::{Finding, caveat_or_note, new_finding};
 use crate::errors::expects_outage;
-use crate::formatting::{count, either, percent, thousands};
+use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
     RATE_INVALID_BELOW_SHARE,
@@ -66,7 +66,7 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
     }
     let share = never_started_count as f64 / due;
     let severity = caveat_or_note(share > NEVER_STARTED_CAVEAT_SHARE);
-    let verb = either(never_started_count == 1, "was", "were");
+    let verb = if never_started_count == 1 { "was" } else { "were" };
     new_finding(
         severity,
         format!(

@@ -5,7 +5,7 @@
 //! follows from the number of draws.
 
 use crate::checks::{Finding, caveat_or_note, new_finding, note};
-use crate::formatting::{either, joined, thousands};
+use crate::formatting::{joined, thousands};
 use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
 use prony_store::{ObservedShare, Run, Severity};
 
@@ -33,7 +33,8 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         };
         let descriptions: Vec<String> = deviating.iter().map(expected).collect();
         let has_fixed_share = deviating.iter().any(|share| share.exact);
-        let (chance_note, advice) = either(has_fixed_share, FIXED_SHARE_TEXTS, RANDOM_SHARE_TEXTS);
+        let (chance_note, advice) =
+            if has_fixed_share { FIXED_SHARE_TEXTS } else { RANDOM_SHARE_TEXTS };
         let severity = caveat_or_note(
             deviating
                 .iter()

@@ -6,7 +6,7 @@
 
 use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;
-use crate::formatting::{count, either, percent, time};
+use crate::formatting::{count, percent, time};
 use crate::stall::{ActiveSeconds, connected_seconds, slowest_kind_median_s, stops_by_count};
 use crate::thresholds::{
     CLIENT_STALL_MAXIMA_RATIO, CLIENT_STALL_MIN_S, REGULAR_MAX_DEVIATION, REGULAR_MIN_SHARE,
@@ -200,10 +200,10 @@ fn has_waited(run: &Run, stall: &Stall) -> bool {
 fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
     let clients_s = f64::from(run.drive.clients) * run.measured.length_s;
     let has_service = !all.service.histogram.is_empty();
-    let latency = either(has_service, &all.service, &all.response);
+    let latency = if has_service { &all.service } else { &all.response };
     let Ok(times) = RecordedTimes::decode(&latency.histogram) else {
         let is_idle = 2.0 * all.busy_s < clients_s;
-        return either(is_idle, 0.0, 2.0 * latency.mean_ns / 1e9);
+        return if is_idle { 0.0 } else { 2.0 * latency.mean_ns / 1e9 };
     };
     let spent_ns = |(value, count): (u64, u64)| value as f64 * count as f64;
     let busy_ns: f64 = times.counts().map(spent_ns).sum();

@@ -4,7 +4,7 @@
 //! distinguish workloads by name.
 
 use crate::checks::{Finding, caveat, new_remark};
-use crate::formatting::{count, either};
+use crate::formatting::count;
 use prony_store::{Check, Description, Run, Severity};
 
 /// The workload's description; `None` if there is none.
@@ -23,7 +23,7 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     if scale == 0 || clients <= scale.saturating_mul(clients_per_unit) {
         return None;
     }
-    let units = either(scale == 1, &unit.singular, &unit.plural);
+    let units = if scale == 1 { &unit.singular } else { &unit.plural };
     caveat(
         format!(
             "{} shared {scale} {units}: {}.",

@@ -81,11 +81,7 @@ impl Server {
                 continue;
             }
             let mean_ns = S / (self.rate * speeds[started_ns as usize / S as usize]);
-            let service_ns = if self.is_exponential {
-                exponential(mean_ns)
-            } else {
-                mean_ns
-            };
+            let service_ns = if self.is_exponential { exponential(mean_ns) } else { mean_ns };
             let ended_ns = started_ns + service_ns as u64;
             free.push(Reverse(ended_ns));
             ends.push(Reverse((ended_ns, scheduled_ns)));
@@ -262,11 +258,7 @@ fn truth_of(server: Server) -> f64 {
     let (mut low, mut high) = (0.0, server.executors as f64 * server.rate);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if share_slower(server, middle, 0.03) <= 0.01 {
-            low = middle
-        } else {
-            high = middle
-        }
+        if share_slower(server, middle, 0.03) <= 0.01 { low = middle } else { high = middle }
     }
     low
 }

@@ -391,11 +391,7 @@ fn disturbed_pairs(random: &mut Random, count: usize, ratio: f64) -> [Vec<f64>; 
     let mut sides = [Vec::new(), Vec::new()];
     for index in 0..2 * count {
         left = (left + 0.15 * random.normal()).clamp(-2.3, 0.0);
-        let burst = if random.uniform() < 0.2 {
-            1.0 - 0.5 * random.uniform()
-        } else {
-            1.0
-        };
+        let burst = if random.uniform() < 0.2 { 1.0 - 0.5 * random.uniform() } else { 1.0 };
         let side = usize::from(index % 4 == 1 || index % 4 == 2);
         let level = [10_000.0, 10_000.0 * ratio][side];
         sides[side].push(level * left.exp() * burst * (0.05 * random.normal()).exp());

@@ -434,11 +434,8 @@ impl Checker<'_> {
             self.report(&duration.location, "must be more than 0");
         }
         let Some(transactions) = &input.transactions else {
-            let default = if input.replays_sessions() {
-                Stop::WorkDone
-            } else {
-                DrivePlan::default().stop
-            };
+            let default =
+                if input.replays_sessions() { Stop::WorkDone } else { DrivePlan::default().stop };
             let duration = input.duration.as_ref();
             return duration.map_or(default, |duration| Stop::After(duration.value));
         };

@@ -122,11 +122,7 @@ fn too_long_error(text: &str) -> DurationError {
 pub(crate) fn shorten(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
+        if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
     };
     let text: String = text.chars().map(escape).collect();
     if text.chars().count() <= MAX_CHARS {

@@ -204,21 +204,13 @@ pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
 /// What is required, after a figure; empty if nothing is.
 pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
     let limits = joined(requirements.iter().map(requirement_text), " and ");
-    if !limits.is_empty() {
-        format!(" at {limits}")
-    } else {
-        String::new()
-    }
+    if !limits.is_empty() { format!(" at {limits}") } else { String::new() }
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
     let ids = plain(&joined(invalid_by.iter().map(AsRef::as_ref), ", "));
-    if !ids.is_empty() {
-        format!("; not to be relied on: {ids}")
-    } else {
-        String::new()
-    }
+    if !ids.is_empty() { format!("; not to be relied on: {ids}") } else { String::new() }
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.

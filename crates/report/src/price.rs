@@ -11,7 +11,7 @@ use crate::text::prices::{
     NO_TPMC, basis_phrase, describe_failures, describe_spread, format_money, format_ratio,
     ratio_cells, run_count_cell, short_name,
 };
-use crate::text::{cut, either, plain, wrap};
+use crate::text::{cut, plain, wrap};
 use crate::units::{self, count, count_of, or_dash, time_or_dash};
 use prony_judge::price::{
     Candidate, HOURS_PER_MONTH, LoadAnswer, PricePoint, Prices, RankingObstacle, THREE_YEARS_MONTHS,
@@ -179,7 +179,7 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
             units::or_unknown(point.tps_per_money, format_ratio),
             or_dash(point.rank, |rank| rank.to_string()),
             or_dash(point.break_even, per_month),
-            either(point.on_frontier == Some(true), "yes", "no").to_owned(),
+            if point.on_frontier == Some(true) { "yes" } else { "no" }.to_owned(),
         ]);
     }
     out.table(&table)?;

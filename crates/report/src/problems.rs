@@ -4,7 +4,7 @@
 //! password; callers pass text without any.
 
 use crate::style::Style;
-use crate::text::{either, wrap};
+use crate::text::wrap;
 use crate::visible::visible;
 use prony_plan::ErrorParts;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io
             .iter()
             .enumerate()
         {
-            let label = either((number, row) == (0, 0), "hint: ", "      ");
+            let label = if (number, row) == (0, 0) { "hint: " } else { "      " };
             writeln!(out, "  {label}{line}")?;
         }
     }

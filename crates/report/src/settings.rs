@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::{either, plain};
+use crate::text::plain;
 use crate::units::{self, count_with_noun};
 use prony_store::{Choice, Durability, Run};
 use serde::Serialize;
@@ -132,7 +132,7 @@ fn load_values(run: &Run) -> Vec<NamedValue> {
         None if drive.open_loop => "open loop".to_owned(),
         None => "closed loop".to_owned(),
     };
-    let connections = either(drive.connect_per_transaction, "one per transaction", "kept");
+    let connections = if drive.connect_per_transaction { "one per transaction" } else { "kept" };
     let text = |group, name: &str, value: String| (group, name.to_owned(), value);
     vec![
         text(LOAD, "clients", drive.clients.to_string()),

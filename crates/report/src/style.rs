@@ -109,11 +109,7 @@ impl Style {
     }
 
     fn code(&self, code: &str, text: &str) -> String {
-        if self.color {
-            format!("{code}{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.color { format!("{code}{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 

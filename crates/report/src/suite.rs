@@ -157,11 +157,7 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
         for (index, figure) in row.figures.iter().enumerate() {
             let [name, figures @ ..] = figure_cells(row, figure);
             let first = |text: &str| {
-                if index == 0 {
-                    plain(text)
-                } else {
-                    String::new()
-                }
+                if index == 0 { plain(text) } else { String::new() }
             };
             let cells = [first(&row.id), first(&runs), name].into_iter();
             table.row(cells.chain(figures).chain([first(&caches)]));

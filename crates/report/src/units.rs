@@ -60,11 +60,7 @@ pub fn rate(per_second: f64) -> String {
 /// A published value, whole if it was published so, or a published range: `20,359`, `9 to 10`.
 pub fn value_or_range(value: f64, high: Option<f64>) -> String {
     let format = |value: f64| {
-        if value.fract() == 0.0 && value >= 0.0 {
-            count(value as u64)
-        } else {
-            rate(value)
-        }
+        if value.fract() == 0.0 && value >= 0.0 { count(value as u64) } else { rate(value) }
     };
     match high {
         Some(high) => format!("{} to {}", format(value), format(high)),

@@ -10,7 +10,6 @@
 //! escape means the same character.
 
 use crate::style::{CODES, Style};
-use crate::text::either;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -158,7 +157,7 @@ impl<W: Write> Visible<W> {
     /// Writes the pending bytes that are complete, or all of them if `is_end`.
     fn write_pending(&mut self, is_end: bool) -> io::Result<()> {
         let bytes = std::mem::take(&mut self.pending);
-        let length = either(is_end, bytes.len(), complete_length(&bytes));
+        let length = if is_end { bytes.len() } else { complete_length(&bytes) };
         for chunk in bytes[..length].utf8_chunks() {
             let text = escape_controls(chunk.valid(), self.color);
             self.out.write_all(text.as_bytes())?;

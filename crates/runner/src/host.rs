@@ -11,11 +11,7 @@ pub fn this_build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
-        profile: if cfg!(debug_assertions) {
-            BuildProfile::Debug
-        } else {
-            BuildProfile::Release
-        },
+        profile: if cfg!(debug_assertions) { BuildProfile::Debug } else { BuildProfile::Release },
         commit: option_env!("PRONY_COMMIT").map(str::to_owned),
     }
 }

@@ -78,11 +78,7 @@ impl Marks {
             while !thread.is_finished() && Instant::now() < deadline {
                 sleep(shell::POLL_INTERVAL);
             }
-            let event = if thread.is_finished() {
-                thread.join().ok()
-            } else {
-                None
-            };
+            let event = if thread.is_finished() { thread.join().ok() } else { None };
             let detail = "had not ended two minutes after the load";
             let at_s = mark.at.as_secs_f64();
             events.push(event.unwrap_or_else(|| command_event(&mark, at_s, detail)));

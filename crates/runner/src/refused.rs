@@ -31,11 +31,7 @@ impl UserError for Refused {
             code,
             message,
         } = self;
-        let refuser = if *by_server {
-            "the server refuses"
-        } else {
-            "Prony cannot execute"
-        };
+        let refuser = if *by_server { "the server refuses" } else { "Prony cannot execute" };
         ErrorParts::new(format!(
             "the run ended in its first seconds, because {refuser} {kind}: {message} ({code}; {count} failed)"
         ))

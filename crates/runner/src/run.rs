@@ -528,11 +528,8 @@ impl Observer for RunRecorder<'_> {
     }
 
     fn warmup_ends(&mut self, schedule: &RunSchedule) {
-        let end = if self.warmup.seconds.is_steady() {
-            WarmupEnd::Steady
-        } else {
-            WarmupEnd::Limit
-        };
+        let end =
+            if self.warmup.seconds.is_steady() { WarmupEnd::Steady } else { WarmupEnd::Limit };
         (self.warmup.is_open, self.warmup.end) = (false, Some(end));
         self.measure_tpm(schedule);
         self.observer.warmup_ends(schedule, end);

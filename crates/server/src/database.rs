@@ -140,11 +140,7 @@ pub fn create_or_alter_role(
     let Some(password) = stored_password(&encryption, name, password) else {
         return Err(DatabaseError::PasswordEncryption(encryption));
     };
-    let verb = if role_exists(control, name)? {
-        "alter"
-    } else {
-        "create"
-    };
+    let verb = if role_exists(control, name)? { "alter" } else { "create" };
     let role = format!("{verb} user {}", POSTGRES.quote_identifier(name));
     let sql = format!("{role} password {}", POSTGRES.quote_literal(&password));
     control.execute(&sql).map(drop).map_err(to_refused(role))

@@ -198,11 +198,7 @@ fn read_postgres(control: &mut Control) -> Result<StatementStatistics, Statement
     };
     let has = |column: &str| columns.split(' ').any(|name| name == column);
     // Since PostgreSQL 13 and 14. Statements of functions are in the time of the statement that calls them.
-    let time = if has("total_exec_time") {
-        "total_exec_time"
-    } else {
-        "total_time"
-    };
+    let time = if has("total_exec_time") { "total_exec_time" } else { "total_time" };
     let toplevel = if has("toplevel") { "AND toplevel" } else { "" };
     let query = format!(
         "SELECT queryid, min(query), sum(calls), sum({time}) * 1000, sum(rows) \

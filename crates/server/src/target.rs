@@ -124,11 +124,7 @@ impl Target {
     }
 
     pub fn session_use(&self) -> SessionUse {
-        if self.has_own_statements {
-            SessionUse::Own
-        } else {
-            SessionUse::Foreign
-        }
+        if self.has_own_statements { SessionUse::Own } else { SessionUse::Foreign }
     }
 
     /// Environment variables by which the usual clients reach the first endpoint; without a password.
@@ -365,11 +361,7 @@ impl TcpOptions {
                     size_of::<u32>() as libc::socklen_t,
                 )
             };
-            if status == 0 {
-                Ok(())
-            } else {
-                Err(io::Error::last_os_error())
-            }
+            if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
         };
         set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         if self.keepalive {

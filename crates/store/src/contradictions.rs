@@ -122,11 +122,7 @@ fn check_ranges(found: &mut Contradictions, run: &Run) {
         match value {
             Value::Number(number) => {
                 let number = number.as_f64().unwrap_or(f64::NAN);
-                let max = if key.ends_with("_s") {
-                    MAX_S
-                } else {
-                    MAX_NUMBER
-                };
+                let max = if key.ends_with("_s") { MAX_S } else { MAX_NUMBER };
                 found.require((0.0..=max).contains(&number), || {
                     format!("{key} is {number}, which is impossible")
                 });
@@ -249,11 +245,8 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     }
     for kind in &figures.kinds {
         let name = |figure: &str| format!("{figure} of {} in {phase}", kind.name());
-        let tps = if figures.length_s > 0.0 {
-            kind.committed as f64 / figures.length_s
-        } else {
-            0.0
-        };
+        let tps =
+            if figures.length_s > 0.0 { kind.committed as f64 / figures.length_s } else { 0.0 };
         found.near(&name("tps"), kind.tps, tps, ROUNDING);
         let part = |time: &'static str, part: fn(&PartLatencies) -> &Latency| {
             (time, kind.parts.as_ref().map(part), None)

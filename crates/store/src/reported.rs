@@ -214,11 +214,7 @@ impl ReportedRun {
             KindFigures {
                 kind: Some(kind.name.clone()),
                 committed: kind.count,
-                tps: if seconds > 0.0 {
-                    kind.count as f64 / seconds
-                } else {
-                    0.0
-                },
+                tps: if seconds > 0.0 { kind.count as f64 / seconds } else { 0.0 },
                 service: response.clone(),
                 response,
                 ..KindFigures::default()

@@ -138,11 +138,7 @@ fn has_bytes(journal: &Path) -> bool {
 /// Opens a journal if it exists and is a regular file: opening a pipe would wait for its writer.
 pub(crate) fn open_journal(path: &Path) -> Result<Option<File>, StoreError> {
     let opened = fs::metadata(path).and_then(|meta| {
-        if meta.is_file() {
-            File::open(path).map(Some)
-        } else {
-            Ok(None)
-        }
+        if meta.is_file() { File::open(path).map(Some) } else { Ok(None) }
     });
     match opened {
         Ok(Some(file)) => Ok(Some(file)),
@@ -171,11 +167,7 @@ fn partial_run(content: JournalContent) -> Run {
                       stored second"
         .to_owned();
     if content.broken_lines > 0 {
-        let lines = if content.broken_lines == 1 {
-            "line"
-        } else {
-            "lines"
-        };
+        let lines = if content.broken_lines == 1 { "line" } else { "lines" };
         reason.push_str(&format!(
             "; {} {lines} of the journal could not be read",
             content.broken_lines

@@ -111,11 +111,8 @@ impl LossyDisk {
 
     /// Whether the disk says from now on that it has flushed what it has not.
     pub fn set_lying(&self, is_lying: bool) {
-        let changed = if is_lying {
-            File::create(self.lie()).map(drop)
-        } else {
-            fs::remove_file(self.lie())
-        };
+        let changed =
+            if is_lying { File::create(self.lie()).map(drop) } else { fs::remove_file(self.lie()) };
         changed.expect("its own file");
     }
 

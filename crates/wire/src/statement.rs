@@ -141,11 +141,7 @@ impl Statement {
     {
         let types: Box<[_]> = types.into_iter().map(Into::into).collect();
         assert_eq!(types.len(), self.parameter_count(), "{}", self.sql);
-        self.types = if types.iter().any(Option::is_some) {
-            types
-        } else {
-            Box::default()
-        };
+        self.types = if types.iter().any(Option::is_some) { types } else { Box::default() };
         let mut form = std::mem::take(&mut self.tds_form);
         form.set_types(&self);
         self.tds_form = form;

@@ -341,11 +341,7 @@ fn direct_tls_requires_alpn() {
     ] {
         let mut pair = pair("db.example", &rustls::version::TLS13);
         let protocols: Vec<Vec<u8>> = vec![offered.to_vec()];
-        let protocols = if offered.is_empty() {
-            Vec::new()
-        } else {
-            protocols
-        };
+        let protocols = if offered.is_empty() { Vec::new() } else { protocols };
         Arc::make_mut(&mut pair.client.0).alpn_protocols = protocols.clone();
         Arc::make_mut(&mut pair.server).alpn_protocols = protocols;
         let mut connector = Connector::new(

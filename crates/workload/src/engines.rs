@@ -79,11 +79,7 @@ fn workloads_hint(dialect: SqlDialect) -> String {
     // The first few: `prony workloads` has all of them with their engines.
     const MAX_NAMES: usize = 4;
     let names = workloads_on(dialect);
-    let others = if names.len() > MAX_NAMES {
-        " and others"
-    } else {
-        ""
-    };
+    let others = if names.len() > MAX_NAMES { " and others" } else { "" };
     match &names[..names.len().min(MAX_NAMES)] {
         [] => "use PostgreSQL, MySQL or MariaDB".to_owned(),
         first => format!(

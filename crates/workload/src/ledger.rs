@@ -88,11 +88,7 @@ impl LedgerTable {
             SqlDialect::TransactSql => EntryPlacement::WithWrite,
         };
         let ledger = Ledger::new(self.insert(dialect), placement, clients, statements);
-        if is_other_engine(control) {
-            ledger.with_returning_expressions()
-        } else {
-            ledger
-        }
+        if is_other_engine(control) { ledger.with_returning_expressions() } else { ledger }
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.

@@ -38,11 +38,7 @@ impl<'a> OptionReader<'a> {
     }
 
     pub fn finish<T>(self, options: T) -> Result<T, Vec<Error>> {
-        if self.problems.is_empty() {
-            Ok(options)
-        } else {
-            Err(self.problems)
-        }
+        if self.problems.is_empty() { Ok(options) } else { Err(self.problems) }
     }
 
     fn spec(&self, name: &str) -> &'static OptionSpec {
@@ -222,11 +218,7 @@ fn value_hint(spec: &OptionSpec, text: &str) -> String {
         None => {
             let values = spec.kind.values();
             let with_help = format!("{values}: {}", spec.help);
-            if with_help.chars().count() <= MAX_HINT_CHARS {
-                with_help
-            } else {
-                values
-            }
+            if with_help.chars().count() <= MAX_HINT_CHARS { with_help } else { values }
         }
     }
 }

@@ -77,16 +77,8 @@ impl RowFormat for CopyBinary {
         ];
         let first_digit = digits.iter().position(|digit| *digit != 0).unwrap_or(3);
         let last_digit = digits.iter().rposition(|digit| *digit != 0).unwrap_or(2);
-        let count = if first_digit == 3 {
-            0
-        } else {
-            last_digit + 1 - first_digit
-        };
-        let weight: i16 = if count == 0 {
-            0
-        } else {
-            1 - first_digit as i16
-        };
+        let count = if first_digit == 3 { 0 } else { last_digit + 1 - first_digit };
+        let weight: i16 = if count == 0 { 0 } else { 1 - first_digit as i16 };
         let sign: u16 = if value < 0 { 0x4000 } else { 0 };
         out.extend_from_slice(&(8 + 2 * count as u32).to_be_bytes());
         out.extend_from_slice(&(count as u16).to_be_bytes());

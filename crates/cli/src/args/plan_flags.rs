@@ -256,11 +256,7 @@ const OPTION_FLAGS: [OptionFlag; 9] = [
 ];
 
 fn append_if(is_list: bool) -> ArgAction {
-    if is_list {
-        ArgAction::Append
-    } else {
-        ArgAction::Set
-    }
+    if is_list { ArgAction::Append } else { ArgAction::Set }
 }
 
 fn option_flag_argument((long, short, value_name, _, is_list): &'static OptionFlag) -> Arg {

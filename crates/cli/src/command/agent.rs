@@ -24,11 +24,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
 }
 
 fn failure(error: &AgentError) -> Failure {
-    let exit = if error.is_usage() {
-        Exit::Usage
-    } else {
-        Exit::Connect
-    };
+    let exit = if error.is_usage() { Exit::Usage } else { Exit::Connect };
     Failure::new(exit, error.to_string(), "")
 }
 

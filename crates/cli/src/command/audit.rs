@@ -23,11 +23,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         Failure::new(Exit::Unexpected, error.to_string(), hint).at(name(&args.file))
     })?;
     output::show(|out, style| {
-        if args.json {
-            audit::write_json(out, &runs)
-        } else {
-            audit::write(out, style, &runs)
-        }
+        if args.json { audit::write_json(out, &runs) } else { audit::write(out, style, &runs) }
     })?;
     let checks = runs.iter().flat_map(|run| run.audit.checks.clone());
     let worst = prony_judge::worst(&checks.collect::<Vec<_>>());

@@ -151,13 +151,11 @@ impl StoredFile {
 
     fn add(&mut self, piece: &KeptPiece) -> Result<(), Failure> {
         let written = self.file.write_all(piece.lines.as_bytes());
-        let written = written.and_then(|()| {
-            if piece.is_last {
-                self.file.sync_all()
-            } else {
-                Ok(())
-            }
-        });
+        let written = written.and_then(
+            |()| {
+                if piece.is_last { self.file.sync_all() } else { Ok(()) }
+            },
+        );
         written.map_err(|error| write_failure(&self.path, &error))
     }
 

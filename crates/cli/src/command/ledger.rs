@@ -56,9 +56,5 @@ fn is_decided(account: &LedgerAccount) -> bool {
 }
 
 fn exit_of(account: &LedgerAccount) -> Exit {
-    if account.has_faults() {
-        Exit::Data
-    } else {
-        Exit::Success
-    }
+    if account.has_faults() { Exit::Data } else { Exit::Success }
 }

@@ -24,11 +24,7 @@ pub fn show_or_json(
     value: &impl Serialize,
     view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    if as_json {
-        show(|out, _| json::write_pretty(out, value))
-    } else {
-        show(view)
-    }
+    if as_json { show(|out, _| json::write_pretty(out, value)) } else { show(view) }
 }
 
 /// Writes CSV, a log or a page for other programs, unchanged except on a terminal.

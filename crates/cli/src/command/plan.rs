@@ -89,11 +89,7 @@ pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Expe
 /// Problems that only the workload can detect, including values of its options.
 fn run_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let problems = workload_problems(input);
-    if problems.is_empty() {
-        value_problems(input)
-    } else {
-        problems
-    }
+    if problems.is_empty() { value_problems(input) } else { problems }
 }
 
 fn check_with_problems(

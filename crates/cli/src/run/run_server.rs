@@ -21,11 +21,7 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
             server::require_protocol(&target, server::find_workload(&plan.workload.name)?)?;
             target.spread = plan.drive.spread.unwrap_or(target.spread);
             target.read_target = read_target(plan, &target)?.map(Box::new);
-            let tcp_target = if with_tcp_sample {
-                tcp_target_of(&target)?
-            } else {
-                None
-            };
+            let tcp_target = if with_tcp_sample { tcp_target_of(&target)? } else { None };
             RunServer {
                 tcp_target,
                 ..RunServer::existing(target, prony_server::redact(url))
@@ -68,11 +64,8 @@ fn start_embedded(
         Ok(target)
     };
     let tcp = resolve(server.tcp_url_with_password().reveal())?;
-    let (target, tcp_target) = if with_tcp_sample {
-        (resolve(&server.url())?, Some(tcp))
-    } else {
-        (tcp, None)
-    };
+    let (target, tcp_target) =
+        if with_tcp_sample { (resolve(&server.url())?, Some(tcp)) } else { (tcp, None) };
     Ok(RunServer {
         tcp_target,
         embedded: Some(server),

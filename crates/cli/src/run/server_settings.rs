@@ -44,11 +44,7 @@ fn used_hosts(target: &Target) -> Vec<Target> {
     let groups = [Some(target), target.read_target.as_deref()];
     let used = groups.into_iter().flatten().flat_map(|group| {
         let is_spread = group.spread != Spread::First || !group.additional_targets.is_empty();
-        let hosts = if is_spread {
-            group.targets_of_hosts()
-        } else {
-            vec![group.clone()]
-        };
+        let hosts = if is_spread { group.targets_of_hosts() } else { vec![group.clone()] };
         hosts.into_iter()
     });
     used.collect()
@@ -82,11 +78,7 @@ pub fn set(
     changed
         .hosts
         .extend(hosts.into_iter().map(|target| ChangedHost {
-            name: if is_only {
-                "the server".to_owned()
-            } else {
-                target.describe()
-            },
+            name: if is_only { "the server".to_owned() } else { target.describe() },
             target,
             changes: Vec::new(),
             lock: None,

@@ -59,11 +59,7 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
         set_option(&mut arguments, "--watch", "0s");
     }
     if arguments[0] == "reproduce" {
-        let share = if find_suite(&arguments[1]).is_some() {
-            "1/50000"
-        } else {
-            "1/4000"
-        };
+        let share = if find_suite(&arguments[1]).is_some() { "1/50000" } else { "1/4000" };
         set_option(&mut arguments, "--shrink", share);
         set_option(&mut arguments, "--duration", "1s");
         set_option(&mut arguments, "--clients", "2");

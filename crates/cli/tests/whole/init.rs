@@ -81,11 +81,7 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
     let load = bench.prony("load tpcb --scale 2");
     assert!(load.status.success(), "{}", stderr_text(&load));
     try_goals(&bench.home, "PostgreSQL", |arguments, needs_server| {
-        if needs_server {
-            bench.prony(arguments)
-        } else {
-            bench.prony_without_server(arguments)
-        }
+        if needs_server { bench.prony(arguments) } else { bench.prony_without_server(arguments) }
     });
 }
 

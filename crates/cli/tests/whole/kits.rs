@@ -284,11 +284,7 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
         let before = run.observed.as_ref().and_then(|seen| seen.before.as_ref());
         // The other nodes.
         let others = before.map(|before| before.replicas.len());
-        let expected = if is_b {
-            (Some(Service::Galera), Some(2))
-        } else {
-            (None, Some(0))
-        };
+        let expected = if is_b { (Some(Service::Galera), Some(2)) } else { (None, Some(0)) };
         assert_eq!((run.server.service, others), expected);
     }
 

@@ -46,11 +46,7 @@ fn change(lie: Lie, number: u64, body: &mut Vec<u8>) {
             let (client, sequence) = entry.split_once(", ").expect("two values");
             let sequence: u64 = sequence.parse().expect("a number");
             // The entries of 1 and 2, 3 and 4 ... change places.
-            let other = if sequence % 2 == 1 {
-                sequence + 1
-            } else {
-                sequence - 1
-            };
+            let other = if sequence % 2 == 1 { sequence + 1 } else { sequence - 1 };
             body.splice(start..end, format!("{client}, {other}").into_bytes());
         }
         _ => {}

@@ -135,11 +135,7 @@ fn clients_support_every_login_method() {
             expected += 40;
             assert_eq!(rows(), expected, "{user} {options}: by the server's count");
             let tls = run.server.tls.as_deref().expect("it was TLS");
-            let version = if options.contains("TLSv1.2") {
-                "TLSv1.2"
-            } else {
-                "TLSv1.3"
-            };
+            let version = if options.contains("TLSv1.2") { "TLSv1.2" } else { "TLSv1.3" };
             tls.assert_starts_with(version);
             assert_eq!((&*run.drive.io, &*run.server.user), (*engine, user));
         }

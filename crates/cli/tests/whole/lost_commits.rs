@@ -43,11 +43,7 @@ pub fn lost_of_ledger(run: &Run) -> u64 {
         "{account:?} {reading:?}"
     );
     let check = run.check("ledger");
-    let expected = if account.lost > 0 {
-        Severity::Invalid
-    } else {
-        Severity::Note
-    };
+    let expected = if account.lost > 0 { Severity::Invalid } else { Severity::Note };
     assert_eq!(
         check.map(|check| check.severity),
         Some(expected),
@@ -112,11 +108,7 @@ fn what_healthy_runs_add_equals_what_they_committed() {
         cases.chain(common.iter().map(|case| (false, case)))
     {
         let prony = |arguments: &str| {
-            if is_postgres {
-                postgres.prony(arguments)
-            } else {
-                maria.prony(arguments)
-            }
+            if is_postgres { postgres.prony(arguments) } else { maria.prony(arguments) }
         };
         if !load.is_empty() {
             ok_stdout(&prony(load));

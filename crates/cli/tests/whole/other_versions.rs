@@ -177,11 +177,7 @@ fn other_versions_of_mysql_and_mariadb() {
             .expect("a database");
         let url = format!("{}/{name}", server.trim_end_matches('/'));
         let bench = TestBench::at(url);
-        let engine = if version.contains("MariaDB") {
-            "mariadb"
-        } else {
-            "mysql"
-        };
+        let engine = if version.contains("MariaDB") { "mariadb" } else { "mysql" };
         run_oltp(&bench, engine, &["simple", "prepared"]);
         set_and_put_back(&mut root, &bench);
         run_tpcc_with_keys(&mut root, &bench, engine);

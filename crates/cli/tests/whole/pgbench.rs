@@ -9,11 +9,7 @@ fn pgbench(bench: &TestBench, arguments: &str) {
         .expect("a PostgreSQL")
         .bin_dir
         .join("pgbench");
-    let program = if path.exists() {
-        path
-    } else {
-        "pgbench".into()
-    };
+    let program = if path.exists() { path } else { "pgbench".into() };
     let output = Command::new(program)
         .args(arguments.split_whitespace())
         .arg(&bench.socket_url)

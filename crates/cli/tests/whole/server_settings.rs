@@ -46,11 +46,7 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
         let durability = run.observed.as_ref().and_then(|seen| seen.before.as_ref());
         let durability = durability.and_then(|before| before.durability.as_ref());
         let is_off = run.experiment.as_ref().unwrap().variant == "off";
-        let class = if is_off {
-            DurabilityClass::D1
-        } else {
-            DurabilityClass::D3
-        };
+        let class = if is_off { DurabilityClass::D1 } else { DurabilityClass::D3 };
         assert_eq!(
             durability.map(|found| found.class),
             Some(class),

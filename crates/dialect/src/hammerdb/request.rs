@@ -287,11 +287,8 @@ impl<'a> RequestBuilder<'a> {
         match value.parse() {
             Ok(number) if (min..=max).contains(&number) => number,
             _ => {
-                let range_end = if max == u64::MAX {
-                    " or greater".to_owned()
-                } else {
-                    format!(" to {max}")
-                };
+                let range_end =
+                    if max == u64::MAX { " or greater".to_owned() } else { format!(" to {max}") };
                 let key = key(self.product, name);
                 let problem =
                     format!("Error: {key} must be an integer of {min}{range_end}, not \"{value}\"");

@@ -36,11 +36,7 @@ impl Session {
         has_monitor: bool,
     ) {
         for number in 1..=count {
-            let monitor = if has_monitor && number == 1 {
-                " MONITOR"
-            } else {
-                ""
-            };
+            let monitor = if has_monitor && number == 1 { " MONITOR" } else { "" };
             backend.putscli(&format!("Vuser {number} created{monitor} - WAIT IDLE"));
         }
         let log_path = self.log_path(backend);
@@ -73,11 +69,7 @@ impl Session {
         if let Some(users) = &mut self.users {
             for (index, state) in users.states.iter_mut().enumerate() {
                 let is_failed = failed_vusers.contains(&(index as u32 + 1));
-                *state = if is_failed {
-                    VuserState::Failed
-                } else {
-                    VuserState::Success
-                };
+                *state = if is_failed { VuserState::Failed } else { VuserState::Success };
             }
         }
         self.are_users_complete = true;

@@ -162,11 +162,7 @@ impl Session {
 /// multiple of ten up to 100, at most 4,000.
 fn default_warehouses(processors: usize) -> usize {
     let warehouses = processors.saturating_mul(8).min(4_000);
-    if warehouses <= 100 {
-        warehouses.next_multiple_of(10)
-    } else {
-        warehouses
-    }
+    if warehouses <= 100 { warehouses.next_multiple_of(10) } else { warehouses }
 }
 
 pub(super) fn has_command(name: &str) -> bool {

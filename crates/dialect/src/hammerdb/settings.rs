@@ -97,9 +97,5 @@ impl Settings {
 
 /// The value of `key` for printing and storing: asterisks replace a password.
 pub(super) fn mask_secret(key: &str, value: &str) -> String {
-    if dictionary::is_secret(key) {
-        HIDDEN.to_owned()
-    } else {
-        value.to_owned()
-    }
+    if dictionary::is_secret(key) { HIDDEN.to_owned() } else { value.to_owned() }
 }

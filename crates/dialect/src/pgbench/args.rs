@@ -256,11 +256,8 @@ impl ArgsParser<'_> {
     /// Parses the value of an integer option. `letter`: the option's letter, or `p` for --partitions and `a`
     /// for --aggregate-interval, which have none.
     fn parse_int_option(&self, letter: char, text: &str) -> Result<u32, String> {
-        let client = if self.level.spells_client_correctly() {
-            "-c/--client"
-        } else {
-            "-c/--clients"
-        };
+        let client =
+            if self.level.spells_client_correctly() { "-c/--client" } else { "-c/--clients" };
         let (name, old_name, min, max) = match letter {
             'c' => (client, "number of clients", 1, i32::MAX),
             'j' => ("-j/--jobs", "number of threads", 1, i32::MAX),

@@ -102,11 +102,8 @@ impl<'a> Getopt<'a> {
             self.bundle = (!bundle.is_empty()).then_some(bundle);
             return Ok((Key::Short(letter), None));
         }
-        let value = if bundle.is_empty() {
-            self.remaining.pop()
-        } else {
-            Some(OsString::from_vec(bundle))
-        };
+        let value =
+            if bundle.is_empty() { self.remaining.pop() } else { Some(OsString::from_vec(bundle)) };
         match value {
             Some(value) => Ok((Key::Short(letter), Some(value))),
             None => Err(format!("option requires an argument -- '{letter}'")),

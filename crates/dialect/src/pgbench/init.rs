@@ -103,11 +103,7 @@ fn tablespace_clause(prefix: &str, name: Option<&str>) -> String {
 }
 
 fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> {
-    let aid = if options.scale >= BIGINT_SCALE {
-        "aid bigint"
-    } else {
-        "aid    int"
-    };
+    let aid = if options.scale >= BIGINT_SCALE { "aid bigint" } else { "aid    int" };
     let tables = [
         format!("history(tid int,bid int,{aid},delta int,mtime timestamp,filler char(22))"),
         "tellers(tid int not null,bid int,tbalance int,filler char(84))".to_owned(),
@@ -117,11 +113,7 @@ fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> 
     // From level 18 on, only the partitions are unlogged, because PostgreSQL 18 rejects an unlogged
     // partitioned table.
     let is_parent_logged = level.at_least(18) && options.partitions.is_some();
-    let unlogged = if options.unlogged && !is_parent_logged {
-        " unlogged"
-    } else {
-        ""
-    };
+    let unlogged = if options.unlogged && !is_parent_logged { " unlogged" } else { "" };
     let space = tablespace_clause("", options.tablespace.as_deref());
     let statements = tables.map(|table| {
         let with = match (table.split('(').next(), options.partitions) {

@@ -52,11 +52,7 @@ impl Messages {
 
     /// The severity up to level 14, or since 15.
     fn severity(&self, before: &'static str, since_15: &'static str) -> &'static str {
-        if self.uses_fatal_severity {
-            before
-        } else {
-            since_15
-        }
+        if self.uses_fatal_severity { before } else { since_15 }
     }
 
     pub fn warning(&self, text: &str) -> String {

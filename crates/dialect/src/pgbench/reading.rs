@@ -325,11 +325,7 @@ impl ReportReader {
             .fold(0, |sum, script| sum.saturating_add(script.weight));
         // pgbench 14 and older, and 18 and later, count failed and skipped transactions too; 15 to 17 do not.
         let processed = run.transactions.unwrap_or(0);
-        let total = if script_total == processed {
-            processed
-        } else {
-            scheduled_transactions(run)
-        };
+        let total = if script_total == processed { processed } else { scheduled_transactions(run) };
         let names = ["transactions of all scripts", "their sum"];
         let figures = [total as f64, script_total as f64];
         add_relation(run, RelationKind::Sum, names, figures, 0.0);

@@ -281,11 +281,7 @@ impl ReportWriter<'_> {
         }
         self.write_percentiles("", counts);
         if is_rate_limited {
-            let base = if self.level.at_least(15) {
-                counts.succeeded
-            } else {
-                counts.scheduled()
-            };
+            let base = if self.level.at_least(15) { counts.succeeded } else { counts.scheduled() };
             self.text += &format!(
                 "rate limit schedule lag: avg {} (max {}) ms\n",
                 format_fixed(0.001 * counts.lag.sum_us / base as f64, 3),
@@ -296,11 +292,7 @@ impl ReportWriter<'_> {
 
     /// Microseconds of the load. Only at level 13, the time includes connecting.
     fn elapsed_us(&self) -> f64 {
-        let connecting_ns = if self.level.at_least(14) {
-            0
-        } else {
-            self.run.connecting_ns
-        };
+        let connecting_ns = if self.level.at_least(14) { 0 } else { self.run.connecting_ns };
         to_us(self.run.duration_ns + connecting_ns)
     }
 

@@ -37,11 +37,7 @@ pub struct Progress {
 
 /// Converts a count to a rate per second; 0 if no time has passed.
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 {
-        count as f64 / seconds
-    } else {
-        0.0
-    }
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
 /// The line, followed by the queue's line if there is one.

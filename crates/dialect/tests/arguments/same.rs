@@ -8,11 +8,7 @@ const LINES: &str = include_str!("lines.txt");
 
 fn parse_arguments(line: &str) -> Vec<String> {
     let parse_argument = |text: &str| {
-        if text == "\"\"" {
-            String::new()
-        } else {
-            text.replace('_', " ")
-        }
+        if text == "\"\"" { String::new() } else { text.replace('_', " ") }
     };
     line.split_whitespace().map(parse_argument).collect()
 }

@@ -70,11 +70,8 @@ impl System for MemoryHost {
     }
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
         let name_in_path = |file: &String| {
-            let name = if path == "." {
-                file
-            } else {
-                file.strip_prefix(path)?.strip_prefix('/')?
-            };
+            let name =
+                if path == "." { file } else { file.strip_prefix(path)?.strip_prefix('/')? };
             (!name.contains('/')).then(|| name.to_owned())
         };
         Ok(self

@@ -403,11 +403,7 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     let server = PgServer {
         accept: |now_ns| accept_unless(now_ns >= 500 * MS),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
-            answers.push(if now_ns >= 500 * MS {
-                close(0)
-            } else {
-                send(MS, DONE)
-            });
+            answers.push(if now_ns >= 500 * MS { close(0) } else { send(MS, DONE) });
         },
     };
     let program = ClosureProgram(|_, mut db: prony_session::Db| -> prony_session::User {

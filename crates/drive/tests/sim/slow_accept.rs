@@ -48,11 +48,8 @@ fn events_before_all_clients_are_connected_are_handled() {
         let tally = driven.collected.measured.all_kinds();
         let events: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
         let found = (connects.load(Ordering::Relaxed), tally.failed, &*events);
-        let expected: (_, _, &[_]) = if reconnect {
-            (4, 0, &[])
-        } else {
-            (3, 1, &[RunEventKind::UserFailed])
-        };
+        let expected: (_, _, &[_]) =
+            if reconnect { (4, 0, &[]) } else { (3, 1, &[RunEventKind::UserFailed]) };
         assert_eq!(found, expected);
         let connections = driven.collected.measured.health.connections;
         assert_eq!(connections, 2 + u32::from(reconnect));
@@ -229,11 +226,7 @@ fn full_backlog() -> impl SimServer + Send {
     let mut is_first = true;
     accepts(move |now_ns| {
         let is_free = std::mem::take(&mut is_first) || now_ns > 60_000 * MS;
-        if is_free {
-            Ok(10_000)
-        } else {
-            Err(libc::EAGAIN)
-        }
+        if is_free { Ok(10_000) } else { Err(libc::EAGAIN) }
     })
 }
 

@@ -19,11 +19,7 @@ pub fn job_timestamp() -> String {
 
 /// UTC if `utc`, otherwise the machine's time zone.
 fn time_zone(utc: bool) -> TimeZone {
-    if utc {
-        TimeZone::UTC
-    } else {
-        TimeZone::system()
-    }
+    if utc { TimeZone::UTC } else { TimeZone::system() }
 }
 
 /// Formats a time with a strftime format, or in HammerDB's format.

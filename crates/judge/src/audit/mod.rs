@@ -7,7 +7,7 @@ mod mix;
 mod relations;
 
 use crate::checks::{find_check, invalid_or_caveat, new_check};
-use crate::formatting::{count, either, percent, share};
+use crate::formatting::{count, percent, share};
 use crate::thresholds::{
     AUDIT_LITTLE_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S,
     AUDIT_REQUESTED_TIME_TOLERANCE_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TPS_ROUNDING_ERROR,
@@ -173,7 +173,7 @@ fn check_derived_mean(
 ) {
     let transactions = reported.transactions.unwrap_or(0) as f64;
     let failed = reported.failed.saturating_add(reported.skipped) as f64;
-    let ended_per_success = either(transactions > 0.0, 1.0 + failed / transactions, 1.0);
+    let ended_per_success = if transactions > 0.0 { 1.0 + failed / transactions } else { 1.0 };
     let mean_ms = reported.mean_ms.unwrap_or(0.0);
     let expected_ms = 1e3 * clients / (tps * ended_per_success);
     // Before 9.6 pgbench used the requested time, not the elapsed time.

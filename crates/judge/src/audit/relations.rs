@@ -5,7 +5,7 @@
 
 use super::Audit;
 use crate::checks::{invalid_or_caveat, new_check};
-use crate::formatting::{either, first_and_more, percent};
+use crate::formatting::{first_and_more, percent};
 use crate::thresholds::{
     AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
     AUDIT_TIME_INVALID_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TIME_TOLERANCE_SHARE,
@@ -107,7 +107,7 @@ fn describe(relation: &Relation, deviation: f64) -> String {
         _ => format!(": {} off", percent(deviation)),
     };
     let is_bound = relation.kind == RelationKind::AtMost;
-    let verb = either(is_bound, "is more than", "is not");
+    let verb = if is_bound { "is more than" } else { "is not" };
     format!(
         "{} ({}) {verb} {} ({}){deviation_text}",
         relation.figure,

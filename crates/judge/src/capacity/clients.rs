@@ -7,7 +7,6 @@
 //! is required. Then the numbers beside the best one are measured.
 
 use super::{CapacityStep, OVER_CLIENTS, in_order, is_step, judge_step, required_of};
-use crate::formatting::either;
 use crate::sweep::Sweep;
 use prony_store::{AnswerVerdict, Requirement, Run, RunState};
 use serde::Serialize;
@@ -199,7 +198,7 @@ impl ClientsSearch {
     fn excess(&self, pair: &[&ClientsStep]) -> f64 {
         let is_limited = pair[1].verdict == AnswerVerdict::Fail;
         let at_peak = 1.0 + (2.0 * self.precision).sqrt();
-        let allowed = either(is_limited, (1.0 + self.precision).powi(2), at_peak);
+        let allowed = if is_limited { (1.0 + self.precision).powi(2) } else { at_peak };
         let ratio = f64::from(pair[1].clients) / f64::from(pair[0].clients);
         ratio.ln() / allowed.ln()
     }

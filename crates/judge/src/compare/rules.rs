@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
-use crate::formatting::{either, joined};
+use crate::formatting::joined;
 use prony_plan::Choice;
 use prony_store::{Host, Run, Service, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -78,9 +78,9 @@ fn commands(run: &Run) -> String {
 pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let is_new_each_time = drive.connect_per_transaction;
-    let connections = either(is_new_each_time, "one for each transaction", "kept");
+    let connections = if is_new_each_time { "one for each transaction" } else { "kept" };
     let is_without = run.plan["run"]["describe"] == false;
-    let row_descriptions = either(is_without, "not requested", "requested");
+    let row_descriptions = if is_without { "not requested" } else { "requested" };
     let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
     let names = hosts(run, |host| host.name.clone());
     let kernels = hosts(run, |host| host.kernel.clone());
@@ -88,8 +88,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
     let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
-    let statement_latency = either(run.statements.is_some(), "measured", "not measured");
-    let ledger = either(run.ledger.is_some(), "kept", "none");
+    let statement_latency = if run.statements.is_some() { "measured" } else { "not measured" };
+    let ledger = if run.ledger.is_some() { "kept" } else { "none" };
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [

@@ -5,7 +5,6 @@
 
 use super::{FigurePair, Unit};
 use crate::all_kinds;
-use crate::formatting::either;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
 use crate::outage::{longest_outage_s, recovery_s};
 use crate::reproduced::counts_batch_requests;
@@ -23,7 +22,7 @@ pub(crate) const P99_FIGURE: &str = "p99";
 /// The figures that say most of a run: of a load at a rate the response time, otherwise the throughput.
 pub(crate) fn preferred_figures(paced: bool) -> [&'static str; 3] {
     let by_time = [P99_FIGURE, NOPM, TPS_FIGURE];
-    either(paced, by_time, [NOPM, TPS_FIGURE, P99_FIGURE])
+    if paced { by_time } else { [NOPM, TPS_FIGURE, P99_FIGURE] }
 }
 
 /// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.

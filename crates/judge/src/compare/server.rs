@@ -7,7 +7,6 @@ use super::rules::{
 };
 use super::{Difference, difference, merge_by_name};
 use crate::checks::caveat_or_note;
-use crate::formatting::either;
 use crate::machine::shared_machine_evidence;
 use Severity::{Caveat, Invalid, Note};
 use prony_store::{Durability, Replication, Run, Severity};
@@ -374,7 +373,7 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    let text = |run: &Run| either(is_observed(run), "observed", "not observed").to_owned();
+    let text = |run: &Run| if is_observed(run) { "observed" } else { "not observed" }.to_owned();
     difference(Caveat, "observation", text(a), text(b), WHY_ONE_OBSERVED)
 }
 
@@ -406,7 +405,7 @@ fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (a, b) = (durability_a.description(), durability_b.description());
     let is_same = durability_a.class == durability_b.class;
     let of_same_class = (Caveat, WHY_TABLES_UNKNOWN);
-    let (severity, why) = either(is_same, of_same_class, (Invalid, WHY_OTHER_DURABILITY));
+    let (severity, why) = if is_same { of_same_class } else { (Invalid, WHY_OTHER_DURABILITY) };
     difference(severity, "durability", a, b, why)
 }
 

@@ -10,7 +10,7 @@ use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, despite,
     differences_allowing_intended, property_differences, worst_first,
 };
-use crate::formatting::{either, join_values};
+use crate::formatting::join_values;
 use crate::noise::is_cpu_figure;
 use crate::{all_kinds, is_too_short_for_steadiness, statistics};
 use prony_store::{Run, RunState, Severity};
@@ -350,7 +350,7 @@ fn summarize(
     let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
     SideSummary {
         letter,
-        label: either(has_name, side.name.clone(), letter.to_string()),
+        label: if has_name { side.name.clone() } else { letter.to_string() },
         name: side.name.clone(),
         runs: ids(&mut side.runs.iter()),
         too_short: ids(&mut side.runs.iter().filter(is_too_short)),

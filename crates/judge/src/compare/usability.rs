@@ -4,7 +4,6 @@
 
 use super::Difference;
 use crate::all_kinds;
-use crate::formatting::either;
 use Severity::{Caveat, Invalid};
 use prony_store::{Check, Run, RunState, Severity};
 
@@ -79,5 +78,5 @@ fn sorted_ids(checks: &[Check], severity: Severity) -> Vec<&str> {
 }
 
 fn join_ids(ids: &[&str]) -> String {
-    either(ids.is_empty(), NO_CHECKS.to_owned(), ids.join(", "))
+    if ids.is_empty() { NO_CHECKS.to_owned() } else { ids.join(", ") }
 }

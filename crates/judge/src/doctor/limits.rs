@@ -3,7 +3,7 @@
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
 use super::{Examined, IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
-use crate::formatting::{bytes, either, thousands, three_digits};
+use crate::formatting::{bytes, thousands, three_digits};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
@@ -168,7 +168,7 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> Examined {
         return ok("unlimited", "No control group limits the CPU time.");
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
-    let unlimited = either(cgroup.cpu_file.ends_with("cfs_quota_us"), "-1", "max");
+    let unlimited = if cgroup.cpu_file.ends_with("cfs_quota_us") { "-1" } else { "max" };
     let command = format!("echo {unlimited} > {}", shell_word(&cgroup.cpu_file));
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
@@ -204,7 +204,7 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let available = available.ok_or("The available memory could not be read.")?;
     let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
     let is_limited = in_group == Some(available);
-    let place = either(is_limited, " in the control group", "");
+    let place = if is_limited { " in the control group" } else { "" };
     let value = format!("{} available{place}", bytes(available));
     if available >= needed {
         let reason = format!("{} need less than {}.", clients_text(load), bytes(needed));
@@ -218,7 +218,7 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let finding = bad(value, reason).advised("Stop other programs, or use a larger machine.");
     if is_limited && !cgroup.memory_file.is_empty() {
         let file = shell_word(&cgroup.memory_file);
-        let unlimited = either(file.contains("limit_in_bytes"), "-1", "max");
+        let unlimited = if file.contains("limit_in_bytes") { "-1" } else { "max" };
         finding.mended_by(format!("echo {unlimited} > {file}"))
     } else {
         finding

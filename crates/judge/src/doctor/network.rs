@@ -7,7 +7,7 @@ use super::{
     Examined, IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok,
     unknown,
 };
-use crate::formatting::{bytes, count, either, joined};
+use crate::formatting::{bytes, count, joined};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
@@ -163,7 +163,7 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Exami
         }
     );
     // With RPS, its mask decides which CPUs process packets; otherwise each queue has one CPU.
-    let processing = either(steered > 0, steered, queues.min(cpus));
+    let processing = if steered > 0 { steered } else { queues.min(cpus) };
     if processing * 2 >= cpus {
         return ok(value, "Enough CPUs process the received packets.");
     }
@@ -193,7 +193,7 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> Examined
             "The kernel does not report the interrupts of {name}."
         ));
     }
-    let runs = either(machine.irqbalance_runs, "runs", "does not run");
+    let runs = if machine.irqbalance_runs { "runs" } else { "does not run" };
     let value = format!(
         "{name}: interrupts on {}, irqbalance {runs}",
         count(handling, "CPU")

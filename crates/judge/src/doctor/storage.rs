@@ -125,11 +125,8 @@ fn measured(read: &Result<ReadProbe, String>) -> Result<&ReadProbe, String> {
 
 /// `64.0 MB of pgbench_accounts, timed by the server`.
 fn describe(read: &ReadProbe) -> String {
-    let clock = if read.is_timed_by_server {
-        "timed by the server"
-    } else {
-        "including the round trip"
-    };
+    let clock =
+        if read.is_timed_by_server { "timed by the server" } else { "including the round trip" };
     format!("{} of {}, {clock}", bytes(read.bytes), read.table)
 }
 

@@ -3,7 +3,7 @@
 //! In: the facts. Out: findings. Must never: advise to disable swap that holds more than the memory has room for.
 
 use super::{Examined, MachineFacts, Remedied, bad, caution, named, ok, unknown};
-use crate::formatting::{bytes, either};
+use crate::formatting::bytes;
 use crate::thresholds::SWAP_MAX_BYTES_PER_S;
 use prony_store::DoctorFinding;
 
@@ -26,7 +26,7 @@ fn swap(machine: &MachineFacts) -> Examined {
     let has_room = machine
         .memory_available_bytes
         .is_some_and(|available| available / 2 > used);
-    let command = either(has_room, "swapoff -a", "sysctl -w vm.swappiness=1");
+    let command = if has_room { "swapoff -a" } else { "sysctl -w vm.swappiness=1" };
     let is_swapping = machine.usage.is_some_and(|usage| {
         let swapped = usage.swapped_bytes.unwrap_or(0) as f64;
         usage.seconds > 0.0 && swapped / usage.seconds > SWAP_MAX_BYTES_PER_S

@@ -4,7 +4,7 @@
 //! values. Must never: list what is the same.
 
 use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
-use crate::formatting::{bytes, count, either, thousands};
+use crate::formatting::{bytes, count, thousands};
 use crate::machine;
 use DeclaredFact::{HighAvailability, Iops, Region, Storage, StorageSize, Zones};
 use prony_plan::Choice;
@@ -135,7 +135,7 @@ fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Dif
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
     let size = size::data_size_before(run).map_or(String::new(), |size| {
-        let what = either(size.whole_database, "the whole database", "all");
+        let what = if size.whole_database { "the whole database" } else { "all" };
         format!(", {} in {what}", bytes(size.bytes))
     });
     let rows = run.workload.setting("table_size");
@@ -188,7 +188,7 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
     let cache = run.state_before().and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
-        let extent = either(data.whole_database, " of the whole database", "");
+        let extent = if data.whole_database { " of the whole database" } else { "" };
         let text = format!(
             "the cache of {} holds {:.0} %{extent}",
             bytes(cache),

@@ -7,7 +7,7 @@
 //! of a history without a change; the cut with the largest one is the candidate. If it is not significant,
 //! the same is done for each period within the history: a level that changes and changes back has two cuts,
 //! neither of which need show alone (circular binary segmentation: Olshen and others 2004). If no period is
-//! significant either, all cuts are chosen at once, with a penalty for each: of levels that alternate, no cut
+//! significant all cuts are chosen at once, with a penalty for each: of levels that alternate, no cut
 //! and no period shows against the others. Levels of 8 runs that alternate by five times their scatter are found
 //! nearly always. The p values
 //! come from random orders of the same runs, because the largest of many rank sums exceeds a quantile of one
@@ -239,11 +239,7 @@ mod tests {
     fn eight_runs_are_the_fewest_that_show_a_change() {
         let step = |before: usize, after: usize| {
             let values = (0..before + after).map(|at| {
-                if at < before {
-                    100.0 + at as f64 / 10.0
-                } else {
-                    90.0 - at as f64 / 10.0
-                }
+                if at < before { 100.0 + at as f64 / 10.0 } else { 90.0 - at as f64 / 10.0 }
             });
             change_points(&values.collect::<Vec<_>>(), 0.05)
         };

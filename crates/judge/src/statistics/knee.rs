@@ -56,11 +56,7 @@ pub fn find_knee(points: &[CurvePoint]) -> (KneeState, Option<usize>) {
     let highest = as_high.unwrap_or(0);
     if !points.iter().any(|point| is_higher(point, &points[0])) {
         let rises = top.y > points[0].y * (1.0 + MIN_RISE_SHARE);
-        return if rises {
-            (KneeState::Unclear, None)
-        } else {
-            (KneeState::BeforeFirst, Some(0))
-        };
+        return if rises { (KneeState::Unclear, None) } else { (KneeState::BeforeFirst, Some(0)) };
     }
     let furthest = (1..highest).max_by(|a, b| {
         let height = |index: &usize| height_above_chord(points, highest, *index);

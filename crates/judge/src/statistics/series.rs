@@ -19,7 +19,6 @@
 //! process that keeps 0.9 of its deviation from one value to the next.
 
 use super::{ALPHA, student};
-use crate::formatting::either;
 
 /// Minimum number of values: with fewer, the sum cannot be truncated.
 const MIN_VALUES: usize = 20;
@@ -158,7 +157,7 @@ fn mean_of_long(series: &[f64], mean: f64) -> Option<SeriesMean> {
     Some(SeriesMean {
         mean,
         variance,
-        effective_size: either(variance > 0.0, independent / variance * n, n),
+        effective_size: if variance > 0.0 { independent / variance * n } else { n },
         dof: of_means.dof,
     })
 }

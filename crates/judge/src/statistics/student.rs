@@ -31,11 +31,7 @@ pub fn quantile(probability: f64, dof: f64) -> f64 {
         if middle <= lower || middle >= upper {
             return middle;
         }
-        if two_sided_p(middle, dof) > tail {
-            lower = middle
-        } else {
-            upper = middle
-        }
+        if two_sided_p(middle, dof) > tail { lower = middle } else { upper = middle }
     }
 }
 
@@ -51,11 +47,7 @@ pub fn noncentrality_for_power(alpha: f64, power: f64, dof: f64) -> f64 {
     // Six digits are more than a detectable difference needs.
     while upper - lower > 1e-6 * upper {
         let middle = (lower + upper) / 2.0;
-        if upper_tail_p(limit, middle, dof) < power {
-            lower = middle
-        } else {
-            upper = middle
-        }
+        if upper_tail_p(limit, middle, dof) < power { lower = middle } else { upper = middle }
     }
     upper
 }

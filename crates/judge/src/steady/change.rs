@@ -11,7 +11,6 @@
 //! are. The best of many cuts exceeds a quantile of Student's t far more often than one cut does;
 //! [`CHANGE_MIN_STD_ERRORS`] is therefore calibrated by simulation (`tests/simulated`).
 
-use crate::formatting::either;
 use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
 /// Largest number of bins of several seconds.
@@ -63,7 +62,7 @@ pub(crate) fn find_change(series: &[f64], summarize: fn(&[f64]) -> f64) -> Optio
         .map(|cut| fit_step(&bins, cut))
         .min_by(|a, b| a.residual_variance().total_cmp(&b.residual_variance()))?;
     let is_line = line.residual_variance() <= step.residual_variance();
-    let best = either(is_line, line, step);
+    let best = if is_line { line } else { step };
     let size = best.change.end_value - best.change.start_value;
     (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error(expected_correlation(per_bin)))
         .then_some(best.change)
@@ -116,7 +115,7 @@ impl Fit {
             .map(|pair| pair[0] * pair[1])
             .sum();
         let squares = sum_of_squares(&self.residuals);
-        let correlation = either(squares > 0.0, products / squares, 0.0);
+        let correlation = if squares > 0.0 { products / squares } else { 0.0 };
         let (mut low, mut high) = (min_correlation, MAX_CORRELATION);
         for _ in 0..CORRELATION_STEPS {
             let middle = (low + high) / 2.0;
@@ -204,7 +203,7 @@ fn inflated_variance(residuals: &[f64]) -> f64 {
     let sum_of_squares = sum_of_squares(residuals);
     let variance = sum_of_squares / (count - 1.0);
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let correlation = either(sum_of_squares > 0.0, products / sum_of_squares, 0.0);
+    let correlation = if sum_of_squares > 0.0 { products / sum_of_squares } else { 0.0 };
     // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
     let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, 0.9);
     let inflation = (1.0 + correlation) / (1.0 - correlation);
@@ -262,11 +261,7 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
     let lengths = [length_of(before), length_of(after)];
     let side = |is_after: bool| {
         let in_side = |at: usize| {
-            if (at >= cut) == is_after {
-                lengths[usize::from(is_after)]
-            } else {
-                0.0
-            }
+            if (at >= cut) == is_after { lengths[usize::from(is_after)] } else { 0.0 }
         };
         (0..bins.len()).map(in_side).collect()
     };

@@ -190,11 +190,7 @@ fn load_that_comes_and_goes_with_a_change_is_named() {
         (|at| if at < 10 { 600.0 } else { 1000.0 }, 0..10, "warm-up"),
         (
             |at| {
-                if (20..32).contains(&at) {
-                    500.0
-                } else {
-                    1000.0
-                }
+                if (20..32).contains(&at) { 500.0 } else { 1000.0 }
             },
             20..32,
             "unsteady",

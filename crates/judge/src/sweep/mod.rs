@@ -8,7 +8,6 @@ pub use crate::limiter::{Limiter, LimiterFinding};
 
 use crate::checks::ids_of;
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
-use crate::formatting::either;
 use crate::limiter::{first_known, limiter};
 use crate::machine::server_cpus;
 use crate::observations::server_machine_mean;
@@ -158,7 +157,10 @@ impl Sweep {
             own.push(run);
         }
         let points = machines.into_iter().map(|(cpus, (is_assumed, own))| {
-            let value = format!("{cpus} CPUs{}", either(is_assumed, " (published)", ""));
+            let value = format!(
+                "{cpus} CPUs{}",
+                if is_assumed { " (published)" } else { "" }
+            );
             let figures = VariantFigures::of(&value, &own, false);
             let mut point = PointRuns::new(value, Some(cpus), figures, own);
             point.point.x = point.point.cpus;

@@ -102,11 +102,7 @@ fn fill_series(
                 Load::ClosedLoop => (tps * (1.0 + throughput[at]), 1.0 / (1.0 + throughput[at])),
                 Load::OpenLoop => (tps + tps.sqrt() * random.normal(), 1.0 + response[at]),
             };
-            let peak = if random.chance(peaks) {
-                random.between(1.2, 6.0)
-            } else {
-                1.0
-            };
+            let peak = if random.chance(peaks) { random.between(1.2, 6.0) } else { 1.0 };
             let p99_ns = 3.0 * mean_ns * p50 * (tail[at]).exp() * peak;
             Second {
                 at_s: warmup_s + at as f64,

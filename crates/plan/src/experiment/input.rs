@@ -309,11 +309,7 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if self.has_several_runs() {
-            DEFAULT_REPEATS
-        } else {
-            1
-        };
+        let default = if self.has_several_runs() { DEFAULT_REPEATS } else { 1 };
         let repeats = value_or(&self.repeats, default.into());
         Ok(Experiment {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,

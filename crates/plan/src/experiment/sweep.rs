@@ -331,20 +331,12 @@ pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
         _ => return Err(error()),
     };
     let start = number(start)?;
-    let grows = if times {
-        by >= 2 && start >= 1
-    } else {
-        by >= 1
-    };
+    let grows = if times { by >= 2 && start >= 1 } else { by >= 1 };
     if !grows || start > end {
         return Err(error());
     }
     let next = |value: &u64| {
-        if times {
-            value.checked_mul(by)
-        } else {
-            value.checked_add(by)
-        }
+        if times { value.checked_mul(by) } else { value.checked_add(by) }
     };
     let values = std::iter::successors(Some(start), next).take_while(|value| *value <= end);
     // One more than the limit of variants, which is then reported.

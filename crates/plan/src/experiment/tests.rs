@@ -402,11 +402,7 @@ fn an_experiment_needs_at_least_two_variants() {
     for text in ["variants = 5\n", "[variants]\na = 5\nb = 6\n"] {
         let message = problems(&format!(
             "{text}{base}",
-            base = if text.starts_with('[') {
-                "[workload]\nname = \"tpcb\"\n"
-            } else {
-                base
-            }
+            base = if text.starts_with('[') { "[workload]\nname = \"tpcb\"\n" } else { base }
         ));
         message.assert_contains("must be a table");
     }

@@ -76,11 +76,7 @@ impl Scenario {
 /// scale, or, if all data must fit, the largest that fits; at least 1.
 pub fn scale_for_memory(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
     let scale = memory_bytes as f64 / share / unit_bytes.max(1) as f64;
-    let scale = if share >= 1.0 {
-        scale.floor()
-    } else {
-        scale.round()
-    };
+    let scale = if share >= 1.0 { scale.floor() } else { scale.round() };
     (scale as u64).max(1)
 }
 

@@ -224,11 +224,7 @@ impl Checker {
         if is_allowed && number.value <= MAX_AMOUNT {
             return Some(number.value);
         }
-        let bound = if key == "unit_price" {
-            "0 or more"
-        } else {
-            "more than 0"
-        };
+        let bound = if key == "unit_price" { "0 or more" } else { "more than 0" };
         let message = format!(
             "must be {bound} and at most {MAX_AMOUNT:e}, is {}",
             format_number(number.value)

@@ -330,11 +330,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
         Just(Pace::Closed),
         (1e-6..1e9f64, any::<bool>()).prop_map(|(rate_tps, even)| Pace::Rate {
             rate_tps,
-            arrival: if even {
-                Arrival::Even
-            } else {
-                Arrival::Poisson
-            },
+            arrival: if even { Arrival::Even } else { Arrival::Poisson },
             queue_max: None,
         }),
     ];

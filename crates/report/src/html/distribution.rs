@@ -12,7 +12,7 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, intervals_text, latency_table, names_and_latencies,
 };
-use crate::text::{either, plain};
+use crate::text::plain;
 use crate::units;
 use prony_store::{KindFigures, Latency, Run};
 use std::fmt;
@@ -50,7 +50,7 @@ pub fn kinds(run: &Run) -> &[KindFigures] {
 pub fn write_tables(out: &mut Html, run: &Run) -> fmt::Result {
     let kinds = kinds(run);
     let is_open_loop = run.drive.open_loop;
-    let caption = either(is_open_loop, FROM_SCHEDULE, RESPONSE);
+    let caption = if is_open_loop { FROM_SCHEDULE } else { RESPONSE };
     write_percentiles(out, caption, kinds, |kind| &kind.response)?;
     if let Some(text) = intervals_text(run) {
         writeln_markup!(out, "<p class=\"small\">{}</p>", text)?;

@@ -9,7 +9,7 @@ use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use crate::html::markup::Html;
 use crate::text::comparison::{change_interval_text, ratio_as_change};
-use crate::text::{cut, either, plain};
+use crate::text::{cut, plain};
 use crate::units;
 use prony_judge::compare::sides::SidesComparison;
 use prony_judge::percentile_intervals::percentile_intervals;
@@ -50,7 +50,7 @@ fn axis(rows: &[DotRow], reference: Option<f64>, format_value: fn(f64) -> String
     let values: Vec<f64> = values.filter(|value| value.abs() < 1e18).collect();
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;
-    let margin = either(high > low, (high - low) * 0.06, high.abs().max(1e-9) * 0.1);
+    let margin = if high > low { (high - low) * 0.06 } else { high.abs().max(1e-9) * 0.1 };
     let scales = (0..16).map(|doublings| {
         let margin = margin * f64::from(1 << doublings);
         Scale::linear(low - margin, high + margin, LEFT, RIGHT)

@@ -183,11 +183,7 @@ mod tests {
         let start = Content::Run.element_start().len() + 66;
         for position in start..page.len() - ELEMENT_END.len() - 1 {
             let mut changed = page.as_bytes().to_vec();
-            changed[position] = if changed[position] == b'A' {
-                b'B'
-            } else {
-                b'A'
-            };
+            changed[position] = if changed[position] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
             // The last bits of the stream have no meaning.
             if let Ok(text) = read(&changed) {

@@ -49,7 +49,6 @@ mod variants;
 mod verify;
 
 use crate::html::markup::{Html, Markup, Raw, markup, write_markup, writeln_markup};
-use crate::text::either;
 use comparisons::PageSides;
 use document::Document;
 pub use form::PageForm;
@@ -376,7 +375,7 @@ fn write_document_row(
 }
 
 fn chart_fold(is_open: bool) -> Raw {
-    Raw(either(is_open, " class=\"fold\" open", " class=\"fold\""))
+    Raw(if is_open { " class=\"fold\" open" } else { " class=\"fold\"" })
 }
 
 /// Writes what a reader can unfold; nothing if there is no content.

@@ -3,8 +3,6 @@
 //! In: the smallest and largest value. Out: positions in units of the drawing, round ticks. Must never:
 //! return a position that is not finite, or more ticks than are readable.
 
-use crate::text::either;
-
 const MAX_TICKS: usize = 12;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +59,7 @@ impl Scale {
     pub fn logarithmic(minimum: f64, maximum: f64, start: f64, end: f64) -> Scale {
         // Times outside this range are not real: shorter than any clock's resolution or longer than any run.
         let minimum = if minimum.is_finite() { minimum } else { 1.0 }.clamp(1e-3, 1e18);
-        let maximum = either(maximum.is_finite(), maximum, minimum).clamp(minimum, 1e18);
+        let maximum = if maximum.is_finite() { maximum } else { minimum }.clamp(minimum, 1e18);
         Scale::between(
             round_down(minimum),
             round_up(maximum * 1.000_001),
@@ -114,7 +112,7 @@ impl Scale {
     /// The position of a value; values outside the scale are clamped to its ends.
     pub fn position(&self, value: f64) -> f64 {
         let logarithm = value.max(f64::MIN_POSITIVE).log10();
-        let value = either(self.is_logarithmic, logarithm, value);
+        let value = if self.is_logarithmic { logarithm } else { value };
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let share = if share.is_finite() { share } else { 0.0 };
         self.start + share * (self.end - self.start)
@@ -123,7 +121,7 @@ impl Scale {
 
 /// The value, or 1 if it is not a positive number.
 fn positive_or_one(value: f64) -> f64 {
-    either(value.is_finite() && value > 0.0, value, 1.0)
+    if value.is_finite() && value > 0.0 { value } else { 1.0 }
 }
 
 /// The smallest 1, 2 or 5 times a power of ten that is at least `value`, which is above zero.

@@ -174,11 +174,7 @@ fn draw_waits(out: &mut Html, timeline: &Timeline<'_>, readings: &Readings<'_>) 
 
 /// Formats a number of sessions; the mean of several readings may be fractional.
 fn format_sessions(mean: f64) -> String {
-    if mean.fract() == 0.0 && mean >= 0.0 {
-        units::whole(mean)
-    } else {
-        format!("{mean:.1}")
-    }
+    if mean.fract() == 0.0 && mean >= 0.0 { units::whole(mean) } else { format!("{mean:.1}") }
 }
 
 fn format_bytes(bytes: f64) -> String {

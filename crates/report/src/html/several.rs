@@ -14,8 +14,8 @@ use super::timeline::{Axis, ChartLine, Column, Timeline};
 use super::{comparisons, dots, prices, seconds, start_section, suite, variants};
 use crate::capacity::limits_text;
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
+use crate::text::plain;
 use crate::text::verdict::short_verdict;
-use crate::text::{either, plain};
 use crate::units::{self, or_dash, time_or_dash};
 use prony_judge::capacity::{CapacityResult, ClientsResult};
 use prony_judge::experiment::variant_names;
@@ -200,8 +200,8 @@ fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
         let text_cell = |text: String| markup!("<td class=\"line-text\">{}</td>", text);
-        let name = either(has_variants, variant_and_repeat(run), plain(&run.id));
-        let what = either(is_same, Html::default(), text_cell(title(run)));
+        let name = if has_variants { variant_and_repeat(run) } else { plain(&run.id) };
+        let what = if is_same { Html::default() } else { text_cell(title(run)) };
         writeln_markup!(
             out,
             "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}</a></th>{1}{2}<td>{3}</td>\

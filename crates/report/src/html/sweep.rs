@@ -9,10 +9,10 @@ use super::scale::Scale;
 use super::table::write_table;
 use super::write_paragraphs;
 use crate::html::markup::{Html, markup, writeln_markup};
+use crate::text::plain;
 use crate::text::sweep::{
     curve_name, curves_legend, knee_sentences, law_sentences, sweep_legend, sweep_table,
 };
-use crate::text::{either, plain};
 use crate::units;
 use prony_judge::statistics::UslFit;
 use prony_judge::sweep::{CPUS_AXIS, Curve, Sweep, SweepPoint};
@@ -86,11 +86,11 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     if all().any(|(_, _, point)| point.rate_interval.is_some()) {
         legend.push((interval, "interval of the median at 95 %".to_owned()));
     }
-    let unit = either(sweep.by_nopm, "NOPM", "transactions committed per second");
+    let unit = if sweep.by_nopm { "NOPM" } else { "transactions committed per second" };
     let figure = Figure {
         id: "sweep",
         title: &format!("Throughput by {}: {unit}", plain(&sweep.axis)),
-        axis_note: either(is_logarithmic, ", logarithmic axis", ""),
+        axis_note: if is_logarithmic { ", logarithmic axis" } else { "" },
         legend,
         description: "All figures are in the table of points.".to_owned(),
         height: Plot::STANDARD_HEIGHT,

@@ -11,7 +11,7 @@ use super::over_time::Span;
 use super::scale::Scale;
 use super::{table, write_fold};
 use crate::html::markup::{Html, writeln_markup};
-use crate::text::{either, joined};
+use crate::text::joined;
 use crate::units::{self, or_dash};
 use std::fmt;
 
@@ -178,7 +178,7 @@ impl Timeline<'_> {
         let figure = Figure {
             id: &format!("{}-{}", chart.id, self.id_suffix),
             title: chart.title,
-            axis_note: either(is_logarithmic, ", logarithmic axis", ""),
+            axis_note: if is_logarithmic { ", logarithmic axis" } else { "" },
             legend: legend((chart.lines.iter()).map(|line| (name(line), line.group.as_ref()))),
             description: description(chart),
             height: Plot::STANDARD_HEIGHT,
@@ -256,11 +256,7 @@ impl Timeline<'_> {
             };
             let (x, y) = (x.position(span.middle_s()), y.position(value));
             // A zero-length line with round ends is drawn as a dot.
-            d += &if pen_down {
-                format!("L{x:.1} {y:.1}")
-            } else {
-                format!("M{x:.1} {y:.1}h0")
-            };
+            d += &if pen_down { format!("L{x:.1} {y:.1}") } else { format!("M{x:.1} {y:.1}h0") };
             pen_down = true;
         }
         d

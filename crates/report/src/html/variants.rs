@@ -61,11 +61,7 @@ pub fn write(
     }
     let names = sides.names();
     write_answer(out, sides)?;
-    let rate = if all_have_nopm(&runs) {
-        "NOPM, median"
-    } else {
-        "transactions/s, median"
-    };
+    let rate = if all_have_nopm(&runs) { "NOPM, median" } else { "transactions/s, median" };
     let columns = ["variant", "runs", rate, "spread", "p99, median", "noise"];
     let caption = "The variants, by the medians of their runs; p99 of committed transactions; noise: share of the \
                    CPUs that others used or the hypervisor withheld";

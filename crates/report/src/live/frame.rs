@@ -232,11 +232,7 @@ impl MinuteChart {
         format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
-        let peak = if top > 0.0 {
-            format!("  max {}", format_value(top))
-        } else {
-            String::new()
-        };
+        let peak = if top > 0.0 { format!("  max {}", format_value(top)) } else { String::new() };
         let bars = |width| minute.bars(self.at_s, width, mode, top);
         self.line(name, value, bars, &peak)
     }

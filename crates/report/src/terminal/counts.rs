@@ -5,7 +5,7 @@
 use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::counts::{KINDS, kind_table};
-use crate::text::{either, joined, plain};
+use crate::text::{joined, plain};
 use crate::units::{self, count, count_of, count_with_noun, or_dash};
 use prony_store::{ObservedShare, ROWS_OF_CALLS, Run, TIME_OF_CALLS};
 use std::io;
@@ -25,11 +25,7 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(&limit.kind));
         let p90 = kind.and_then(|kind| kind.response.p90_ns);
-        let qualifier = either(
-            limit.deferred,
-            ", deferred, from queueing to completion",
-            "",
-        );
+        let qualifier = if limit.deferred { ", deferred, from queueing to completion" } else { "" };
         format!(
             "{}{qualifier}: {} (limit {})",
             plain(&limit.kind),

@@ -19,7 +19,7 @@ use crate::text::outage::outage_text;
 use crate::text::replay::replay_sentence;
 use crate::text::setup::{load_size, options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
-use crate::text::{either, joined, plain, sparkline};
+use crate::text::{joined, plain, sparkline};
 use crate::units::{self, count, time_or_dash};
 use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
@@ -198,7 +198,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         paragraphs.push(Paragraph::labelled("also", &others, width, 1));
     }
     let limits = checks::scopes(&run.checks).join("; ");
-    let scope = either(limits.is_empty(), "not limited by a finding", &limits);
+    let scope = if limits.is_empty() { "not limited by a finding" } else { &limits };
     paragraphs.push(Paragraph::labelled("scope", scope, width, 1));
 }
 

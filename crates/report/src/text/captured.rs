@@ -103,11 +103,7 @@ pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
 const ROWS_FACTOR: f64 = 1.25;
 
 fn rows_text(rows: f64) -> String {
-    if rows < 100.0 {
-        format!("{rows:.2}")
-    } else {
-        count(rows.round() as u64)
-    }
+    if rows < 100.0 { format!("{rows:.2}") } else { count(rows.round() as u64) }
 }
 
 pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {

@@ -76,11 +76,7 @@ const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took 
 /// The range of two shares: `23 to 61 %`, or `40 %` if they are equal.
 pub(crate) fn percent_range(ends: [f64; 2]) -> String {
     let [low, high] = ends.map(units::whole_percent);
-    if low == high {
-        low
-    } else {
-        format!("{} to {high}", low.trim_end_matches(" %"))
-    }
+    if low == high { low } else { format!("{} to {high}", low.trim_end_matches(" %")) }
 }
 
 /// The noise of the runs of a variant, from the least to the most; a dash if it is not known.
@@ -385,9 +381,5 @@ pub(crate) fn change_text(pair: &FigurePair) -> String {
 
 /// A ratio as a change: `+3.5 %`, `over +1,000 %`.
 pub(crate) fn ratio_as_change(ratio: f64) -> String {
-    if ratio.is_finite() {
-        format!("{} %", format_change(ratio))
-    } else {
-        "–".to_owned()
-    }
+    if ratio.is_finite() { format!("{} %", format_change(ratio)) } else { "–".to_owned() }
 }

@@ -142,11 +142,7 @@ fn describe_in_flight(run: &Run) -> String {
     let outcomes: Vec<String> = outcomes
         .map(|(number, outcome)| format!("{} {outcome}", count(*number)))
         .collect();
-    if outcomes.is_empty() {
-        text
-    } else {
-        format!("{text} ({})", outcomes.join(", "))
-    }
+    if outcomes.is_empty() { text } else { format!("{text} ({})", outcomes.join(", ")) }
 }
 
 /// The number of counted runs of a variant: `5`, or `3 of 5`.

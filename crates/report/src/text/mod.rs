@@ -27,7 +27,7 @@ pub(crate) mod verdict;
 
 use crate::table::Table;
 use crate::visible::{is_control, push_escaped};
-pub(crate) use prony_judge::formatting::{either, joined};
+pub(crate) use prony_judge::formatting::joined;
 
 /// A table of a result, and what its columns mean.
 pub(crate) struct TableSection {

@@ -121,11 +121,8 @@ fn repeats_text(
     };
     let longer = ends().filter(|[low, _]| *low > 1.0).count();
     let shorter = ends().filter(|[_, high]| *high < 1.0).count();
-    let method = if run_count < 6 {
-        ", by Student's t because there are fewer than six runs"
-    } else {
-        ""
-    };
+    let method =
+        if run_count < 6 { ", by Student's t because there are fewer than six runs" } else { "" };
     let mut text = format!(
         "Of {}, {longer} took longer than in the log and {shorter} less; the intervals of the others include 1. Replayed: the median \
          of the runs' means, with the way to the client and back, which the log does not have. 95 %: the interval of the ratio of the median\

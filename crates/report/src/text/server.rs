@@ -287,11 +287,7 @@ fn durability_and_cost(observed: &Observed) -> String {
     let durability = before.and_then(|state| state.durability.as_ref());
     let replication = before.and_then(|state| state.replication);
     let unless_absent = |topic, text: String| {
-        if observed.is_absent(topic) {
-            "of its own kind".to_owned()
-        } else {
-            text
-        }
+        if observed.is_absent(topic) { "of its own kind".to_owned() } else { text }
     };
     let mut line = format!(
         "durability class {}, replication {}",

@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
-use crate::text::{either, joined, plain};
+use crate::text::{joined, plain};
 use crate::units::{self, count_of, count_with_noun, or_unknown};
 use prony_store::{
     BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
@@ -160,7 +160,7 @@ fn describe_server(server: &Server) -> String {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
         None => "no TLS".into(),
     };
-    let embedded = either(server.embedded, ", started by Prony for this run", "");
+    let embedded = if server.embedded { ", started by Prony for this run" } else { "" };
     format!(
         "{} {}{} at {}, database {}, role {}, {tls}{embedded}",
         server.product_name(),
@@ -210,11 +210,8 @@ pub(crate) fn describe_load(drive: &Drive) -> String {
         None if drive.open_loop => "open loop".into(),
         None => "closed loop".into(),
     };
-    let connect = if drive.connect_per_transaction {
-        ", one connection per transaction"
-    } else {
-        ""
-    };
+    let connect =
+        if drive.connect_per_transaction { ", one connection per transaction" } else { "" };
     format!(
         "{} on {}, {pace}, {} protocol{connect}",
         count_of(drive.clients.into(), "client"),

@@ -5,7 +5,7 @@
 
 use super::joined;
 use crate::table::Table;
-use crate::text::{either, plain};
+use crate::text::plain;
 use crate::units::{self, count_of, or_dash, percent, rate, time};
 use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
@@ -136,7 +136,7 @@ fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
 
 /// `4,210 transactions/s (95 % interval 4,100 to 4,300), p99 9.2 ms`.
 fn figures(sweep: &Sweep, point: &SweepPoint) -> String {
-    let unit = either(sweep.by_nopm, "NOPM", "transactions/s");
+    let unit = if sweep.by_nopm { "NOPM" } else { "transactions/s" };
     let mut text = format!("{} {unit}", or_dash(point.rate, rate));
     if let Some([low, high]) = point.rate_interval {
         text += &format!(" (95 % interval {} to {})", rate(low), rate(high));
@@ -211,7 +211,7 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     let currency = sweep.currency.as_deref().map(plain);
     let rate_title = if sweep.by_nopm { "NOPM" } else { "TPS" };
     let money_title = currency.map(|currency| format!("TPS per {currency} a month"));
-    let axis = plain(either(sweep.axis == CPUS_AXIS, "machine", &sweep.axis));
+    let axis = plain(if sweep.axis == CPUS_AXIS { "machine" } else { &sweep.axis });
     let has_names = sweep.curves.iter().any(|curve| !curve.settings.is_empty());
     let per_cpu = format!("{rate_title} per CPU");
     let is_over_machines = sweep.axis == CPUS_AXIS;
@@ -226,11 +226,8 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     ];
     titles.extend(is_over_machines.then_some("efficiency"));
     titles.extend(money_title.as_deref());
-    let mut table = if has_names {
-        Table::new(&["curve"]).with_texts(&[&axis])
-    } else {
-        Table::new(&[&axis])
-    };
+    let mut table =
+        if has_names { Table::new(&["curve"]).with_texts(&[&axis]) } else { Table::new(&[&axis]) };
     table = table.with_numbers(&titles).with_texts(&[""]);
     for curve in &sweep.curves {
         for (index, point) in curve.points.iter().enumerate() {

@@ -58,11 +58,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let observed = run.observed.as_ref();
     let is_too_short = is_too_short_for_steadiness(run);
     let too_short = |conjunction: &str| {
-        if is_too_short {
-            format!("{conjunction} {TOO_SHORT}")
-        } else {
-            String::new()
-        }
+        if is_too_short { format!("{conjunction} {TOO_SHORT}") } else { String::new() }
     };
     if run.state == RunState::Complete && !is_judged(run) {
         let others = match run.rules_version {
@@ -91,11 +87,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             Severity::Note,
             format!(
                 "Valid by the client's figures, but {}the server was not observed",
-                if is_too_short {
-                    format!("{TOO_SHORT}, and ")
-                } else {
-                    String::new()
-                }
+                if is_too_short { format!("{TOO_SHORT}, and ") } else { String::new() }
             ),
         ),
         (RunState::Complete, 0) if is_too_short => {

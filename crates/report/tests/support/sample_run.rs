@@ -80,11 +80,7 @@ pub fn closed() -> Run {
                 0 => SecondPhase::Warmup,
                 _ => SecondPhase::Measured,
             },
-            committed: if i == 0 {
-                27_000
-            } else {
-                27_200 + 200 * u64::from(i)
-            },
+            committed: if i == 0 { 27_000 } else { 27_200 + 200 * u64::from(i) },
             failed: if i == 4 { 3 } else { 0 },
             mean_ns: 2_310_000.0,
             p50_ns: Some(2_100_000),

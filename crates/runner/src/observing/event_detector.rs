@@ -71,11 +71,7 @@ impl EventDetector {
         let roles = self.is_replica.zip(counters.is_replica);
         if let Some((before, after)) = roles.filter(|(before, after)| before != after) {
             let role = |is_replica: bool| {
-                if is_replica {
-                    "a replica"
-                } else {
-                    "the primary"
-                }
+                if is_replica { "a replica" } else { "the primary" }
             };
             let detail = format!("the server was {} and is {}", role(before), role(after));
             events.push(event(EventKind::Failover, &detail, at_s, Some(at_s)));

@@ -150,11 +150,8 @@ impl ServerObserver {
         let thread = std::thread::Builder::new().name("observing".to_owned());
         let answered_ns = Arc::new(AtomicU64::new(0));
         let thread_answered_ns = Arc::clone(&answered_ns);
-        let final_state_timeout = if input.queries_server {
-            FINAL_STATE_TIMEOUT
-        } else {
-            SHORT_FINAL_STATE_TIMEOUT
-        };
+        let final_state_timeout =
+            if input.queries_server { FINAL_STATE_TIMEOUT } else { SHORT_FINAL_STATE_TIMEOUT };
         let body = move || {
             watcher::watch(
                 &input,

@@ -60,11 +60,7 @@ impl<'a> CopyIn<'a> {
     /// Sends the buffer if it holds [`CHUNK_BYTES`] or more.
     #[inline]
     pub fn flush_if_full(&mut self) -> Result<(), Error> {
-        if self.buffer.len() < CHUNK_BYTES {
-            Ok(())
-        } else {
-            self.flush()
-        }
+        if self.buffer.len() < CHUNK_BYTES { Ok(()) } else { self.flush() }
     }
 
     /// Ends the stream; returns the server's count of rows.

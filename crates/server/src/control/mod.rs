@@ -84,11 +84,8 @@ impl Control {
     /// # Errors
     /// [`Error::Connect`] with the failure of each attempt.
     pub fn connect(target: &Target) -> Result<Control, Error> {
-        let session_use = if target.has_own_statements {
-            SessionUse::Control
-        } else {
-            SessionUse::Foreign
-        };
+        let session_use =
+            if target.has_own_statements { SessionUse::Control } else { SessionUse::Foreign };
         let opened = open::connect(target, QueryMode::Extended, session_use)?;
         Ok(Control::of(opened))
     }

@@ -89,11 +89,7 @@ impl Package {
     /// The package's URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
     pub fn url(&self) -> String {
         let base = std::env::var("PRONY_MAVEN_BASE").unwrap_or_default();
-        self.url_at(if base.is_empty() {
-            MAVEN_CENTRAL
-        } else {
-            &base
-        })
+        self.url_at(if base.is_empty() { MAVEN_CENTRAL } else { &base })
     }
 
     pub(super) fn url_at(&self, base: &str) -> String {

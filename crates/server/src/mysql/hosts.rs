@@ -42,11 +42,7 @@ pub(super) fn resolve(
     let port = options.number::<u16>("port")?.filter(|port| *port > 0);
     let port = port.unwrap_or(DEFAULT_PORT);
     let default = [(options.get("host").unwrap_or_default().to_owned(), None)];
-    let hosts = if hosts.is_empty() {
-        &default[..]
-    } else {
-        hosts
-    };
+    let hosts = if hosts.is_empty() { &default[..] } else { hosts };
     // A socket path in the URL takes precedence over a port in it.
     let socket_in_url = matches!(options.origin("socket"), Origin::Url(_));
     let resolved = hosts.iter().map(|(host, port_in_url)| {

@@ -70,11 +70,8 @@ fn postgres_limits(row: &TextRow) -> AccountLimits {
 
 fn mysql_limits(row: &TextRow) -> AccountLimits {
     let of_session = limit_of(row, 1).filter(|limit| *limit > 0);
-    let owner = if limit_of(row, 2) == of_session {
-        LimitOwner::EachAccount
-    } else {
-        LimitOwner::Account
-    };
+    let owner =
+        if limit_of(row, 2) == of_session { LimitOwner::EachAccount } else { LimitOwner::Account };
     let limit = of_session
         .zip(number(row, 3))
         .map(|(limit, in_use)| ConnectionLimit {

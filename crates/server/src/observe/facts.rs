@@ -219,11 +219,7 @@ fn custom_names(options: &str) -> impl Iterator<Item = &str> {
 
 /// The value, or its replacement if it may be a secret.
 fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
-    if may_be_secret(name, value) {
-        WITHHELD
-    } else {
-        value
-    }
+    if may_be_secret(name, value) { WITHHELD } else { value }
 }
 
 pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {

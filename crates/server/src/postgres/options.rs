@@ -145,11 +145,7 @@ pub(crate) fn expect_keyword(name: &str) -> &'static Keyword {
 /// `prefer`.
 pub(crate) fn translate_obsolete(name: &str, value: &str) -> Option<(&'static Keyword, String)> {
     (name == "requiressl").then(|| {
-        let mode = if value.starts_with('1') {
-            "require"
-        } else {
-            "prefer"
-        };
+        let mode = if value.starts_with('1') { "require" } else { "prefer" };
         (expect_keyword("sslmode"), mode.to_owned())
     })
 }

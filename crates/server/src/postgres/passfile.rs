@@ -63,11 +63,7 @@ impl Passwords {
         env: &Environment,
     ) -> Option<Secret> {
         let port = spec.port.to_string();
-        let host = if spec.host.is_empty() {
-            &spec.hostaddr
-        } else {
-            &spec.host
-        };
+        let host = if spec.host.is_empty() { &spec.hostaddr } else { &spec.host };
         // "localhost" in the file also matches the default socket folder, which depends on how
         // libpq was built: accept all known ones.
         let is_default_dir = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);

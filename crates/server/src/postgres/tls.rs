@@ -197,11 +197,7 @@ pub(super) fn build_verifier(
             .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
     // The verifier's exceptions for unusual certificates are not needed for the system's roots. With
     // revocation lists they are not allowed, because only rustls checks these lists.
-    let exception_roots = if explicit == Some("system") || has_crls {
-        Vec::new()
-    } else {
-        roots
-    };
+    let exception_roots = if explicit == Some("system") || has_crls { Vec::new() } else { roots };
     let accepted = Accepted::Issued {
         chain: chain_verifier,
         roots: exception_roots,

@@ -86,11 +86,7 @@ impl UriParts<'_> {
             } else {
                 (*host).to_owned()
             };
-            if port.is_empty() {
-                host
-            } else {
-                format!("{host}:{port}")
-            }
+            if port.is_empty() { host } else { format!("{host}:{port}") }
         });
         redacted.push_str(&hosts.collect::<Vec<_>>().join(","));
         if !self.dbname.is_empty() {

@@ -150,11 +150,7 @@ pub(crate) fn require_auth(options: &OptionValues) -> Result<RequireAuth, Error>
         }
         methods.push(method);
     }
-    Ok(if negated {
-        RequireAuth::NoneOf(methods)
-    } else {
-        RequireAuth::OneOf(methods)
-    })
+    Ok(if negated { RequireAuth::NoneOf(methods) } else { RequireAuth::OneOf(methods) })
 }
 
 /// Refuses options that require a feature that Prony does not support, and invalid values of options that it

@@ -192,11 +192,7 @@ impl ServerCertVerifier for Verifier {
                     .verify_signature(key_bits, message, dss.signature())
                     .is_ok()
             });
-        if is_valid {
-            Ok(HandshakeSignatureValid::assertion())
-        } else {
-            Err(bad_signature)
-        }
+        if is_valid { Ok(HandshakeSignatureValid::assertion()) } else { Err(bad_signature) }
     }
 
     fn verify_tls13_signature(

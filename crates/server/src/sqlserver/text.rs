@@ -231,11 +231,7 @@ fn redact_body(form: ConnectionText<'_>) -> Option<String> {
 fn redact_pairs(text: &str, quote: char) -> Option<String> {
     let pairs = parse_pairs(text, quote).ok()?;
     let shown = pairs.iter().map(|(name, value)| {
-        if is_secret(name) {
-            format!("{name}={MASK}")
-        } else {
-            format!("{name}={value}")
-        }
+        if is_secret(name) { format!("{name}={MASK}") } else { format!("{name}={value}") }
     });
     Some(shown.collect::<Vec<_>>().join(";"))
 }

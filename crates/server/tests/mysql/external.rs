@@ -45,11 +45,8 @@ fn create_accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         let mysql = format!("CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'");
         let mariadb =
             format!("CREATE USER {account}@'%' IDENTIFIED VIA {name} USING PASSWORD('sesame')");
-        let outcome = root.execute(if root.product() == Product::MARIADB {
-            &mariadb
-        } else {
-            &mysql
-        });
+        let outcome =
+            root.execute(if root.product() == Product::MARIADB { &mariadb } else { &mysql });
         // MySQL 5.6 has a different syntax for the password of a plugin.
         let Err(error) = outcome else { continue };
         eprintln!("{name}: {error}");

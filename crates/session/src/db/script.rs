@@ -94,11 +94,7 @@ impl Db {
     pub async fn open_connection(&mut self) -> Result<(), DbError> {
         self.settle(Settlement::RolledBack);
         self.wait(UserPhase::OpenConnection).await;
-        if self.conn.is_up() {
-            Ok(())
-        } else {
-            Err(self.conn.failure())
-        }
+        if self.conn.is_up() { Ok(()) } else { Err(self.conn.failure()) }
     }
 
     /// Returns a handle of another connection of this user, which is closed until [`Db::open_connection`]
@@ -200,11 +196,7 @@ impl Db {
         {
             return;
         }
-        let block = if self.conn.is_up() {
-            self.conn.block_state()
-        } else {
-            BlockState::Idle
-        };
+        let block = if self.conn.is_up() { self.conn.block_state() } else { BlockState::Idle };
         let Some(ledger) = &mut self.ledger else {
             return;
         };

@@ -202,11 +202,7 @@ impl Db {
 
     /// What became of the entry of a transaction that failed: a request before the error may have committed it.
     fn settlement_of_failure(&self) -> Settlement {
-        if self.owner.has_committed() {
-            Settlement::Ambiguous
-        } else {
-            Settlement::RolledBack
-        }
+        if self.owner.has_committed() { Settlement::Ambiguous } else { Settlement::RolledBack }
     }
 
     /// Begins another attempt at the transaction, from its first statement.

@@ -44,11 +44,7 @@ pub(super) fn with_expression(
         .add_unparsed(text, count)
         .with_types(types_of_both(statement, insert))
         .with_id(insert.id() + 1 + statement.id());
-    if statement.wants_columns() {
-        combined.with_columns()
-    } else {
-        combined
-    }
+    if statement.wants_columns() { combined.with_columns() } else { combined }
 }
 
 /// Whether a statement of PostgreSQL can have another one as a common table expression. Not if it begins with a comment:

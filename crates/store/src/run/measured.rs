@@ -278,11 +278,7 @@ impl Second {
 
     /// Committed transactions per second; 0 if it has no length.
     pub fn committed_per_second(&self) -> f64 {
-        if self.length_s > 0.0 {
-            self.committed as f64 / self.length_s
-        } else {
-            0.0
-        }
+        if self.length_s > 0.0 { self.committed as f64 / self.length_s } else { 0.0 }
     }
 
     pub fn ended_per_second(&self) -> f64 {

@@ -39,11 +39,7 @@ fn packet(out: &mut Vec<u8>, sequence: &mut u8, payload: &[u8]) {
 }
 
 fn status_flags(in_transaction: bool) -> u16 {
-    if in_transaction {
-        STATUS_AUTOCOMMIT | STATUS_IN_TRANSACTION
-    } else {
-        STATUS_AUTOCOMMIT
-    }
+    if in_transaction { STATUS_AUTOCOMMIT | STATUS_IN_TRANSACTION } else { STATUS_AUTOCOMMIT }
 }
 
 fn put_eof(out: &mut Vec<u8>, sequence: &mut u8, in_transaction: bool) {
@@ -150,11 +146,7 @@ impl MySqlSession {
         let affected_rows = match kind {
             StatementKind::Select => {
                 let result_sets = ResultSets::get();
-                let by_state = if is_binary {
-                    &result_sets.binary
-                } else {
-                    &result_sets.text
-                };
+                let by_state = if is_binary { &result_sets.binary } else { &result_sets.text };
                 out.extend_from_slice(&by_state[usize::from(self.in_transaction)]);
                 return;
             }

@@ -317,11 +317,7 @@ impl TdsSession {
                 let kind = StatementKind::of(&self.text);
                 self.statements.push(kind);
                 handle = Some(self.statements.len() as u32);
-                if procedure == 13 {
-                    kind
-                } else {
-                    StatementKind::Other
-                }
+                if procedure == 13 { kind } else { StatementKind::Other }
             }
             // sp_execute: the handle comes first.
             12 => {

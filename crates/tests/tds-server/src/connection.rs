@@ -271,11 +271,7 @@ impl Connection {
             }
             Request::Bulk(_) | Request::Attention => unreachable!("handled above"),
         };
-        if is_complete {
-            self.send(&reply.finish(), out)
-        } else {
-            self.phase = Phase::Hanging
-        }
+        if is_complete { self.send(&reply.finish(), out) } else { self.phase = Phase::Hanging }
     }
 }
 

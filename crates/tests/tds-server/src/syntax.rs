@@ -33,11 +33,7 @@ pub fn syntax_error(sql: &str) -> Option<String> {
     let mut text = String::new();
     for (index, piece) in sql.split("if @@rowcount").enumerate() {
         if index > 0 {
-            let separator = if text.trim_end().ends_with(';') {
-                ""
-            } else {
-                ";"
-            };
+            let separator = if text.trim_end().ends_with(';') { "" } else { ";" };
             text = text + separator + "if @@rowcount";
         }
         text += piece;

@@ -38,11 +38,7 @@ pub(super) fn put_statement_text(
 fn put_float(x: f64, out: &mut Vec<u8>) {
     // Only a literal with an exponent is a floating-point number. SQL has no literal for infinity or NaN: send a
     // text, which the server rejects. Writing into memory cannot fail.
-    drop(if x.is_finite() {
-        write!(out, "({x:e})")
-    } else {
-        write!(out, "'{x}'")
-    });
+    drop(if x.is_finite() { write!(out, "({x:e})") } else { write!(out, "'{x}'") });
 }
 
 fn put_quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {

@@ -345,10 +345,6 @@ impl Codec {
             self.in_flight_index += 1;
         }
         let has_more = self.in_flight_index < self.commands.len();
-        Ok(if has_more && reply.error_number() == 0 {
-            AfterReply::Send
-        } else {
-            AfterReply::Done
-        })
+        Ok(if has_more && reply.error_number() == 0 { AfterReply::Send } else { AfterReply::Done })
     }
 }

@@ -51,11 +51,8 @@ pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
 /// Like [`summary`], as an owned error.
 pub(crate) fn parse(payload: &[u8]) -> ServerError {
     let summary = summary(payload);
-    let severity = if ERRORS_THAT_END_SESSION.contains(&summary.number) {
-        "FATAL"
-    } else {
-        "ERROR"
-    };
+    let severity =
+        if ERRORS_THAT_END_SESSION.contains(&summary.number) { "FATAL" } else { "ERROR" };
     ServerError {
         severity: severity.to_owned(),
         ..ServerError::new(

@@ -89,11 +89,8 @@ impl<'a> Row<'a> {
         columns.map_while(move |(index, column)| {
             let bit = index + 2;
             let is_null = null_bitmap?.get(bit / 8)? & (1 << (bit % 8)) != 0;
-            let binary_value = if is_null {
-                BinaryValue::Null
-            } else {
-                column.read_value(&mut reader)?
-            };
+            let binary_value =
+                if is_null { BinaryValue::Null } else { column.read_value(&mut reader)? };
             Some((column, binary_value))
         })
     }

@@ -68,16 +68,8 @@ pub enum SessionUse {
 impl SessionUse {
     /// The settings of the clients' sessions, and those of a control connection besides.
     fn settings(self) -> [Vec<&'static (&'static str, &'static str)>; 2] {
-        let own: &Settings = if self >= SessionUse::Own {
-            OWN_STATEMENTS
-        } else {
-            &[]
-        };
-        let control: &Settings = if self == SessionUse::Control {
-            CONTROL
-        } else {
-            &[]
-        };
+        let own: &Settings = if self >= SessionUse::Own { OWN_STATEMENTS } else { &[] };
+        let control: &Settings = if self == SessionUse::Control { CONTROL } else { &[] };
         [
             EVERY_SESSION.iter().chain(own).collect(),
             control.iter().collect(),

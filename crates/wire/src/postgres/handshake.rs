@@ -171,11 +171,13 @@ impl Handshake {
         }
         bytes.drain(..consumed);
         self.partial = bytes;
-        Ok(if self.auth.is_salting() {
-            HandshakeStep::Computing
-        } else {
-            HandshakeStep::NeedBytes
-        })
+        Ok(
+            if self.auth.is_salting() {
+                HandshakeStep::Computing
+            } else {
+                HandshakeStep::NeedBytes
+            },
+        )
     }
 
     /// Handles the one byte that answers an SSLRequest.

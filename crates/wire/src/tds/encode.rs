@@ -61,11 +61,7 @@ pub(super) fn put_parameter_body(
     collation: [u8; 5],
     out: &mut Vec<u8>,
 ) {
-    let sql_type = if fits(sql_type, value) {
-        sql_type
-    } else {
-        SqlType::of_value(value, None)
-    };
+    let sql_type = if fits(sql_type, value) { sql_type } else { SqlType::of_value(value, None) };
     out.push(flags);
     // A value longer than its type allows makes the server close the connection: send it as a `max` type.
     let length = text_bytes(sql_type, value, collation);
@@ -288,14 +284,7 @@ fn put_formatted(text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
 fn put_quoted(text: &str, is_varchar: bool, out: &mut Vec<u8>) {
     // Do not compare a `varchar` column with `N'…'`: the server would convert the column, and not use its
     // index.
-    put_utf16(
-        if is_varchar || text.is_ascii() {
-            "'"
-        } else {
-            "N'"
-        },
-        out,
-    );
+    put_utf16(if is_varchar || text.is_ascii() { "'" } else { "N'" }, out);
     for part in text.split_inclusive('\'') {
         put_utf16(part, out);
         if part.ends_with('\'') {

@@ -54,11 +54,7 @@ pub(super) fn put_login(
         let at = start + index * 4;
         out[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
-    let type_flags = if login.read_only {
-        TYPE_FLAG_READ_ONLY
-    } else {
-        0
-    };
+    let type_flags = if login.read_only { TYPE_FLAG_READ_ONLY } else { 0 };
     out[start + 24..start + 28].copy_from_slice(&[
         OPTION_FLAGS_1,
         OPTION_FLAGS_2,

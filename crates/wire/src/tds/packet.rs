@@ -51,11 +51,7 @@ pub(crate) fn frame(out: &mut Vec<u8>, start: usize, packet_type: u8, packet_siz
         if index > 0 {
             out.copy_within(payload_start..payload_start + length, at + HEADER_BYTES);
         }
-        let status = if index + 1 == packet_count {
-            END_OF_MESSAGE
-        } else {
-            0
-        };
+        let status = if index + 1 == packet_count { END_OF_MESSAGE } else { 0 };
         // The number of a packet wraps; servers ignore it.
         let number = (index as u8).wrapping_add(1);
         let header = header(packet_type, status, length, number);

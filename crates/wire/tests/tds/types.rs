@@ -194,11 +194,7 @@ fn values_of_every_type_are_read_at_every_split() {
     exchange.query("select everything");
     let last = reply.len() - 1;
     for (index, byte) in reply.iter().enumerate() {
-        let wanted = if index == last {
-            FeedStatus::Complete
-        } else {
-            FeedStatus::More
-        };
+        let wanted = if index == last { FeedStatus::Complete } else { FeedStatus::More };
         assert_eq!(exchange.feed(&[*byte]), Ok(wanted));
     }
     check(&exchange);

@@ -40,11 +40,7 @@ pub(crate) fn masked(text: &str, dialect: SqlDialect) -> String {
             tokens.peek().is_some_and(is_number) && is_sign(previous.as_ref(), &token);
         if !is_of_number {
             let is_literal = token.kind == TokenKind::Literal || may_be_text(&token, text, dialect);
-            masked.push_str(if is_literal {
-                "?"
-            } else {
-                &text[token.range.clone()]
-            });
+            masked.push_str(if is_literal { "?" } else { &text[token.range.clone()] });
         }
         previous = Some(token);
     }

@@ -237,11 +237,7 @@ fn casts(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Vec<String>
             casts.push(String::new());
             continue;
         };
-        let array = if *column_use == ColumnUse::Array {
-            "[]"
-        } else {
-            ""
-        };
+        let array = if *column_use == ColumnUse::Array { "[]" } else { "" };
         let column = catalog.resolve(statement, name)?;
         casts.push(column.map_or_else(String::new, |(_, _, column)| {
             format!("::{}{array}", column.data_type)

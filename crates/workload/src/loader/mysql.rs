@@ -39,11 +39,7 @@ impl BulkStatement {
         // they wait for each other.
         let blocks_other_loaders = loaders > 2 && row.int(2) != Some(2);
         let is_load_data = row.int(0) == Some(1) && !blocks_other_loaders;
-        let limit = if is_load_data {
-            LOAD_DATA_BYTES_MAX
-        } else {
-            INSERT_BYTES_MAX
-        };
+        let limit = if is_load_data { LOAD_DATA_BYTES_MAX } else { INSERT_BYTES_MAX };
         let full_bytes = row.count(1).saturating_sub(RESERVED_BYTES).min(limit);
         Ok(BulkStatement {
             is_load_data,
@@ -52,11 +48,7 @@ impl BulkStatement {
     }
 
     pub fn name(self) -> &'static str {
-        if self.is_load_data {
-            "LOAD DATA from memory"
-        } else {
-            "multi-row INSERTs"
-        }
+        if self.is_load_data { "LOAD DATA from memory" } else { "multi-row INSERTs" }
     }
 
     /// Sends rows of a table, as many per statement as the server accepts.

@@ -89,11 +89,7 @@ unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
         // If this fails, the request below finds that the event has ended, and only waits for the next one.
         db.try_start(0)
     });
-    if has_begun {
-        1.0
-    } else {
-        context.request_number(Request::NextEvent)
-    }
+    if has_begun { 1.0 } else { context.request_number(Request::NextEvent) }
 }
 
 /// Reads the values of the first row of the result that the query returned, for the cells of the context. Returns 0 if the

@@ -124,11 +124,7 @@ impl Connections {
 
 /// Returns the index of the result that a query returns, of `result_count` results.
 pub fn returned_result_index(returns_first_result: bool, result_count: usize) -> usize {
-    if returns_first_result {
-        0
-    } else {
-        result_count.saturating_sub(1)
-    }
+    if returns_first_result { 0 } else { result_count.saturating_sub(1) }
 }
 
 /// Returns the number of rows that a result contains, or that its statement changed, and its number of columns.

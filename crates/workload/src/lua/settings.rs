@@ -198,11 +198,7 @@ impl ScriptSettings {
     pub(super) fn row_bytes_max(&self) -> usize {
         const READING: [&[u8]; 5] = [b"fetch", b"query_row", b"require", b"dofile", b"load"];
         let reads = |name: &&[u8]| self.text.windows(name.len()).any(|word| word == *name);
-        if READING.iter().any(reads) {
-            READ_ROW_BYTES_MAX
-        } else {
-            UNREAD_ROW_BYTES_MAX
-        }
+        if READING.iter().any(reads) { READ_ROW_BYTES_MAX } else { UNREAD_ROW_BYTES_MAX }
     }
 
     pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = DEFAULT_MEMORY_LIMIT_BYTES;

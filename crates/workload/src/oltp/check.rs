@@ -167,11 +167,7 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
         findings.push(Finding::ok(id, text));
     }
     if added_rows > 0 {
-        let added_by = if workload.is_bulk() {
-            "bulk_insert"
-        } else {
-            "oltp_insert"
-        };
+        let added_by = if workload.is_bulk() { "bulk_insert" } else { "oltp_insert" };
         let text = format!(
             "{} rows were added since: {added_by} does that",
             grouped(added_rows)

@@ -185,11 +185,7 @@ impl Oltp {
     }
 
     fn columns(&self) -> &'static str {
-        if self.is_bulk() {
-            BULK_COLUMNS
-        } else {
-            COLUMNS
-        }
+        if self.is_bulk() { BULK_COLUMNS } else { COLUMNS }
     }
 
     /// Number of rows loaded into each table; 0 if users insert all rows.

@@ -469,11 +469,7 @@ impl SharedState {
             // `execute_part` sends inserts, which need more values.
             StatementKind::Insert => return Ok(()),
         };
-        let query = if kind.is_read() {
-            QueryKind::Read
-        } else {
-            write_kind(rows.affected_rows())
-        };
+        let query = if kind.is_read() { QueryKind::Read } else { write_kind(rows.affected_rows()) };
         drop(rows);
         count_query(db, queries, query);
         Ok(())

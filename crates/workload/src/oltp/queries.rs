@@ -11,11 +11,7 @@ pub use prony_session::{QueryCounts, QueryKind};
 
 /// The kind of a data-changing statement that changed this many rows.
 pub fn write_kind(rows: u64) -> QueryKind {
-    if rows > 0 {
-        QueryKind::Write
-    } else {
-        QueryKind::Other
-    }
+    if rows > 0 { QueryKind::Write } else { QueryKind::Other }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

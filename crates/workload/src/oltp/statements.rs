@@ -111,11 +111,8 @@ pub fn create_table(
             }
         }
         SqlDialect::MySql => {
-            let key = if options.secondary && !is_bulk {
-                "key xid (id)"
-            } else {
-                "primary key (id)"
-            };
+            let key =
+                if options.secondary && !is_bulk { "key xid (id)" } else { "primary key (id)" };
             let engine = &options.mysql_storage_engine;
             format!("create table {name} ({columns}, {key}) engine = {engine} {table_options}")
         }
@@ -135,11 +132,7 @@ pub fn indexes(dialect: SqlDialect, options: &OltpOptions, is_bulk: bool) -> Vec
         // The table was created with its primary key.
         SqlDialect::MySql => {}
         SqlDialect::PostgreSql | SqlDialect::TransactSql => {
-            indexes.push(if options.secondary && !is_bulk {
-                Index::Plain
-            } else {
-                Index::Primary
-            })
+            indexes.push(if options.secondary && !is_bulk { Index::Plain } else { Index::Primary })
         }
     }
     if options.create_secondary && !is_bulk {

@@ -31,11 +31,10 @@ pub fn check_tables(
         remedy: Remedy::Load(workload.load_spec(load_options(options.tables, options.table_size))),
     };
     let table_count = tables.len() as u32;
-    let requested = options.tables.unwrap_or(if workload.uses_one_table() {
-        1
-    } else {
-        table_count
-    });
+    let requested =
+        options
+            .tables
+            .unwrap_or(if workload.uses_one_table() { 1 } else { table_count });
     for number in 1..=requested.max(1) {
         if !tables.iter().any(|table| table.number == number) {
             return Err(load_error(format!(

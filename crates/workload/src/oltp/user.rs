@@ -100,11 +100,8 @@ impl SharedState {
             CurrentStatement::Text | CurrentStatement::Packet
         );
         let is_simple = db.protocol_mode() == QueryMode::Simple;
-        let statement = if is_simple {
-            db.last_request_text().unwrap_or(statement)
-        } else {
-            statement
-        };
+        let statement =
+            if is_simple { db.last_request_text().unwrap_or(statement) } else { statement };
         let failure = StatementFailure {
             client: id.client,
             error,

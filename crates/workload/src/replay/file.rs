@@ -100,11 +100,7 @@ impl RecordedSession {
     fn read(cursor: &mut Cursor<'_>) -> Option<(RecordedSession, SessionPart)> {
         let [has_key, is_later, may_continue] = flags_of_number(cursor.number()?);
         let part = SessionPart {
-            key: if has_key {
-                Some(cursor.number()?)
-            } else {
-                None
-            },
+            key: if has_key { Some(cursor.number()?) } else { None },
             is_later,
             may_continue,
         };

@@ -63,11 +63,8 @@ pub(super) fn assign(
             let Some(Reverse((free_us, client))) = free.pop() else {
                 return by_client;
             };
-            let shift_us = if copy == 0 {
-                0
-            } else {
-                random.below(COPIES_WITHIN_US as usize) as u64
-            };
+            let shift_us =
+                if copy == 0 { 0 } else { random.below(COPIES_WITHIN_US as usize) as u64 };
             by_client[client].push(Appearance { session, shift_us });
             let RecordedSession {
                 start_us, end_us, ..

@@ -150,11 +150,7 @@ pub struct StoreCommand {
 
 impl StoreCommand {
     pub fn name(&self) -> &'static str {
-        if self.stores_all_results {
-            "aset"
-        } else {
-            "gset"
-        }
+        if self.stores_all_results { "aset" } else { "gset" }
     }
 }
 

@@ -67,11 +67,7 @@ impl ScriptError {
     /// The complete standard error output of this major version of pgbench, newline included; `program` is
     /// the name under which pgbench was called.
     pub fn pgbench_stderr(&self, program: &str, pgbench_version: u32) -> String {
-        let severity = if pgbench_version >= 15 {
-            "error"
-        } else {
-            "fatal"
-        };
+        let severity = if pgbench_version >= 15 { "error" } else { "fatal" };
         // Every version reports too many arguments as an error.
         let severity = match self {
             ScriptError::TooManyArguments { .. } => "error",

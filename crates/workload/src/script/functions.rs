@@ -223,11 +223,7 @@ fn extremum(is_greatest: bool, arguments: &[Value]) -> Result<Value, EvalError> 
         for argument in &arguments[1..] {
             let next = argument.to_double()?;
             // As in pgbench, the comparison is false for a NaN, so the value after a NaN replaces it.
-            let keeps_best = if is_greatest {
-                best > next
-            } else {
-                best < next
-            };
+            let keeps_best = if is_greatest { best > next } else { best < next };
             best = if keeps_best { best } else { next };
         }
         return Ok(Value::Double(best));
@@ -235,11 +231,7 @@ fn extremum(is_greatest: bool, arguments: &[Value]) -> Result<Value, EvalError> 
     let mut best = arguments[0].to_int()?;
     for argument in &arguments[1..] {
         let next = argument.to_int()?;
-        best = if is_greatest {
-            best.max(next)
-        } else {
-            best.min(next)
-        };
+        best = if is_greatest { best.max(next) } else { best.min(next) };
     }
     Ok(Value::Int(best))
 }

@@ -48,11 +48,7 @@ pub(super) async fn sync_pipeline(
 ) -> Result<bool, Halt> {
     let ends_pipeline = context.command.kind == CommandKind::EndPipeline;
     if !in_pipeline {
-        let name = if ends_pipeline {
-            "endpipeline"
-        } else {
-            "syncpipeline"
-        };
+        let name = if ends_pipeline { "endpipeline" } else { "syncpipeline" };
         return Err(context.abort("", name, "not in pipeline mode"));
     }
     let reply = db.sync().await.map_err(Halt::Failed)?;

@@ -129,11 +129,7 @@ fn list_statements<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 /// Empty sums; without commands if the policy does not record them.
 fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
-    let recorded_scripts = if policy.records_command_stats {
-        scripts
-    } else {
-        &[]
-    };
+    let recorded_scripts = if policy.records_command_stats { scripts } else { &[] };
     StatsByCommand::new(recorded_scripts.iter().map(|script| script.commands.len()))
 }
 

@@ -431,11 +431,8 @@ impl ScriptClient {
             }
             &few[..ids.len()]
         };
-        let result = if in_pipeline {
-            db.push(statement, values)
-        } else {
-            db.begin_exec(statement, values)
-        };
+        let result =
+            if in_pipeline { db.push(statement, values) } else { db.begin_exec(statement, values) };
         result.map_err(Halt::Failed)
     }
 

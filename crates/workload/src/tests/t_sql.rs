@@ -110,11 +110,8 @@ impl Catalog {
                     let is_text = ["c", "pad", "field", "ycsb_key"]
                         .iter()
                         .any(|text| column.starts_with(text));
-                    let (type_name, length) = if is_text {
-                        ("varchar", "200")
-                    } else {
-                        ("int", "4")
-                    };
+                    let (type_name, length) =
+                        if is_text { ("varchar", "200") } else { ("int", "4") };
                     push(&[column, type_name, length, "10", "0", "1"]);
                 }
             }
@@ -140,11 +137,7 @@ impl Catalog {
         }
         let width = rows.first().map_or(1, Vec::len);
         let cell = |cell: String| {
-            if cell.is_empty() {
-                Datum::Null
-            } else {
-                Datum::Bytes(cell.into_bytes())
-            }
+            if cell.is_empty() { Datum::Null } else { Datum::Bytes(cell.into_bytes()) }
         };
         let rows = rows
             .into_iter()

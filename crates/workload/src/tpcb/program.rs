@@ -80,11 +80,7 @@ impl AccountProgram {
     /// The program of `variant` on tables of this scale.
     pub fn new(variant: TpcbVariant, name: &'static str, scale: u32) -> Self {
         let int = ParameterType::Int;
-        let aid = if scale >= BIGINT_FROM_SCALE {
-            ParameterType::BigInt
-        } else {
-            int
-        };
+        let aid = if scale >= BIGINT_FROM_SCALE { ParameterType::BigInt } else { int };
         let mut statements = StatementIds::new();
         let mut add =
             |sql, types: &[ParameterType]| statements.add(sql).with_types(types.iter().copied());

@@ -36,11 +36,7 @@ impl Table {
     }
 
     pub fn create(self, scale: u32) -> String {
-        let aid = if scale >= BIGINT_FROM_SCALE {
-            "bigint"
-        } else {
-            "int"
-        };
+        let aid = if scale >= BIGINT_FROM_SCALE { "bigint" } else { "int" };
         match self {
             Table::Branches => "create table pgbench_branches(bid int not null, bbalance int, \
                  filler char(88)) with (fillfactor=100)"

@@ -239,11 +239,7 @@ fn row_finding(count: &RowCount, scale: u32, is_load_unfinished: bool) -> Findin
         let text = format!(
             "{} rows of {name} have keys out of range for {warehouses}{}",
             grouped(count.out_of_range_rows),
-            if is_load_unfinished {
-                ""
-            } else {
-                "; load again"
-            }
+            if is_load_unfinished { "" } else { "; load again" }
         );
         return Finding::wrong(id, text);
     }

@@ -26,11 +26,7 @@ impl SearchNames {
 
     /// The name to send for a number of [`LastNames`].
     pub fn search_text(&self, name: u32) -> &str {
-        if self.finds_names {
-            self.names.get(name)
-        } else {
-            UNKNOWN_NAME
-        }
+        if self.finds_names { self.names.get(name) } else { UNKNOWN_NAME }
     }
 
     /// The parameters of a routine for the customer: the number and the name, one of which is NULL.

@@ -92,11 +92,7 @@ const HAMMERDB_LAST_NAMES: &str = "customer_c_last";
 
 /// The name of an existing index: HammerDB's or Prony's. Babelfish appends a hash to it.
 fn sql_server_name(index: &Index, existing: &str) -> &'static str {
-    if existing.starts_with(HAMMERDB_LAST_NAMES) {
-        HAMMERDB_LAST_NAMES
-    } else {
-        index.name
-    }
+    if existing.starts_with(HAMMERDB_LAST_NAMES) { HAMMERDB_LAST_NAMES } else { index.name }
 }
 
 /// The name and the columns of each index of customer and orders on SQL Server.

@@ -198,16 +198,8 @@ impl InputGenerator {
             };
             let remote = self.uniform(1, 100) == 1;
             *line = OrderLine {
-                item: if has_unused_item && index + 1 == count {
-                    UNUSED_ITEM
-                } else {
-                    item
-                },
-                supply: if remote {
-                    self.draw_other_warehouse(w_id)
-                } else {
-                    w_id
-                },
+                item: if has_unused_item && index + 1 == count { UNUSED_ITEM } else { item },
+                supply: if remote { self.draw_other_warehouse(w_id) } else { w_id },
                 quantity: self.uniform(1, 10),
                 wave: 1,
             };

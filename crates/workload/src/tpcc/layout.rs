@@ -138,11 +138,7 @@ impl Layout {
             has_history_key,
         } = self;
         let profile = population.name();
-        let history_key = if *has_history_key {
-            "history_key 1, "
-        } else {
-            ""
-        };
+        let history_key = if *has_history_key { "history_key 1, " } else { "" };
         LoadNote {
             description: format!(
                 "warehouses {scale}, seed {seed}, profile {profile}, partitions {partitions}, \

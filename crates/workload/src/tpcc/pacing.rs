@@ -93,11 +93,7 @@ impl PacingTimes {
         let mean_s = f64::from(self.think_mean_s[kind as usize]);
         let think_s = -(1.0 - random.unit()).ln() * mean_s;
         let time_s = think_s.min(mean_s * THINK_TIME_MAX_MEANS);
-        let time_s = if self.whole_seconds {
-            time_s.round()
-        } else {
-            time_s
-        };
+        let time_s = if self.whole_seconds { time_s.round() } else { time_s };
         Duration::from_secs_f64(time_s)
     }
 }

@@ -49,11 +49,7 @@ impl RandomStream {
     /// Appends `low` to `high` letters and digits [4.3.2.2].
     #[inline]
     pub fn push_letters(&mut self, out: &mut Vec<u8>, low: u32, high: u32) {
-        let length = if low == high {
-            low
-        } else {
-            self.uniform(low, high)
-        };
+        let length = if low == high { low } else { self.uniform(low, high) };
         let mut remaining = length as usize;
         while remaining > 0 {
             let letters = self.draw_eight_letters();
@@ -184,11 +180,7 @@ impl RunConstants {
             }
         };
         // Both results stay within 0..=255.
-        let c = if stream.uniform(0, 1) == 0 {
-            load.c - distance
-        } else {
-            load.c + distance
-        };
+        let c = if stream.uniform(0, 1) == 0 { load.c - distance } else { load.c + distance };
         RunConstants {
             last_name: NuRand { c, ..load },
             customer: NuRand {

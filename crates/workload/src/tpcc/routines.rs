@@ -98,11 +98,7 @@ fn routine_prefix(profile: &Profile) -> String {
 
 pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     let engine = EngineSql::of(dialect);
-    let calls = if profile.calls_hammerdb_routines {
-        engine.hammerdb_calls
-    } else {
-        engine.calls
-    };
+    let calls = if profile.calls_hammerdb_routines { engine.hammerdb_calls } else { engine.calls };
     let prefix = routine_prefix(profile);
     statements(&engine.fill(calls, profile, &prefix, RoutineForm::ENGINE)).collect()
 }
@@ -113,11 +109,8 @@ pub fn profile_routines(
     is_for_babelfish: bool,
 ) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
-    let texts = if profile.calls_hammerdb_routines {
-        engine.hammerdb_routines
-    } else {
-        engine.routines
-    };
+    let texts =
+        if profile.calls_hammerdb_routines { engine.hammerdb_routines } else { engine.routines };
     let prefix = routine_prefix(profile);
     let form = RoutineForm {
         is_for_babelfish,

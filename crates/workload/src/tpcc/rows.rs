@@ -195,11 +195,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         write_address::<F>(out, s);
         F::write_text(out, |out| s.push_digits(out, 16));
         let bad_credit_customers = self.block_units * self.content.bad_credit_percent / 100;
-        let credit = if self.permutation.at(index) < bad_credit_customers {
-            b"BC"
-        } else {
-            b"GC"
-        };
+        let credit = if self.permutation.at(index) < bad_credit_customers { b"BC" } else { b"GC" };
         F::write_text(out, |out| out.extend_from_slice(credit));
         F::write_decimal::<2>(out, 50_000 * 100);
         F::write_decimal::<4>(out, i64::from(s.uniform(0, 5_000)));
@@ -278,11 +274,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
             F::write_small_int(out, district);
             F::write_small_int(out, line);
             F::write_small_int(out, 5);
-            let amount = if order <= DELIVERED {
-                0
-            } else {
-                s.uniform(1, 999_999)
-            };
+            let amount = if order <= DELIVERED { 0 } else { s.uniform(1, 999_999) };
             F::write_decimal::<2>(out, i64::from(amount));
             F::write_text(out, |out| s.push_letters(out, 24, 24));
             F::end_row(out);

@@ -54,11 +54,7 @@ impl StatementSet {
         let section = engine.fill(section, profile, "", RoutineForm::ENGINE);
         let steps = section.split("\n\n").map(|step| {
             let statements = statements(step).map(|sql| {
-                if pipelined {
-                    self.add(&sql).with_joining()
-                } else {
-                    self.add(&sql)
-                }
+                if pipelined { self.add(&sql).with_joining() } else { self.add(&sql) }
             });
             statements.collect()
         });

@@ -175,11 +175,7 @@ pub fn all_commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<Str
 /// A script's path in the syntax of `--file`, in which a path that contains `@` needs a weight.
 fn file_argument(path: &Path) -> String {
     let path = path.display().to_string();
-    if path.contains('@') {
-        format!("{path}@1")
-    } else {
-        path
-    }
+    if path.contains('@') { format!("{path}@1") } else { path }
 }
 
 /// The path of a scenario's script: next to the stored runs, so that the script that a Run names remains

@@ -69,11 +69,8 @@ pub fn estimate(
         });
     }
     let peaks = peak_by_tables.into_values();
-    let peak_bytes = if args.cleanup {
-        peaks.max()
-    } else {
-        peaks.reduce(|sum, bytes| sum + bytes)
-    };
+    let peak_bytes =
+        if args.cleanup { peaks.max() } else { peaks.reduce(|sum, bytes| sum + bytes) };
     Ok(SuiteEstimate {
         id: suite.id.clone(),
         title: format!("{}, by {}", suite.title, suite.source.name()),

@@ -158,11 +158,7 @@ fn flag_names(flag: &Arg) -> String {
         .unwrap_or_default();
     let long = flag.get_long().unwrap_or_default();
     let takes_value = matches!(flag.get_action(), ArgAction::Set | ArgAction::Append);
-    let value = if takes_value {
-        format!(" {}", value_name(flag))
-    } else {
-        String::new()
-    };
+    let value = if takes_value { format!(" {}", value_name(flag)) } else { String::new() };
     format!("{short}--{long}{value}")
 }
 
@@ -199,11 +195,7 @@ fn meaning(argument: &Arg) -> String {
     let is_column = split_default(&help)
         .1
         .is_some_and(|default| default == defaults(argument));
-    let text = if is_column {
-        split_default(&help).0
-    } else {
-        &help
-    };
+    let text = if is_column { split_default(&help).0 } else { &help };
     let mut meaning = without_brackets(text.trim_end_matches('.'));
     let values = argument.get_possible_values();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);

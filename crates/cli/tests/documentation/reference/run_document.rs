@@ -49,11 +49,8 @@ fn fields(definition: &Value) -> String {
         .unwrap_or_default();
     let properties = definition["properties"].as_object().into_iter().flatten();
     let rows = properties.map(|(name, property)| {
-        let optional = if required.contains(&Value::from(name.as_str())) {
-            ""
-        } else {
-            ", optional"
-        };
+        let optional =
+            if required.contains(&Value::from(name.as_str())) { "" } else { ", optional" };
         [
             code(name),
             type_name(property) + optional,

@@ -102,11 +102,7 @@ fn every_bundled_test_executes_exactly_its_events() {
                 // If another user has deleted a row and not inserted it again, sysbench counts the write that
                 // does not find it under other.
                 "oltp_read_write" | "oltp_write_only" if errors == 0.0 => {
-                    let expected = if test == "oltp_read_write" {
-                        700.0
-                    } else {
-                        0.0
-                    };
+                    let expected = if test == "oltp_read_write" { 700.0 } else { 0.0 };
                     assert_eq!((reads, writes + others), (expected, 300.0), "{test}");
                 }
                 "oltp_read_write" | "oltp_write_only" => assert!(all > 300.0, "{out}"),

@@ -34,11 +34,8 @@ impl Interp {
             }
             Node::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.condition(host, left)?;
-                let result = if left == (*operator == "||") {
-                    left
-                } else {
-                    self.condition(host, right)?
-                };
+                let result =
+                    if left == (*operator == "||") { left } else { self.condition(host, right)? };
                 Ok(Value::Integer(i64::from(result)))
             }
             Node::Binary(operator, left, right) => {
@@ -78,11 +75,7 @@ impl Interp {
         if let Some((expected, _)) = FUNCTIONS.iter().find(|(_, names)| is_listed(names))
             && args.len() != *expected
         {
-            let problem = if args.len() < *expected {
-                "not enough"
-            } else {
-                "too many"
-            };
+            let problem = if args.len() < *expected { "not enough" } else { "too many" };
             let text = format!("{problem} arguments for math function \"{name}\"");
             return Err(error(text));
         }
@@ -181,11 +174,7 @@ fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
 }
 
 fn not_a_number(text: &str, operator: &str) -> String {
-    let kind = if text.is_empty() {
-        "empty"
-    } else {
-        "non-numeric"
-    };
+    let kind = if text.is_empty() { "empty" } else { "non-numeric" };
     format!("can't use {kind} string as operand of \"{operator}\"")
 }
 
@@ -218,11 +207,7 @@ fn apply_binary(
     match (&left.0, &right.0) {
         (Value::Integer(a), Value::Integer(b)) => compute_integers(operator, *a, *b),
         (Value::Text(_), _) | (_, Value::Text(_)) => {
-            let text = if matches!(left.0, Value::Text(_)) {
-                &left.1
-            } else {
-                &right.1
-            };
+            let text = if matches!(left.0, Value::Text(_)) { &left.1 } else { &right.1 };
             Err(not_a_number(text, operator))
         }
         (a, b) => compute_reals(operator, a.as_real()?, b.as_real()?),
@@ -272,11 +257,7 @@ fn compute_integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
         // -1 divides every number, but the smallest one overflows.
         "%" if b == -1 => Some(0),
         "%" => a.checked_rem(b).map(|remainder| {
-            if remainder != 0 && ((remainder < 0) != (b < 0)) {
-                remainder + b
-            } else {
-                remainder
-            }
+            if remainder != 0 && ((remainder < 0) != (b < 0)) { remainder + b } else { remainder }
         }),
         "**" => return power(a, b),
         "<<" | ">>" if b < 0 => return Err("negative shift argument".to_owned()),

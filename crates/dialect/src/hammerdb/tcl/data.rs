@@ -98,11 +98,7 @@ impl Interp {
         let full_name = pattern.filter(|name| !name.contains(['*', '?', '[', '\\']));
         if let Some(name) = full_name {
             let name = name.strip_prefix("::").unwrap_or(name);
-            return if self.has_command(host, name) {
-                list::join(&[name])
-            } else {
-                String::new()
-            };
+            return if self.has_command(host, name) { list::join(&[name]) } else { String::new() };
         }
         let defined = self.procs.keys().chain(self.aliases.keys());
         let mut names: Vec<&str> = defined.map(String::as_str).collect();

@@ -212,11 +212,7 @@ fn lsearch(args: &[String]) -> TclResult {
     }
     let fold = |text: &str| pattern::fold_case(text, ignore_case);
     let folded_pattern = fold(pattern);
-    let expression = if is_regex {
-        Some(regex::compile(pattern, ignore_case)?)
-    } else {
-        None
-    };
+    let expression = if is_regex { Some(regex::compile(pattern, ignore_case)?) } else { None };
     let mut matching = Vec::new();
     for (index, element) in split_list(text)?.into_iter().enumerate() {
         let folded = fold(&element);
@@ -235,13 +231,9 @@ fn lsearch(args: &[String]) -> TclResult {
     if all {
         return Ok(list::join(&matching));
     }
-    Ok(matching.pop().unwrap_or_else(|| {
-        if inline {
-            String::new()
-        } else {
-            "-1".to_owned()
-        }
-    }))
+    Ok(matching
+        .pop()
+        .unwrap_or_else(|| if inline { String::new() } else { "-1".to_owned() }))
 }
 
 fn lsort(args: &[String]) -> TclResult {
@@ -287,13 +279,7 @@ fn lsort(args: &[String]) -> TclResult {
             _ => a.cmp(b),
         }
     };
-    elements.sort_by(|a, b| {
-        if reversed {
-            compare(b, a)
-        } else {
-            compare(a, b)
-        }
-    });
+    elements.sort_by(|a, b| if reversed { compare(b, a) } else { compare(a, b) });
     if unique {
         elements.dedup_by(|a, b| compare(a, b) == Ordering::Equal);
     }

@@ -81,11 +81,7 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
         return None;
     }
     let magnitude = i128::from_str_radix(digits, base).ok()?;
-    let number = if text.starts_with('-') {
-        -magnitude
-    } else {
-        magnitude
-    };
+    let number = if text.starts_with('-') { -magnitude } else { magnitude };
     i64::try_from(number).ok()
 }
 
@@ -122,16 +118,8 @@ pub(crate) fn real_text(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-4..1e17).contains(&magnitude) {
         let text = format!("{number:e}");
-        return if text.contains("e-") {
-            text
-        } else {
-            text.replace('e', "e+")
-        };
+        return if text.contains("e-") { text } else { text.replace('e', "e+") };
     }
     let text = format!("{number}");
-    if text.contains('.') {
-        text
-    } else {
-        text + ".0"
-    }
+    if text.contains('.') { text } else { text + ".0" }
 }

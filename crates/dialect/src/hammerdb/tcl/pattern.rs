@@ -66,9 +66,5 @@ fn match_character(pattern: &[char], at: usize, c: char) -> Option<usize> {
 
 /// A text for a comparison, which may ignore case.
 pub(super) fn fold_case(text: &str, ignore_case: bool) -> String {
-    if ignore_case {
-        text.to_lowercase()
-    } else {
-        text.to_owned()
-    }
+    if ignore_case { text.to_lowercase() } else { text.to_owned() }
 }

@@ -72,11 +72,8 @@ fn string_subcommand(subcommand: &str, args: &[String]) -> TclResult {
             _ => wrong_args("string match ?-nocase? pattern string"),
         },
         ("first" | "last", [searched, text]) => {
-            let offset = if subcommand == "first" {
-                text.find(searched)
-            } else {
-                text.rfind(searched)
-            };
+            let offset =
+                if subcommand == "first" { text.find(searched) } else { text.rfind(searched) };
             let offset = offset.filter(|_| !searched.is_empty());
             let index = offset.map(|offset| text[..offset].chars().count().to_string());
             Ok(index.unwrap_or_else(|| "-1".to_owned()))
@@ -117,11 +114,7 @@ fn compare(subcommand: &str, args: &[String]) -> TclResult {
         [option] if option == "-nocase" => true,
         _ => return error(format!("string {subcommand}: only -nocase is supported")),
     };
-    let order = if ignore_case {
-        a.to_lowercase().cmp(&b.to_lowercase())
-    } else {
-        a.cmp(b)
-    };
+    let order = if ignore_case { a.to_lowercase().cmp(&b.to_lowercase()) } else { a.cmp(b) };
     if subcommand == "equal" {
         bool_result(order.is_eq())
     } else {

@@ -172,11 +172,8 @@ impl Interp {
 
     fn upvar(&mut self, args: &[String]) -> TclResult {
         let usage = "upvar ?level? otherVar localVar ?otherVar localVar ...?";
-        let (level, pairs) = if args.len() % 2 == 1 {
-            (args[0].as_str(), &args[1..])
-        } else {
-            ("1", args)
-        };
+        let (level, pairs) =
+            if args.len() % 2 == 1 { (args[0].as_str(), &args[1..]) } else { ("1", args) };
         let frame = self.frame_of_level(level)?;
         if pairs.is_empty() {
             return wrong_args(usage);

@@ -26,11 +26,7 @@ impl Ring {
     /// Puts the send of a slot's bytes into the submission queue.
     pub(super) fn push_send(&mut self, slot: Slot, request_timestamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
-        let unregistered = if slot < self.registered_slots {
-            None
-        } else {
-            self.fd(slot)
-        };
+        let unregistered = if slot < self.registered_slots { None } else { self.fd(slot) };
         let connection = &mut self.slots[slot as usize];
         let (start, length) = (connection.out.as_mut_ptr(), connection.out.len());
         let is_awaited =

@@ -35,11 +35,7 @@ pub fn build(
     let schema = request.schema_name();
     lines.say(text::creating_line(&schema));
     let (target, database_state) = prepare_database(request, lines)?;
-    let workers = if request.vusers > 1 {
-        2..request.vusers + 2
-    } else {
-        0..0
-    };
+    let workers = if request.vusers > 1 { 2..request.vusers + 2 } else { 0..0 };
     for worker in workers.clone() {
         lines.print_running(worker);
         lines.print_line(worker, "Worker Thread");

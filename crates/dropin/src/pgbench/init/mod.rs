@@ -152,10 +152,6 @@ impl Initialization<'_> {
     /// The user stopped the load, or another connection failed. The text is empty, because the cause is
     /// reported elsewhere.
     fn check_stop(&self) -> Result<(), String> {
-        if self.watch.should_continue() {
-            Ok(())
-        } else {
-            Err(String::new())
-        }
+        if self.watch.should_continue() { Ok(()) } else { Err(String::new()) }
     }
 }

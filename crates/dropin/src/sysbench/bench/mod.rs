@@ -181,11 +181,7 @@ fn check_ledger(run: &Run) -> Result<(), CommandError> {
             "prony: hint: a script writes the number of its transaction with con:ledger(), before COMMIT\n",
         );
     }
-    if account.has_faults() {
-        Err(CommandError(1))
-    } else {
-        Ok(())
-    }
+    if account.has_faults() { Err(CommandError(1)) } else { Ok(()) }
 }
 
 /// Prints the error that ended the threads, if there is one. A signal ends them without a line; the measured figures are

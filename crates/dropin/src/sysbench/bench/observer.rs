@@ -133,11 +133,7 @@ impl<'a> SysbenchObserver<'a> {
                 }
                 _ => true,
             };
-            let line = if time_is_up {
-                TIME_LIMIT_REACHED
-            } else {
-                EVENT_LIMIT_REACHED
-            };
+            let line = if time_is_up { TIME_LIMIT_REACHED } else { EVENT_LIMIT_REACHED };
             self.log(LogLevel::Info, line);
             if settings.threads > 1 {
                 let other_threads = u64::from(settings.threads) - 1;

@@ -33,11 +33,7 @@ impl ScriptRun<'_> {
         let clients = program.user_count();
         let plan = DrivePlan {
             clients,
-            threads: if thread_per_user {
-                clients
-            } else {
-                plan.threads
-            },
+            threads: if thread_per_user { clients } else { plan.threads },
             pace: Pace::Closed,
             stop: Stop::Transactions(1),
             warmup: Duration::ZERO,

@@ -40,11 +40,7 @@ impl<'a> ReportHooks<'a> {
         logger: &'a ScriptLogger,
     ) -> Result<Self, LuaScriptError> {
         let reporter = |is_requested: bool, hook| {
-            if is_requested {
-                script.create_reporter(hook)
-            } else {
-                Ok(None)
-            }
+            if is_requested { script.create_reporter(hook) } else { Ok(None) }
         };
         Ok(ReportHooks {
             call,

@@ -217,11 +217,7 @@ impl ScriptRun<'_> {
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {
-            if logger.start_timed_out() {
-                CommandError(EXIT_STATUS_LATE_START)
-            } else {
-                error
-            }
+            if logger.start_timed_out() { CommandError(EXIT_STATUS_LATE_START) } else { error }
         })?;
         // Like sysbench, exit with status 0: the run is complete and its report is printed.
         if let Err(problem) = script.run_done() {

@@ -93,11 +93,8 @@ impl Ceiling {
                 .iter()
                 .map(|&(weight, delivered, is_full)| {
                     let scatter = scatter / weight.sqrt();
-                    let [mean, variance] = if is_full {
-                        [delivered, 0.0]
-                    } else {
-                        above(delivered, rate, scatter)
-                    };
+                    let [mean, variance] =
+                        if is_full { [delivered, 0.0] } else { above(delivered, rate, scatter) };
                     (weight, mean, variance)
                 })
                 .collect();

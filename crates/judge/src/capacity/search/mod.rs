@@ -13,7 +13,6 @@
 mod bounds;
 mod estimate;
 
-use crate::formatting::either;
 use bounds::{Bounds, Level, MAX_STEPS_AT_RATE};
 use estimate::Ceiling;
 use prony_store::AnswerVerdict;
@@ -222,11 +221,12 @@ impl Search {
         let is_below = bounds.measured_s(crossing / reach, crossing)
             <= bounds.measured_s(crossing, crossing * reach);
         let factor = 1.0 + distance;
-        let rate = either(is_below, crossing / factor, crossing * factor);
-        let halfway = (crossing * either(is_below, low, high)).sqrt();
-        let rate = either(low < rate && rate < high, rate, halfway);
+        let rate = if is_below { crossing / factor } else { crossing * factor };
+        let is_between = low < rate && rate < high;
+        let bound = if is_below { low } else { high };
+        let halfway = (crossing * bound).sqrt();
         NextStep::Measure {
-            rate: readable(rate),
+            rate: readable(if is_between { rate } else { halfway }),
             lengths: SIDE_LENGTHS,
         }
     }
@@ -271,11 +271,7 @@ fn readable(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.log10().floor() - 2.0);
     let digits = (rate / unit).round();
     // Division by a whole power gives 0.123 where multiplication gives 0.12300000000000001.
-    if unit < 1.0 {
-        digits / (1.0 / unit).round()
-    } else {
-        digits * unit.round()
-    }
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit.round() }
 }
 
 #[cfg(test)]

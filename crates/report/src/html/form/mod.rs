@@ -115,11 +115,7 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let titles = distinct(runs, |run| facts::text(&run.workload.title));
     let servers = distinct(runs, facts::server);
     let named = |names: Vec<String>| {
-        if names.is_empty() {
-            facts::NOT_OBSERVED.to_owned()
-        } else {
-            names.join("; ")
-        }
+        if names.is_empty() { facts::NOT_OBSERVED.to_owned() } else { names.join("; ") }
     };
     writeln_markup!(
         out,

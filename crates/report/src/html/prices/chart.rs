@@ -8,7 +8,7 @@ use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};
 use crate::html::markup::{Html, markup};
 use crate::html::scale::Scale;
 use crate::text::prices::{basis_phrase, format_money, short_name};
-use crate::text::{either, joined, plain};
+use crate::text::{joined, plain};
 use crate::units;
 use prony_judge::price::{PricePoint, Prices};
 use std::fmt;
@@ -166,12 +166,13 @@ fn place_labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
         let text = format!("{} {}{runs}", index + 1, short_name(point, MAX_NAME_CHARS));
         let point_x = x.position(point.total_monthly_cost);
         let ends_at_x = point_x + 9.0 + text_width(&text) > DRAWING_WIDTH;
+        // Avoid the frontier's line, which is above the points that are not on it.
+        let distance_below = if point.on_frontier == Some(false) { 17.0 } else { -8.0 };
         let mut label = Label {
             number: index + 1,
             text,
-            x: either(ends_at_x, point_x - 8.0, point_x + 8.0),
-            // Avoid the frontier's line, which is above the points that are not on it.
-            y: y.position(point.tps) + either(point.on_frontier == Some(false), 17.0, -8.0),
+            x: if ends_at_x { point_x - 8.0 } else { point_x + 8.0 },
+            y: y.position(point.tps) + distance_below,
             ends_at_x,
         };
         // Each placed label moves this one down at most once.
@@ -194,8 +195,7 @@ fn text_width(text: &str) -> f64 {
 fn overlap(a: &Label, b: &Label) -> bool {
     let x_range = |label: &Label| {
         let width = text_width(&label.text);
-        let start = label.x - either(label.ends_at_x, width, 0.0);
-        (start, start + width)
+        if label.ends_at_x { (label.x - width, label.x) } else { (label.x, label.x + width) }
     };
     let ((a_start, a_end), (b_start, b_end)) = (x_range(a), x_range(b));
     (a.y - b.y).abs() < LINE_HEIGHT - 0.5 && a_start < b_end && b_start < a_end

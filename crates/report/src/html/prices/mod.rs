@@ -241,11 +241,7 @@ fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
         cells
     });
     write_figure_table(out, &caption, &columns, rows)?;
-    let no_tpmc = if has_nopm {
-        format!(" {NO_TPMC}")
-    } else {
-        String::new()
-    };
+    let no_tpmc = if has_nopm { format!(" {NO_TPMC}") } else { String::new() };
     writeln_markup!(
         out,
         "<p>Per million: the cost of a million committed transactions, with the server at its measured \

@@ -6,8 +6,8 @@ use super::{ListPage, path_part, write_page};
 use crate::history::{age, figure, load, verdict};
 use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use crate::html::table::{end_table, start_table, write_row};
+use crate::text::plain;
 use crate::text::trend::minute;
-use crate::text::{either, plain};
 use crate::units::{self, count_of, time_or_dash};
 use prony_store::{AnswerVerdict, Build, RunFilter, RunSummary, RunVerdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +94,7 @@ fn write_select<'a>(
         name = name
     )?;
     for value in values {
-        let is_selected = either(Some(value) == selected, Raw(" selected"), Raw(""));
+        let is_selected = if Some(value) == selected { Raw(" selected") } else { Raw("") };
         write_markup!(
             out,
             "<option value=\"{value}\"{selected}>{text}</option>",

@@ -11,7 +11,6 @@ pub use live::{events_of, write_live};
 
 use super::PageParts;
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
-use crate::text::either;
 use prony_store::Build;
 use std::fmt;
 use std::io::{self, Write};
@@ -117,7 +116,7 @@ fn page_text(
          <nav aria-label=\"Pages\"><ul class=\"pages\">",
     );
     for page in ListPage::ALL {
-        let is_current = either(Some(page) == current, " aria-current=\"page\"", "");
+        let is_current = if Some(page) == current { " aria-current=\"page\"" } else { "" };
         write_markup!(
             out,
             "<li><a href=\"{}\"{}>{}</a></li>",

@@ -121,11 +121,7 @@ fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
     // PostgreSQL 17 distinguishes shared from local pages.
     let io = ["Shared I/O Read Time", "I/O Read Time"];
     let io_ms = io.iter().find_map(|name| root[*name].as_f64());
-    let time_ms = if is_timed {
-        io_ms?
-    } else {
-        plan[0]["Execution Time"].as_f64()?
-    };
+    let time_ms = if is_timed { io_ms? } else { plan[0]["Execution Time"].as_f64()? };
     let read = root["Shared Read Blocks"].as_u64()?;
     Some(PageReads {
         requests: read,

@@ -182,11 +182,7 @@ fn a_requested_port_in_use_is_an_error_and_a_random_one_is_replaced() {
     let mut ports_tried = 0;
     let outcome = second_server.launch(&mut || {
         ports_tried += 1;
-        if ports_tried == 1 {
-            Ok(first_server.port())
-        } else {
-            free_port()
-        }
+        if ports_tried == 1 { Ok(first_server.port()) } else { free_port() }
     });
     outcome.expect("it tries another port");
     assert!(ports_tried >= 2, "{ports_tried}");

@@ -87,11 +87,8 @@ fn is_own_address(address: SocketAddr) -> bool {
     if ip.is_loopback() {
         return true;
     }
-    let unspecified: SocketAddr = if ip.is_ipv4() {
-        ([0, 0, 0, 0], 0).into()
-    } else {
-        ([0_u16; 8], 0).into()
-    };
+    let unspecified: SocketAddr =
+        if ip.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
     // Connecting a datagram socket sends nothing; it only selects the route.
     let source = UdpSocket::bind(unspecified).and_then(|socket| {
         socket.connect((ip, address.port()))?;

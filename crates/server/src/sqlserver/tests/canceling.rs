@@ -13,13 +13,12 @@ const ENDLESS: &str = "waitfor delay '23:00'";
 
 /// A server on which [`ENDLESS`] runs until it is canceled; a connection, and what the server received.
 fn server(encryption: Encryption) -> (Control, Arc<Mutex<Received>>) {
-    let mut config = Config::new(|sql, _| {
-        if sql == ENDLESS {
-            vec![Outcome::Hang]
-        } else {
-            vec![Outcome::Done]
-        }
-    });
+    let mut config =
+        Config::new(
+            |sql, _| {
+                if sql == ENDLESS { vec![Outcome::Hang] } else { vec![Outcome::Done] }
+            },
+        );
     config.encryption = encryption;
     let certificate = TestCertificate::new("127.0.0.1");
     config.tls = Some(certificate.server_config(&[&rustls::version::TLS12], false));

@@ -47,11 +47,7 @@ impl Connection {
         self.require_sql(text);
         let statements: Vec<&str> = split_statements(text);
         for (index, statement) in statements.iter().enumerate() {
-            let more_flag = if index + 1 < statements.len() {
-                MORE
-            } else {
-                0
-            };
+            let more_flag = if index + 1 < statements.len() { MORE } else { 0 };
             match self.run_statement(statement, &[], DONE, more_flag, reply) {
                 StatementEnd::Next => {}
                 StatementEnd::Aborted => return true,
@@ -251,11 +247,7 @@ impl Connection {
                     self.end_transaction(false, reply);
                 }
                 reply.error((number, state, level), &text);
-                let more_flag = if rolls_back && done_token == DONE {
-                    0
-                } else {
-                    more_flag
-                };
+                let more_flag = if rolls_back && done_token == DONE { 0 } else { more_flag };
                 reply.done(done_token, ERROR | more_flag, 0, 0);
                 if rolls_back {
                     return StatementEnd::Aborted;

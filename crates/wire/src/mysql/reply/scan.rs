@@ -18,11 +18,8 @@ impl ResultPosition {
     /// Counts a row, whose values, one for each column, must fill it exactly.
     #[inline]
     fn count_row(&mut self, row: Reader<'_>, lengths: &[ValueLength]) -> Result<(), Violation> {
-        let is_row = if self.binary {
-            is_binary_row(row, lengths)
-        } else {
-            is_text_row(row, self.columns)
-        };
+        let is_row =
+            if self.binary { is_binary_row(row, lengths) } else { is_text_row(row, self.columns) };
         if !is_row {
             return Err(Violation::Malformed(
                 "the lengths of a row's values are wrong",
@@ -336,11 +333,7 @@ impl Reply {
     /// Whether a packet of this length, with the first byte of an end packet, ends the rows. A row may
     /// have that first byte too, if its first value is longer than 16 MiB.
     pub(super) fn ends_rows(&self, length: usize) -> bool {
-        if self.deprecate_eof {
-            length < MAX_PAYLOAD
-        } else {
-            length < 9
-        }
+        if self.deprecate_eof { length < MAX_PAYLOAD } else { length < 9 }
     }
 
     pub(super) fn status_of_end(&self, body: &[u8]) -> Result<u16, Violation> {

@@ -102,11 +102,7 @@ pub(super) fn transaction(
     } = builder;
     let sql = statement.with_placeholders(|number| {
         let cast = parameters.casts.get(number).map_or("", |cast| cast);
-        let cast = if replacements[number].starts_with(':') {
-            cast
-        } else {
-            ""
-        };
+        let cast = if replacements[number].starts_with(':') { cast } else { "" };
         format!("{}{cast}", replacements[number])
     });
     transaction.script = commands.into_iter().chain([format!("{sql};\n")]).collect();
@@ -317,11 +313,8 @@ impl Builder<'_, '_> {
 
     fn new_variable(&mut self, name: &str) -> String {
         let name = word(name);
-        let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
-            format!("v{name}")
-        } else {
-            name
-        };
+        let name =
+            if name.starts_with(|c: char| c.is_ascii_digit()) { format!("v{name}") } else { name };
         let is_free = |name: &String| !self.variables.contains(name);
         let variable = first_free(&name, '_', is_free);
         self.variables.push(variable.clone());

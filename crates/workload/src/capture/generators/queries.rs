@@ -24,11 +24,7 @@ impl Builder<'_, '_> {
         names.sort_unstable();
         names.dedup();
         let conditions = names.iter().map(|name| format!("{name} IS NOT NULL"));
-        let conditions = if may_be_null {
-            Vec::new()
-        } else {
-            conditions.collect()
-        };
+        let conditions = if may_be_null { Vec::new() } else { conditions.collect() };
         let conditions = self.conditions(facts, conditions);
         self.limited(
             &list,
@@ -129,9 +125,5 @@ pub(super) fn sample_name<'a>(
     for column in columns {
         name = format!("{name}_{}", word(column));
     }
-    if is_written {
-        format!("{name}_written")
-    } else {
-        name
-    }
+    if is_written { format!("{name}_written") } else { name }
 }

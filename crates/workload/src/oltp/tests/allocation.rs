@@ -15,11 +15,7 @@ fn transactions_do_not_allocate() {
     for workload in oltp::ALL {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {
             // A transaction of bulk_insert sends a large packet, so fewer transactions suffice.
-            let divisor = if workload.name == "bulk_insert" {
-                30
-            } else {
-                1
-            };
+            let divisor = if workload.name == "bulk_insert" { 30 } else { 1 };
             let (warmup, measured) = (WARMUP / divisor, MEASURED / divisor);
             let program = program(workload, OltpOptions::default(), 3);
             let mut server = MockServer::default();

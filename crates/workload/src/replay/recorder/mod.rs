@@ -222,11 +222,7 @@ impl<W: Write> SessionRecorder<W> {
             *duration_us = duration_us.map(|duration| duration.saturating_add(steps_us));
         }
         let values = statement.values.as_deref();
-        let executions = if statement.is_named {
-            &mut self.named
-        } else {
-            &mut self.unnamed
-        };
+        let executions = if statement.is_named { &mut self.named } else { &mut self.unnamed };
         *executions += u64::from(values.is_some());
         let Some(text) = self.sendable(&statement.text, values) else {
             self.recorded.left_out.not_utf8 += 1;

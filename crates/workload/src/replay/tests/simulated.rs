@@ -114,11 +114,7 @@ fn replay_guarded(
     let program = ReplayProgram::new(Arc::new(recording), options, guard, Vec::new());
     let plan = DrivePlan {
         clients,
-        pace: if speed.is_some() {
-            Pace::Timetable
-        } else {
-            Pace::Closed
-        },
+        pace: if speed.is_some() { Pace::Timetable } else { Pace::Closed },
         stop: Stop::WorkDone,
         warmup: speed.map_or(Duration::ZERO, |_| REPLAY_LEAD),
         protocol: QueryMode::Simple,

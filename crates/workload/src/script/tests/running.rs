@@ -85,11 +85,7 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
         _ => message(b'I', b""),
     };
     let is_error = choice % 6 == SERIALIZATION_FAILURE;
-    let statements = if is_error {
-        1
-    } else {
-        executions(request).max(1)
-    };
+    let statements = if is_error { 1 } else { executions(request).max(1) };
     let body = body.repeat(statements);
     let is_rollback = request.ends_with(b"ROLLBACK\0");
     let block: &[u8] = match choice / 6 {

@@ -134,11 +134,7 @@ fn run_command(
                 for id in sql.parameters() {
                     let mut text = String::new();
                     let is_defined = client.variables.append_text(*id, &mut text);
-                    let value = if is_defined {
-                        format!("={}", escape(&text))
-                    } else {
-                        "-".into()
-                    };
+                    let value = if is_defined { format!("={}", escape(&text)) } else { "-".into() };
                     let _ = writeln!(output.sent, "\tB {value}");
                 }
             } else {

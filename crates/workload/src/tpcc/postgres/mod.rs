@@ -42,11 +42,7 @@ fn create(routine: &Routine) -> String {
 
 /// The routine's source. It repeats the parameters and the volatility, so equal sources mean equal routines.
 fn source(routine: &Routine) -> String {
-    let volatility = if routine.attributes.contains("stable") {
-        "stable"
-    } else {
-        "volatile"
-    };
+    let volatility = if routine.attributes.contains("stable") { "stable" } else { "volatile" };
     let Routine {
         parameters, body, ..
     } = routine;

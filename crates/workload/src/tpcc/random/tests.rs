@@ -38,11 +38,7 @@ fn letters_and_digits_are_uniform_at_every_position() {
     }
     let is_letter = |index: usize| ALPHABET.contains(&((index % 128) as u8));
     let deviations = chi_square_deviations(&letter_counts, |index| {
-        if is_letter(index) {
-            100_000.0 / 62.0
-        } else {
-            0.0
-        }
+        if is_letter(index) { 100_000.0 / 62.0 } else { 0.0 }
     });
     assert!(
         deviations.abs() < 5.0,

@@ -240,11 +240,7 @@ impl RowReader for OrderState<'_> {
             _ => {
                 let offset = label - FIRST_LINE;
                 let line = &mut self.lines[offset / 2];
-                if offset.is_multiple_of(2) {
-                    line.set_item(row)
-                } else {
-                    line.set_stock(row)
-                }
+                if offset.is_multiple_of(2) { line.set_item(row) } else { line.set_stock(row) }
             }
         }
     }

@@ -47,11 +47,7 @@ impl MockTable {
         let values = bound_values(values);
         let error = |code: &str| message(b'E', format!("SERROR\0C{code}\0Mno\0\0").as_bytes());
         let reply = if sql.starts_with("SELECT") {
-            if self.keys.contains(&values[0]) {
-                one_row()
-            } else {
-                message(b'C', b"SELECT 0\0")
-            }
+            if self.keys.contains(&values[0]) { one_row() } else { message(b'C', b"SELECT 0\0") }
         } else if sql.starts_with("INSERT") {
             let mut inserts_by_others = self.inserted_by_others.iter();
             let is_inserted_by_other = inserts_by_others.any(|(series, ordinal)| {

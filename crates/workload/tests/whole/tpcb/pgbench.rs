@@ -10,11 +10,7 @@ pub fn pgbench(database: &TestDatabase, arguments: &[&str]) {
         .expect("a PostgreSQL")
         .bin_dir
         .join("pgbench");
-    let program = if same_installation.exists() {
-        same_installation
-    } else {
-        "pgbench".into()
-    };
+    let program = if same_installation.exists() { same_installation } else { "pgbench".into() };
     let output = Command::new(program)
         .args(arguments)
         .arg(&database.url)
