@@ -112,17 +112,14 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     let mut problems = lasting.filter_map(|check| {
         let are_all = runs.len() > 1 && runs.iter().all(|run| is_invalid_by(run, &check.id));
         let are_own = own.len() > 1 && own.iter().all(|run| is_invalid_by(run, &check.id));
-        match (are_all, are_own) {
-            (true, _) if !may_differ => Some(LastingProblem {
-                check,
-                variant: None,
-            }),
-            (_, true) if !is_sweep => Some(LastingProblem {
-                check,
-                variant: last.variant(),
-            }),
-            _ => None,
-        }
+        let variant = if are_all && !may_differ {
+            None
+        } else if are_own && !is_sweep {
+            last.variant()
+        } else {
+            return None;
+        };
+        Some(LastingProblem { check, variant })
     });
     problems.next()
 }

@@ -9,14 +9,14 @@ use prony_store::{Event, Run};
 pub(crate) fn check_marks(run: &Run) -> Option<Finding> {
     let events = run.events.iter();
     let failed: Vec<&Event> = events.filter(|event| has_failed(event)).collect();
-    let finding = || {
-        invalid(
-            joined(failed.iter().map(|event| describe(event)), " "),
-            "The run shows the server without what the command was to do, or with a part of it. Try the command by hand, \
-             with the variables that the help of --at names, and run again.",
-        )
-    };
-    (!failed.is_empty()).then(finding).flatten()
+    if failed.is_empty() {
+        return None;
+    }
+    invalid(
+        joined(failed.iter().map(|event| describe(event)), " "),
+        "The run shows the server without what the command was to do, or with a part of it. Try the command by hand, \
+         with the variables that the help of --at names, and run again.",
+    )
 }
 
 /// Whether a command failed, or its end is not known.

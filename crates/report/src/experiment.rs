@@ -77,17 +77,18 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     };
     let invalid = check_ids(run, Severity::Invalid);
     let doubts = run.checks.iter().filter(|check| check.is_doubt()).count();
-    let verdict = match (invalid.is_empty(), incomplete_notice(run), doubts) {
-        (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
-        (_, Some(_), _) => style.caution("ended early"),
-        (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => count_of(number as u64, "doubt"),
-    };
-    let verdict = if invalid.is_empty() && is_too_short_for_steadiness(run) {
-        format!("{verdict}, {TOO_SHORT}")
+    let mut verdict = if !invalid.is_empty() {
+        style.alarm(&format!("invalid ({})", invalid.join(", ")))
+    } else if incomplete_notice(run).is_some() {
+        style.caution("ended early")
+    } else if doubts > 0 {
+        count_of(doubts as u64, "doubt")
     } else {
-        verdict
+        "valid".to_owned()
     };
+    if invalid.is_empty() && is_too_short_for_steadiness(run) {
+        verdict += &format!(", {TOO_SHORT}");
+    }
     let id = match run.id.as_str() {
         "" => String::new(),
         id => format!("  {}", style.dim(&plain(id))),

@@ -74,10 +74,13 @@ struct Contradictions {
 
 impl Contradictions {
     fn require(&mut self, holds: bool, sentence: impl FnOnce() -> String) {
-        match holds {
-            true => {}
-            false if self.sentences.len() < MAX_SENTENCES => self.sentences.push(sentence()),
-            false => self.omitted += 1,
+        if holds {
+            return;
+        }
+        if self.sentences.len() < MAX_SENTENCES {
+            self.sentences.push(sentence());
+        } else {
+            self.omitted += 1;
         }
     }
 

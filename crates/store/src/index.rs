@@ -181,7 +181,7 @@ pub(crate) fn read(path: &Path) -> HashMap<String, IndexRow> {
 /// The rows of an index; none if it cannot be used.
 fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
     let is_index = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    let file = is_index.then(|| fs::File::open(path).ok()).flatten();
+    let file = if is_index { fs::File::open(path).ok() } else { None };
     let lines = file.into_iter().flat_map(|file| {
         let mut lines = BufReader::new(file).lines().map_while(Result::ok);
         let is_usable = lines.next().as_deref() == Some(FIRST_LINE);

@@ -22,13 +22,15 @@ const LEDGER: &str = "ledger";
 
 /// Refuses an option that says nothing about what is checked.
 fn refuse_misplaced(is_ledger: bool, has_run: bool, repairs: bool) -> Result<(), Failure> {
-    let (option, hint) = match is_ledger {
-        true if repairs => ("--repair-sequences", "it repairs the data of tpcc"),
-        false if has_run => (
+    let (option, hint) = if is_ledger && repairs {
+        ("--repair-sequences", "it repairs the data of tpcc")
+    } else if !is_ledger && has_run {
+        (
             "--run",
             "prony check ledger --run ID looks for the commits of a run",
-        ),
-        _ => return Ok(()),
+        )
+    } else {
+        return Ok(());
     };
     let message = format!("{option} says nothing about this check");
     Err(Failure::usage(message, hint).at(option))

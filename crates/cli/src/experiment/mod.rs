@@ -115,11 +115,12 @@ fn print_summary(
     };
     // Points of a curve are not compared with the first one.
     let has_curve = sweep.as_ref().is_some_and(Sweep::has_numbers);
-    let compared = || {
+    let comparison = if has_curve {
+        None
+    } else {
         let names = names.iter().map(String::as_str);
         experiment::comparison_of_variants(runs, names, &options)
     };
-    let comparison = (!has_curve).then(compared).flatten();
     output::show(|out, style| match (format, &sweep) {
         (ResultFormat::Json, _) => {
             let document = comparison.as_ref().map(|comparison| {

@@ -31,10 +31,12 @@ pub(super) fn downgrade_engine_differences(
     let speaks_mysql = |product: &Option<Product>| {
         product.is_some_and(|product| product.dialect == SqlDialect::MySql)
     };
-    let reason = match engines.iter().all(speaks_mysql) {
-        true => WHY_RELATED_ENGINES,
-        false if across_engines => WHY_ACROSS_ENGINES,
-        false => return,
+    let reason = if engines.iter().all(speaks_mysql) {
+        WHY_RELATED_ENGINES
+    } else if across_engines {
+        WHY_ACROSS_ENGINES
+    } else {
+        return;
     };
     for difference in differences {
         let is_unknown = [&difference.a, &difference.b].contains(&&UNKNOWN.to_owned());

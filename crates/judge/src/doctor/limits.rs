@@ -171,23 +171,23 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let unlimited = if cgroup.cpu_file.ends_with("cfs_quota_us") { "-1" } else { "max" };
     let command = format!("echo {unlimited} > {}", shell_word(&cgroup.cpu_file));
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
-    let finding = match cpus < f64::from(load.threads) {
-        true => bad(
+    let finding = if cpus < f64::from(load.threads) {
+        bad(
             value,
             "The threads of the load may need more: the kernel would stop them for the rest of each period of \
              usually 100 ms, which shows as latency.",
-        ),
-        false if cpus < machine.cpus.len() as f64 => caution(
+        )
+    } else if cpus < machine.cpus.len() as f64 {
+        caution(
             value,
             "If the group reaches its limit, the kernel stops it for the rest of each period of usually 100 ms, \
              which shows as latency.",
-        ),
-        false => {
-            return ok(
-                value,
-                "The limit is no lower than the CPUs that it may use.",
-            );
-        }
+        )
+    } else {
+        return ok(
+            value,
+            "The limit is no lower than the CPUs that it may use.",
+        );
     };
     finding.mended_by(command).advised(advice)
 }

@@ -62,11 +62,10 @@ fn upper_tail_p(t: f64, noncentrality: f64, dof: f64) -> f64 {
     let value = |number: u32| {
         let s = from + step * f64::from(number);
         // At 0 the density is finite with one degree of freedom, and 0 with more.
-        let logarithm = match s > 0.0 {
-            true => (dof - 1.0) * s.ln(),
-            false if dof > 1.0 => return 0.0,
-            false => 0.0,
-        };
+        if s <= 0.0 && dof > 1.0 {
+            return 0.0;
+        }
+        let logarithm = if s > 0.0 { (dof - 1.0) * s.ln() } else { 0.0 };
         (constant + logarithm - dof * s * s / 2.0).exp() * normal_cdf(noncentrality - t * s)
     };
     let inner: f64 = (1..STEPS)

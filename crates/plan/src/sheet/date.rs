@@ -96,7 +96,7 @@ impl fmt::Display for PriceDate {
 
 fn parse_digits(text: &str, digits: usize) -> Option<u16> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok()).flatten()
+    if is_number { text.parse().ok() } else { None }
 }
 
 fn civil_date(year: u16, month: u8, day: u8) -> Option<Date> {

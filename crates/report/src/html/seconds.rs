@@ -139,10 +139,12 @@ fn write_length_of_points(out: &mut Html, run: &Run, rows_of_point: usize) -> fm
     if point_s < 2.0 {
         return Ok(());
     }
-    let percentiles = match (rows_of_point, row_s > 1.0) {
-        (1, _) => "its percentiles".to_owned(),
-        (_, false) => "the highest percentiles of them".to_owned(),
-        (_, true) => format!("the highest percentiles of each {row_s:.0} of them"),
+    let percentiles = if rows_of_point == 1 {
+        "its percentiles".to_owned()
+    } else if row_s > 1.0 {
+        format!("the highest percentiles of each {row_s:.0} of them")
+    } else {
+        "the highest percentiles of them".to_owned()
     };
     writeln_markup!(
         out,

@@ -165,24 +165,21 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
     let now_s = last.at_s + last.length_s;
     let warming = last.phase == SecondPhase::Warmup;
     let measured_s = (now_s - outline.warmup_s).max(0.0);
-    let position = match (warming, outline.measured_s) {
-        (true, _) => format!(
-            "warm-up {} of {}",
-            units::span(now_s.round()),
-            units::span(outline.warmup_s)
-        ),
-        (false, Some(total)) => format!(
-            "{} of {}",
-            units::span(measured_s.min(total).round()),
-            units::span(total)
-        ),
-        (false, None) => units::span(measured_s.round()),
+    let (part, elapsed_s, total_s) = if warming {
+        ("warm-up ", now_s, Some(outline.warmup_s))
+    } else {
+        ("", measured_s, outline.measured_s)
     };
-    let share = match (warming, outline.measured_s) {
-        (false, Some(total)) if total > 0.0 => Some(measured_s / total),
-        (true, _) if outline.warmup_s > 0.0 => Some(now_s / outline.warmup_s),
-        _ => None,
+    let position = match total_s {
+        Some(total_s) => format!(
+            "{part}{} of {}",
+            units::span(elapsed_s.min(total_s).round()),
+            units::span(total_s)
+        ),
+        None => units::span(elapsed_s.round()),
     };
+    let total_s = total_s.filter(|total_s| *total_s > 0.0);
+    let share = total_s.map(|total_s| elapsed_s / total_s);
     let connections = if outline.connect_per_transaction {
         String::new()
     } else {

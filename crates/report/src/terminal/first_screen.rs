@@ -310,10 +310,11 @@ pub(super) fn last_line(run: &Run, stored: Option<StoredRun<'_>>, width: usize) 
     let label = stored.annotation.label.as_deref();
     let label = label.map_or(String::new(), |label| format!(" [{}]", plain(label)));
     let line = format!("{id}{label}: {command}");
-    match line.chars().count() <= width {
-        true => line,
-        // The command contains the id.
-        false if command.contains(&id) => command,
-        false => format!("{id}: {command}"),
+    if line.chars().count() <= width {
+        line
+    } else if command.contains(&id) {
+        command
+    } else {
+        format!("{id}: {command}")
     }
 }

@@ -165,10 +165,13 @@ fn remove_lock_last(path: &Path) -> io::Result<()> {
 pub(super) fn remove_contents(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            _ if entry.file_name() == LOCK_FILE => {}
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
+        if entry.file_name() == LOCK_FILE {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())

@@ -99,11 +99,15 @@ fn mode(options: &OptionValues) -> Result<SslMode, Error> {
             return Ok(SslMode::VerifyFull);
         }
         let is_set = |name| options.get(name).is_some();
-        return Ok(match options::is_on(options, "ssl")? {
-            false if is_set("ssl") => SslMode::Disable,
-            _ if is_set("ssl-ca") || is_set("ssl-capath") => SslMode::VerifyCa,
-            true => SslMode::Require,
-            false => SslMode::Prefer,
+        let is_on = options::is_on(options, "ssl")?;
+        return Ok(if is_set("ssl") && !is_on {
+            SslMode::Disable
+        } else if is_set("ssl-ca") || is_set("ssl-capath") {
+            SslMode::VerifyCa
+        } else if is_on {
+            SslMode::Require
+        } else {
+            SslMode::Prefer
         });
     };
     let modes = [

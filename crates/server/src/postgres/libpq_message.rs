@@ -162,7 +162,9 @@ fn conninfo_error(text: &str) -> Option<String> {
         if !is_known(name) {
             return Some(format!("invalid connection option \"{name}\""));
         }
-        if let Some(error) = (name == "port").then(|| port_error(&value)).flatten() {
+        if name == "port"
+            && let Some(error) = port_error(&value)
+        {
             return Some(error);
         }
     }

@@ -75,11 +75,15 @@ impl Passwords {
                 if line.starts_with('#') {
                     return None;
                 }
-                let fields = after_field(line, host)
-                    .or_else(|| is_local.then(|| after_field(line, "localhost")).flatten())?;
-                let fields =
-                    after_field(after_field(after_field(fields, &port)?, database)?, user)?;
-                Some(unescape(fields))
+                let mut rest = after_field(line, host);
+                if is_local {
+                    rest = rest.or_else(|| after_field(line, "localhost"));
+                }
+                let mut rest = rest?;
+                for token in [&port, database, user] {
+                    rest = after_field(rest, token)?;
+                }
+                Some(unescape(rest))
             })
             // As with libpq, a matching line with an empty password ends the search: no password.
             .filter(|password| !password.is_empty())

@@ -22,6 +22,13 @@ const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
 /// The name of MySQL's and SQL Server's lock.
 const LOCK_NAME: &str = "prony settings";
 
+/// Whether a connection has taken the lock; of another session that holds it, what the server tells.
+enum LockAttempt {
+    Held,
+    HeldByOther(Option<String>),
+}
+
+/// Takes the lock on a new connection.
 pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
@@ -38,34 +45,31 @@ pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
         }
         control => control?,
     };
-    let other = match control.dialect() {
+    let attempt = match control.dialect() {
         SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
         SqlDialect::MySql => match take_user_lock(&mut control, &format!("'{LOCK_NAME}'"), 0)? {
-            UserLock::Held => None,
-            UserLock::HeldByOther => Some(holder_in_mysql(&mut control)),
+            UserLock::Held => LockAttempt::Held,
+            UserLock::HeldByOther => LockAttempt::HeldByOther(holder_in_mysql(&mut control)),
             UserLock::Refused => return Ok(SettingsLock::Absent),
         },
         SqlDialect::TransactSql => lock_sql_server(&mut control)?,
     };
-    Ok(match other {
-        None => SettingsLock::Held(Box::new(control)),
-        Some(holder) => SettingsLock::HeldByOther(holder),
+    Ok(match attempt {
+        LockAttempt::Held => SettingsLock::Held(Box::new(control)),
+        LockAttempt::HeldByOther(holder) => SettingsLock::HeldByOther(holder),
     })
 }
 
 /// Locks, in a transaction, so that a pooler keeps the session. PostgreSQL's lock is that of one database, but all
 /// sessions see it: two that lock at the same time in different databases both give way.
-fn lock_postgres(
-    control: &mut Control,
-    target: &Target,
-) -> Result<Option<Option<String>>, ControlError> {
+fn lock_postgres(control: &mut Control, target: &Target) -> Result<LockAttempt, ControlError> {
     let (first, second) = POSTGRES_KEY;
     control.execute("BEGIN")?;
-    let own = "SELECT pg_try_advisory_xact_lock($1::text::int, $2::text::int), pg_backend_pid()";
-    let own = control.query_with(own, &[&first.to_string(), &second.to_string()])?;
-    let [is_locked, own_pid] = cells(own);
+    let lock = "SELECT pg_try_advisory_xact_lock($1::text::int, $2::text::int), pg_backend_pid()";
+    let rows = control.query_with(lock, &[&first.to_string(), &second.to_string()])?;
+    let [is_locked, own_pid] = cells(rows);
     // In another session: a transaction that reads the views locks them.
-    let others = "SELECT concat('process ', l.pid, ', role ' || a.usename, ', database ' || a.datname, \
+    let find_other = "SELECT concat('process ', l.pid, ', role ' || a.usename, ', database ' || a.datname, \
                   ', from ' || host(a.client_addr), ', since ' || to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')) \
                   FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid \
                   WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid::text = $1 \
@@ -75,9 +79,9 @@ fn lock_postgres(
         &second.to_string(),
         own_pid.as_deref().unwrap_or_default(),
     ];
-    let [other] = cells(Control::connect(target)?.query_with(others, &keys)?);
+    let [other] = cells(Control::connect(target)?.query_with(find_other, &keys)?);
     let is_free = is_locked.as_deref() == Some("t") && other.is_none();
-    Ok((!is_free).then_some(other))
+    Ok(if is_free { LockAttempt::Held } else { LockAttempt::HeldByOther(other) })
 }
 
 fn holder_in_mysql(control: &mut Control) -> Option<String> {
@@ -89,22 +93,22 @@ fn holder_in_mysql(control: &mut Control) -> Option<String> {
     holder.ok().flatten()
 }
 
-fn lock_sql_server(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
+fn lock_sql_server(control: &mut Control) -> Result<LockAttempt, ControlError> {
     let locked = control.query_value(&format!(
         "DECLARE @result int; \
          EXEC @result = sp_getapplock '{LOCK_NAME}', 'Exclusive', 'Session', 0; \
          SELECT @result"
     ))?;
     if locked.as_deref() == Some("0") {
-        return Ok(None);
+        return Ok(LockAttempt::Held);
     }
-    // Who has it only administrators may see.
+    // Only administrators may see who holds it.
     let holder = control.query_value(&format!(
         "SELECT TOP (1) concat('session ', s.session_id, ', login ', s.login_name, ', from ', s.host_name) \
          FROM sys.dm_tran_locks AS l JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id \
          WHERE l.resource_type = 'APPLICATION' AND l.resource_description LIKE '%{LOCK_NAME}%'"
     ));
-    Ok(Some(holder.ok().flatten()))
+    Ok(LockAttempt::HeldByOther(holder.ok().flatten()))
 }
 
 /// The first cells of the first row; `None` for NULL, or without a row.

@@ -8,11 +8,20 @@ use crate::unique_numbers::{UniqueInRange, UniqueNumbers};
 use prony_session::UserId;
 use std::ffi::{c_char, c_void};
 
+/// A sampler and what it is for; both bounds are included.
+#[derive(Clone, Copy)]
+struct CachedSampler {
+    distribution: Distribution,
+    low: i64,
+    high: i64,
+    sampler: RangeSampler,
+}
+
 pub struct UserRandom {
     random: Random,
     settings: RandomSettings,
     /// Samplers for recently used ranges; most scripts use one or two.
-    recent_samplers: [Option<(Distribution, i64, i64, RangeSampler)>; 4],
+    recent_samplers: [Option<CachedSampler>; 4],
     next_slot: usize,
     unique: UniqueNumbers,
     unique_in_range: UniqueInRange,
@@ -36,21 +45,23 @@ impl UserRandom {
         if distribution == Distribution::Uniform {
             return self.random.uniform(low, high) as f64;
         }
-        let has_same_range = |entry: &&(Distribution, i64, i64, RangeSampler)| {
-            (entry.0, entry.1, entry.2) == (distribution, low, high)
+        let is_for_range = |cached: &&CachedSampler| {
+            cached.distribution == distribution && cached.low == low && cached.high == high
         };
-        let cached = self
-            .recent_samplers
-            .iter()
-            .flatten()
-            .find(has_same_range)
-            .map(|entry| entry.3);
-        let sampler = cached.unwrap_or_else(|| {
-            let sampler = RangeSampler::new(distribution, low, high);
-            self.recent_samplers[self.next_slot] = Some((distribution, low, high, sampler));
-            self.next_slot = (self.next_slot + 1) % self.recent_samplers.len();
-            sampler
-        });
+        let sampler = match self.recent_samplers.iter().flatten().find(is_for_range) {
+            Some(cached) => cached.sampler,
+            None => {
+                let sampler = RangeSampler::new(distribution, low, high);
+                self.recent_samplers[self.next_slot] = Some(CachedSampler {
+                    distribution,
+                    low,
+                    high,
+                    sampler,
+                });
+                self.next_slot = (self.next_slot + 1) % self.recent_samplers.len();
+                sampler
+            }
+        };
         sampler.sample(&mut self.random) as f64
     }
 

@@ -117,26 +117,20 @@ impl SharedState {
         user.generate_texts();
         let OltpUser { c, pad, text, .. } = user;
         text.clear();
+        let is_numbered_by_server = self.options.auto_inc;
         // Writing to a String cannot fail.
-        let _ = match (
-            self.options.auto_inc,
-            statements::insert_includes_id(self.dialect),
-        ) {
-            (true, false) => write!(
+        let _ = if is_numbered_by_server && !statements::insert_includes_id(self.dialect) {
+            write!(
                 text,
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
-            ),
-            (is_numbered_by_server, _) => {
-                let id = if is_numbered_by_server {
-                    0
-                } else {
-                    i64::from(user.numbers.draw()) - (1 << 31)
-                };
-                write!(
-                    text,
-                    "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"
-                )
-            }
+            )
+        } else {
+            let id =
+                if is_numbered_by_server { 0 } else { i64::from(user.numbers.draw()) - (1 << 31) };
+            write!(
+                text,
+                "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"
+            )
         };
     }
 }

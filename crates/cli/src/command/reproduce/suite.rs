@@ -262,10 +262,12 @@ impl SuiteProgress {
                 continue;
             }
             let data = data_key(scenario);
-            let loads = match self.suite.keep_data {
-                true if previous == Some(data) => 0,
-                true => 1,
-                false => runs,
+            let loads = if !self.suite.keep_data {
+                runs
+            } else if previous == Some(data) {
+                0
+            } else {
+                1
             };
             previous = Some(data);
             planned.push(PlannedRow {

@@ -42,10 +42,12 @@ impl Evidence {
 
     /// [`Basis::Pairs`] if the runs are paired, [`Basis::Ranks`] if they are enough for ranks at this level.
     pub fn basis(&self, alpha: f64) -> Basis {
-        match self.are_pairs {
-            true => Basis::Pairs,
-            false if ranks_suffice(self.runs, alpha) => Basis::Ranks,
-            false => Basis::Normal,
+        if self.are_pairs {
+            Basis::Pairs
+        } else if ranks_suffice(self.runs, alpha) {
+            Basis::Ranks
+        } else {
+            Basis::Normal
         }
     }
 
