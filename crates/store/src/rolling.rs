@@ -51,14 +51,16 @@ impl SecondSeries {
     /// Removes rows that no window can include.
     fn remove_unneeded(&mut self) {
         let (mut length_s, mut samples) = (0.0, 0);
-        let needed = self.recent.iter().rev().take_while(|second| {
-            let is_needed = length_s < MAX_WINDOW_S && samples < SAMPLES_NEEDED;
+        let mut needed_count = 0;
+        for second in self.recent.iter().rev() {
+            if length_s >= MAX_WINDOW_S || samples >= SAMPLES_NEEDED {
+                break;
+            }
             length_s += second.length_s;
             samples += second.response.samples;
-            is_needed
-        });
-        let old_count = self.recent.len() - needed.count();
-        self.recent.drain(..old_count);
+            needed_count += 1;
+        }
+        self.recent.drain(..self.recent.len() - needed_count);
     }
 
     /// Percentiles over the fewest latest seconds that have enough samples.

@@ -138,7 +138,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Compute the cost of the throughput of runs from a price sheet
     Price(PriceArgs),
-    /// Check output of pgbench, sysbench or HammerDB, and import it as a run
+    /// Check output of pgbench, sysbench or HammerDB: do its figures agree with each other?
     Audit(AuditArgs),
     /// Run as pgbench, with its command line, scripts, reports and exit status
     ///

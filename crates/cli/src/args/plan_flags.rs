@@ -196,8 +196,9 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
         .help_if_it_turns_off
         .unwrap_or_else(|| setting.help())
         .to_owned();
-    if let (true, true, Some(default)) =
-        (shows_default, flag.value_name.is_some(), setting.default())
+    if shows_default
+        && flag.value_name.is_some()
+        && let Some(default) = setting.default()
     {
         let default = default
             .as_str()
@@ -239,31 +240,67 @@ fn check_value(
     Ok(text.to_owned())
 }
 
-/// Flags that set an option of one workload, as `--option` does: the name, a letter, the value, the option, and whether
-/// its value is a list, so that the flag can be repeated. These flags are not in the help: `prony workloads NAME` lists
-/// the options of a workload.
-type OptionFlag = (&'static str, Option<char>, &'static str, &'static str, bool);
-const OPTION_FLAGS: [OptionFlag; 9] = [
-    ("file", Some('f'), "FILE[@WEIGHT]", "files", true),
-    ("builtin", Some('b'), "NAME[@WEIGHT]", "builtin", true),
-    ("define", Some('D'), "NAME=VALUE", "define", true),
-    ("mode", None, "MODE", "mode", false),
-    ("profile", None, "PROFILE", "profile", false),
-    ("home", None, "user|all", "home", false),
-    ("pacing", None, "PACING", "pacing", false),
-    ("max-tries", None, "N", "max_tries", false),
-    ("partitions", None, "N", "partitions", false),
+/// A flag that sets an option of one workload, as `--option` does. These flags are not in the help: `prony workloads NAME`
+/// lists the options of a workload.
+struct OptionFlag {
+    long: &'static str,
+    short: Option<char>,
+    value_name: &'static str,
+    /// The option that it sets.
+    option: &'static str,
+    /// Whether the value is a list: the flag can be repeated.
+    is_list: bool,
+}
+
+impl OptionFlag {
+    const fn value(long: &'static str, value_name: &'static str, option: &'static str) -> Self {
+        OptionFlag {
+            long,
+            short: None,
+            value_name,
+            option,
+            is_list: false,
+        }
+    }
+
+    const fn list(
+        long: &'static str,
+        short: char,
+        value_name: &'static str,
+        option: &'static str,
+    ) -> Self {
+        OptionFlag {
+            long,
+            short: Some(short),
+            value_name,
+            option,
+            is_list: true,
+        }
+    }
+}
+
+static OPTION_FLAGS: [OptionFlag; 9] = [
+    OptionFlag::list("file", 'f', "FILE[@WEIGHT]", "files"),
+    OptionFlag::list("builtin", 'b', "NAME[@WEIGHT]", "builtin"),
+    OptionFlag::list("define", 'D', "NAME=VALUE", "define"),
+    OptionFlag::value("mode", "MODE", "mode"),
+    OptionFlag::value("profile", "PROFILE", "profile"),
+    OptionFlag::value("home", "user|all", "home"),
+    OptionFlag::value("pacing", "PACING", "pacing"),
+    OptionFlag::value("max-tries", "N", "max_tries"),
+    OptionFlag::value("partitions", "N", "partitions"),
 ];
 
 fn append_if(is_list: bool) -> ArgAction {
     if is_list { ArgAction::Append } else { ArgAction::Set }
 }
 
-fn option_flag_argument((long, short, value_name, _, is_list): &'static OptionFlag) -> Arg {
-    let argument = Arg::new(*long).long(*long).short(*short);
-    argument
-        .value_name(*value_name)
-        .action(append_if(*is_list))
+fn option_flag_argument(flag: &'static OptionFlag) -> Arg {
+    Arg::new(flag.long)
+        .long(flag.long)
+        .short(flag.short)
+        .value_name(flag.value_name)
+        .action(append_if(flag.is_list))
         .hide(true)
 }
 
@@ -285,11 +322,10 @@ fn option_argument() -> Arg {
 }
 
 fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
-    for (long, _, _, key, is_list) in &OPTION_FLAGS {
-        let name = format!("--{long}");
-        let texts = matches.get_many::<String>(long);
+    for flag in &OPTION_FLAGS {
+        let texts = matches.get_many::<String>(flag.long);
         let value = texts.map(|mut texts| {
-            if *is_list {
+            if flag.is_list {
                 toml::Value::from(texts.cloned().collect::<Vec<_>>())
             } else {
                 texts
@@ -297,7 +333,7 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
                     .map_or("".into(), |text| option_from_text(text))
             }
         });
-        input.set_option(&name, key, value);
+        input.set_option(&format!("--{}", flag.long), flag.option, value);
     }
     let options = matches.get_many::<WorkloadOption>("option");
     for (name, value) in options.into_iter().flatten() {

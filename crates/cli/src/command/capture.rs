@@ -12,11 +12,10 @@ use prony_server::control::Error as ControlError;
 use prony_server::statements::{
     StatementStatistics, StatementsError, read_sequences, read_statements,
 };
-use prony_workload::capture::{CaptureOptions, Captured, capture};
+use prony_workload::capture::{CaptureOptions, Captured, LeftOutStatement, capture};
 use prony_workload::replay::file::MAGIC;
 use prony_workload::replay::log::{LogError, record_logs};
 use prony_workload::replay::recorder::{LeftOut, Recorded};
-use std::io;
 use std::time::{Duration, Instant};
 
 /// How often the last statements of the sessions are read: a server remembers few.
@@ -70,7 +69,7 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     if captured.transactions == 0 {
         let problem = "the server counted no statement that a plan can have";
         let hint = match captured.left_out.first() {
-            Some((text, reason, _)) => format!("{text}: {reason}"),
+            Some(left_out) => format!("{}: {}", left_out.text, left_out.reason),
             None => "capture while the application works on this database, or with a longer --for"
                 .to_owned(),
         };
@@ -88,24 +87,14 @@ fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
     file::check_replaceable(&args.out, "a recording", |prefix| {
         prefix.starts_with(&MAGIC[..MAGIC.len() - 1])
     })?;
-    let mut outcome = None;
-    let written = file::write_confidential(&args.out, "recording", |out| {
-        let recorded = record_logs(&args.log, args.keep_literals, out);
-        let is_written = recorded.is_ok();
-        outcome = Some(recorded);
-        // The outcome has the cause.
-        is_written
-            .then_some(())
-            .ok_or_else(|| io::ErrorKind::Other.into())
+    let recorded = file::write_confidential(&args.out, |out| {
+        record_logs(&args.log, args.keep_literals, out)
     });
-    match outcome {
-        Some(Err(LogError::Write(_))) | None => written?,
-        Some(Err(error)) => return Err(Failure::of(Exit::Data, &error)),
-        Some(Ok(recorded)) => {
-            written?;
-            report_recorded(&recorded, args);
-        }
-    }
+    let recorded = recorded.map_err(|error| match error {
+        LogError::Write(source) => file::write_failure(&args.out, "recording", &source),
+        error => Failure::of(Exit::Data, &error),
+    })?;
+    report_recorded(&recorded, args);
     Ok(Exit::Success)
 }
 
@@ -180,8 +169,13 @@ fn report(captured: &Captured, args: &CaptureArgs) {
     output::notice(&format!(
         "prony: {path} has {count} transactions, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
     ));
-    for (text, reason, share) in &captured.left_out {
-        let share = share * 100.0;
+    for LeftOutStatement {
+        text,
+        reason,
+        time_share,
+    } in &captured.left_out
+    {
+        let share = time_share * 100.0;
         output::notice(&format!(
             "prony: left out {share:.1} % of the time: {text}: {reason}"
         ));

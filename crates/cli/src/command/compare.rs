@@ -97,30 +97,37 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
-    // Points of a sweep have a curve, which says more than their differences from the first one.
-    let sweep = || Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
     let prints_xml = args.format == Some(ResultFormat::Junit)
         || junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
         write_xml(file, &runs, &comparison, &answers)?;
     }
-    output::show(|out, style| match () {
-        () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
-        () if args.format.is_some() => answer::write_github(out, &answers.answers),
-        () if args.json => compare::write_json(out, &comparison, &answers, sweep().as_ref()),
-        () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
-        () => {
-            let (curves, names): (Vec<_>, Vec<_>) =
-                sweep().into_iter().partition(Sweep::has_numbers);
-            for sweep in &curves {
-                experiment::write_curves(out, style, sweep)?;
-            }
-            compare::write(out, style, &runs, &comparison, &answers)?;
-            names
-                .iter()
-                .try_for_each(|sweep| experiment::write_curves(out, style, sweep))
+    output::show(|out, style| {
+        if prints_xml {
+            return compare::write_junit(out, &runs, &comparison, &answers);
         }
+        if args.format.is_some() {
+            return answer::write_github(out, &answers.answers);
+        }
+        if args.markdown {
+            return compare::write_markdown(out, &runs, &comparison, &answers);
+        }
+        let sweep = Sweep::of(&runs.concat());
+        if args.json {
+            return compare::write_json(out, &comparison, &answers, sweep.as_ref());
+        }
+        // Points of a sweep have a curve, which says more than their differences from the first one. Values that are no
+        // numbers have none: their table comes last.
+        let (curve, table) = match &sweep {
+            Some(sweep) if sweep.has_numbers() => (Some(sweep), None),
+            other => (None, other.as_ref()),
+        };
+        if let Some(sweep) = curve {
+            experiment::write_curves(out, style, sweep)?;
+        }
+        compare::write(out, style, &runs, &comparison, &answers)?;
+        table.map_or(Ok(()), |sweep| experiment::write_curves(out, style, sweep))
     })?;
     if comparison.verdict == Verdict::NotComparable {
         return Ok(Exit::Invalid);
@@ -246,12 +253,15 @@ fn answer_sides(
 
 /// Fails if the sides are an experiment that did not complete its runs: limits that it keeps so far are not decided.
 fn check_experiment_complete(sides: &[LoadedSide], names: &[String]) -> Result<(), Failure> {
+    if names.len() > 1 {
+        return Ok(());
+    }
     let experiments = || {
         let runs = sides.iter().flat_map(|side| &side.runs);
         runs.filter_map(|run| run.experiment.as_ref())
     };
-    let planned = experiments().flat_map(|experiment| &experiment.variants);
-    let mut absent: Vec<&str> = planned
+    let variants = experiments().flat_map(|experiment| &experiment.variants);
+    let mut absent: Vec<&str> = variants
         .filter(|variant| !experiments().any(|experiment| experiment.variant == **variant))
         .map(String::as_str)
         .collect();
@@ -259,13 +269,14 @@ fn check_experiment_complete(sides: &[LoadedSide], names: &[String]) -> Result<(
     absent.dedup();
     let planned = experiments().map(|experiment| experiment.runs as usize);
     let planned = planned.max().unwrap_or_default();
-    let complete = sides.iter().flat_map(|side| &side.runs);
-    let complete = complete.filter(|run| run.state == RunState::Complete);
-    let missing = match complete.count() {
-        _ if names.len() > 1 => return Ok(()),
-        _ if !absent.is_empty() => format!("no finished run of {}", absent.join(", ")),
-        complete if complete < planned => format!("completed {complete} of {planned} runs"),
-        _ => return Ok(()),
+    let runs = sides.iter().flat_map(|side| &side.runs);
+    let complete = runs.filter(|run| run.state == RunState::Complete).count();
+    let missing = if !absent.is_empty() {
+        format!("no finished run of {}", absent.join(", "))
+    } else if complete < planned {
+        format!("completed {complete} of {planned} runs")
+    } else {
+        return Ok(());
     };
     let message = format!("the experiment has {missing}, so that its limits are not decided");
     let hint = "repeat the experiment, or pass with --unsure pass";

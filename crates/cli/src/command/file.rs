@@ -64,20 +64,23 @@ pub fn write_result(
 
 /// Writes a confidential result file, which may be larger than the memory, while its content is made. Only its owner may
 /// read it. A signal leaves the temporary file, which is as confidential.
-pub fn write_confidential(
+///
+/// # Errors
+/// The file cannot be written, or that of `write_content`.
+pub fn write_confidential<T, E: From<io::Error>>(
     path: &Path,
-    kind: &str,
-    write_content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let write = |file: File| {
+    write_content: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
+    replace(path, 0o600, |file| {
         let mut out = BufWriter::new(file);
-        write_content(&mut out)?;
-        out.flush()
-    };
-    replace(path, 0o600, write).map_err(|error| write_failure(path, kind, &error))
+        let written = write_content(&mut out)?;
+        out.flush()?;
+        Ok(written)
+    })
 }
 
-fn write_failure(path: &Path, kind: &str, error: &io::Error) -> Failure {
+/// The failure of a result file that cannot be written; `kind` names it in messages.
+pub fn write_failure(path: &Path, kind: &str, error: &io::Error) -> Failure {
     let message = format!("cannot write the {kind}: {}", system_error(error));
     Failure::new(Exit::Unexpected, message, write_hint(error)).at(path.display().to_string())
 }
@@ -121,7 +124,11 @@ fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) 
 
 /// Writes a file under another name and renames it; writes directly to what is not a regular file, such as a pipe.
 /// `mode`: the permissions of a new file.
-fn replace(path: &Path, mode: u32, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+fn replace<T, E: From<io::Error>>(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(File) -> Result<T, E>,
+) -> Result<T, E> {
     let create = |path: &Path| {
         let mut options = File::options();
         options.write(true).create(true).truncate(true).mode(mode);
@@ -133,9 +140,12 @@ fn replace(path: &Path, mode: u32, write: impl FnOnce(File) -> io::Result<()>) -
         return write(create(path)?);
     }
     let temporary_path = temporary_path(path)?;
-    let result = create(&temporary_path)
-        .and_then(write)
-        .and_then(|()| fs::rename(&temporary_path, path));
+    let write_and_rename = || {
+        let written = write(create(&temporary_path)?)?;
+        fs::rename(&temporary_path, path)?;
+        Ok(written)
+    };
+    let result = write_and_rename();
     if result.is_err() {
         // Report the error of the write, not that of the removal.
         let _ = fs::remove_file(&temporary_path);

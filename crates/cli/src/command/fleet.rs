@@ -82,31 +82,35 @@ fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let failure = |error: prony_fleet::Error| fleet::failure(&error, &signals);
     let mut machines = fleet::start(&agents, false, &signals)?;
-    let (mut parts, mut unread) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut unread = Vec::new();
     for index in 0..machines.agents().count() {
         machines.request_kept(index);
-        let mut file: Option<StoredFile> = None;
+        // The first piece of a file creates it.
         let mut is_first = true;
+        let mut file: Option<StoredFile> = None;
         while let Some(piece) = machines.next_kept(index).map_err(failure)? {
             if is_first {
                 file = StoredFile::create(&args.output, &piece)?;
             }
             is_first = piece.is_last;
-            // What is not a file of an agent stays where it is.
-            if let Some(file) = &mut file {
-                file.add(&piece)?;
-            }
             if let Some(reason) = &piece.failed {
                 if let Some(partial) = file.take() {
                     partial.remove();
                 }
                 unread.push(format!("{:?}: {reason}", piece.name));
+                continue;
             }
-            if piece.is_last
-                && let Some(file) = file.take()
-            {
-                parts.push(file.end(&piece));
+            // What is not a file of an agent stays where it is.
+            let Some(mut open) = file.take() else {
+                continue;
+            };
+            open.add(&piece)?;
+            if piece.is_last {
+                parts.push(open.end(&piece));
                 machines.discard(index, &piece.name);
+            } else {
+                file = Some(open);
             }
         }
     }
@@ -150,12 +154,10 @@ impl StoredFile {
     }
 
     fn add(&mut self, piece: &KeptPiece) -> Result<(), Failure> {
-        let written = self.file.write_all(piece.lines.as_bytes());
-        let written = written.and_then(
-            |()| {
-                if piece.is_last { self.file.sync_all() } else { Ok(()) }
-            },
-        );
+        let mut written = self.file.write_all(piece.lines.as_bytes());
+        if piece.is_last {
+            written = written.and_then(|()| self.file.sync_all());
+        }
         written.map_err(|error| write_failure(&self.path, &error))
     }
 

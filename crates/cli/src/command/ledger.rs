@@ -42,7 +42,7 @@ pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     }
     let sentence = ledger_sentence(&decided);
     output::show(|out, _| writeln!(out, "{}: {sentence}.", run.id))?;
-    // By it the next check decides again.
+    // Another check needs it.
     let table = &decided.table;
     output::notice(&format!(
         "prony: the table {table} is kept; when you no longer need it: DROP TABLE {table};"

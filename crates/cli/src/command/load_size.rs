@@ -156,9 +156,11 @@ pub fn announce(
 ) -> Result<(), Failure> {
     let size = LoadSize::of(control, workload, plan);
     output::notice(&size.describe());
+    if is_confirmed {
+        return Ok(());
+    }
     let has_terminal = stdin().is_terminal() && stderr().is_terminal();
     match size.decide() {
-        _ if is_confirmed => Ok(()),
         Decision::Ask(what) if has_terminal => {
             if asks_to_go_on(&format!("Load {what}? [y/N] "), signals)? {
                 Ok(())

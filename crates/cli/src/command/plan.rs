@@ -104,17 +104,17 @@ fn check_with_problems(
 /// together.
 fn checked_or_all_problems<T>(
     checked: Result<T, Problems>,
-    mut problems: Vec<ErrorParts>,
+    problems: Vec<ErrorParts>,
     subject: &str,
 ) -> Result<T, Failure> {
-    match checked {
+    let plan_problems = match checked {
         Ok(checked) if problems.is_empty() => return Ok(checked),
-        Ok(_) => {}
-        Err(plan_problems) => problems
-            .splice(0..0, plan_problems.0.into_iter().map(convert_problem))
-            .for_each(drop),
-    }
-    Err(failure_of(subject, problems))
+        Ok(_) => Vec::new(),
+        Err(plan_problems) => plan_problems.0,
+    };
+    let mut all: Vec<ErrorParts> = plan_problems.into_iter().map(convert_problem).collect();
+    all.extend(problems);
+    Err(failure_of(subject, all))
 }
 
 /// The failure for these problems. The hint of a single problem without one is where valid values are described; a list
@@ -165,12 +165,12 @@ fn workload_problems(input: &PlanInput) -> Vec<ErrorParts> {
             let plan = workload_plan(input, &name.value);
             let errors = prony_workload::unknown_option_problems(workload, &plan);
             let problems = errors.iter().flat_map(|error| {
-                let mut problems = server::workload_failure(error, None, None).problems;
-                for problem in &mut problems {
-                    let hint = server_setting_hint(input, error).into_iter();
-                    *problem = hint.fold(std::mem::take(problem), ErrorParts::with_hint);
-                }
-                problems
+                let problems = server::workload_failure(error, None, None).problems;
+                let hint = server_setting_hint(input, error);
+                problems.into_iter().map(move |problem| match &hint {
+                    Some(hint) => problem.with_hint(hint),
+                    None => problem,
+                })
             });
             problems
                 .map(|problem| problem.with_context(&prefix))

@@ -112,7 +112,7 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
         | Error::UnknownOption { .. }
         | Error::Value { .. } => Exit::Usage,
         Error::Data { .. } => Exit::Data,
-        // As a run whose statements are refused for this.
+        // A run whose statements are refused for lack of a privilege ends with the same code.
         Error::Server { source, .. } if source.server_error().is_some_and(is_about_privileges) => {
             Exit::Data
         }

@@ -20,9 +20,9 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let trend = load(&store, args)?;
     let answer = answer(&store, &trend, &args.workload, &args.require)?;
-    let name = || trend.workload.clone();
-    let answers: Vec<(String, Answer)> =
-        answer.map(|answer| (name(), answer)).into_iter().collect();
+    let named = answer.map(|answer| (trend.workload.clone(), answer));
+    // At most one, in the form of the commands that answer for several runs.
+    let answers: Vec<(String, Answer)> = named.into_iter().collect();
     match (args.format, &args.output) {
         (Some(format), _) => {
             answers::check_format(format, &args.require)?;
@@ -119,27 +119,31 @@ fn builder_of<'a>(reference: &'a Run, figure: Option<&str>) -> Result<TrendBuild
 /// The first of these runs that may be used. Each is loaded once, when it is its turn.
 ///
 /// # Errors
-/// There is none, and none of them has the figure either: better runs would not help.
+/// There is none, and none of them has the requested figure either: better runs would not help.
 fn first_usable(
     runs: impl Iterator<Item = Run>,
     figure: Option<&str>,
 ) -> Result<Option<Run>, Failure> {
-    let (mut has_figure, mut no_figure) = (figure.is_none(), None);
+    let mut some_run_has_figure = figure.is_none();
+    let mut first_failure = None;
     for run in runs {
         if can_be_reference(&run) {
             return Ok(Some(run));
         }
-        if has_figure || run.measured.is_empty() {
+        if some_run_has_figure || run.measured.is_empty() {
             continue;
         }
         match builder_of(&run, figure) {
-            Ok(_) => has_figure = true,
+            Ok(_) => some_run_has_figure = true,
             Err(failure) => {
-                no_figure.get_or_insert(failure);
+                first_failure.get_or_insert(failure);
             }
         }
     }
-    no_figure.filter(|_| !has_figure).map_or(Ok(None), Err)
+    match first_failure {
+        Some(failure) if !some_run_has_figure => Err(failure),
+        _ => Ok(None),
+    }
 }
 
 fn filter(args: &TrendArgs) -> RunFilter {

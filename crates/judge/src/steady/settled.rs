@@ -28,10 +28,13 @@ impl WarmingUp {
     /// Adds a second: its throughput or, at a scheduled rate, which the throughput follows from the start, its median
     /// response time.
     pub fn add(&mut self, second: &Second, at_rate: bool) {
-        self.values.push(match second.p50_ns {
-            Some(p50_ns) if at_rate => p50_ns as f64,
-            _ if at_rate => second.mean_ns,
-            _ => second.ended() as f64 / second.length_s,
+        self.values.push(if !at_rate {
+            second.ended() as f64 / second.length_s
+        } else if let Some(p50_ns) = second.p50_ns {
+            p50_ns as f64
+        } else {
+            // Too few transactions for a median.
+            second.mean_ns
         });
     }
 

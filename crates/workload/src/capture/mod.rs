@@ -56,8 +56,17 @@ pub struct Captured {
     pub transactions: usize,
     /// The share of the captured time that the plan's transactions make up, up to 1.
     pub share: f64,
-    /// Statements that cannot be transactions, with the reason and their share of the time.
-    pub left_out: Vec<(String, String, f64)>,
+    /// Statements that cannot be transactions.
+    pub left_out: Vec<LeftOutStatement>,
+}
+
+/// A statement that cannot be a transaction of the plan.
+pub struct LeftOutStatement {
+    /// Its text, without literals.
+    pub text: String,
+    pub reason: String,
+    /// Its share of the captured time, up to 1.
+    pub time_share: f64,
 }
 
 #[derive(Clone)]
@@ -82,7 +91,9 @@ pub fn capture(
         .partition(|totals| is_query(&totals.text) && !reads_only_catalog(&totals.text, dialect));
     let time_us: f64 = statements.iter().map(|totals| totals.time_us).sum();
     let mut catalog = Catalog::new(control);
-    let (mut entries, mut left_out, mut seen_us) = (Vec::<Entry>::new(), Vec::new(), 0.0);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut left_out = Vec::new();
+    let mut seen_us = 0.0;
     for totals in statements {
         if seen_us >= options.share * time_us || entries.len() == STATEMENTS_MAX {
             break;
@@ -99,11 +110,12 @@ pub fn capture(
                     statements: Vec::new(),
                 });
             }
-            Err(reason) => {
-                let share = totals.time_us / time_us.max(f64::MIN_POSITIVE);
+            Err(reason) => left_out.push(LeftOutStatement {
                 // A text that was not read may have literals.
-                left_out.push((masked(&totals.text, dialect), reason, share));
-            }
+                text: masked(&totals.text, dialect),
+                reason,
+                time_share: totals.time_us / time_us.max(f64::MIN_POSITIVE),
+            }),
         }
     }
     let entries = grouping::grouped(entries, &options.sequences);

@@ -22,13 +22,13 @@ pub(super) fn write(
             .iter()
             .map(|sentence| format!("# Incomplete: {sentence}.")),
     );
-    for (text, reason, share) in &captured.left_out {
-        let reason = on_one_line(reason);
+    for left_out in &captured.left_out {
+        let percent = left_out.time_share * 100.0;
         lines.push(format!(
-            "# Left out, {:.1} % of the time: {text}",
-            share * 100.0
+            "# Left out, {percent:.1} % of the time: {}",
+            left_out.text
         ));
-        lines.push(format!("#   because {reason}"));
+        lines.push(format!("#   because {}", on_one_line(&left_out.reason)));
     }
     lines.extend(workload(entries, true));
     lines.join("\n") + "\n"

@@ -2,7 +2,7 @@
 //! Server's protocol.
 
 use super::statement::{ColumnName, ColumnUse, Role, read, with_rows};
-use super::{CaptureOptions, capture, masked, reads_only_catalog};
+use super::{CaptureOptions, Captured, capture, masked, reads_only_catalog};
 use crate::Workload;
 use crate::script::SQL;
 use crate::tests::mock_sqlserver::connect;
@@ -160,9 +160,7 @@ fn literals_that_statistics_left_in_are_masked() {
 }
 
 /// What `capture` makes of these statistics, where the server answers other queries with what `answer` returns.
-fn captured(
-    answer: impl Fn(&str) -> Vec<Outcome> + Send + Sync + 'static,
-) -> (String, Vec<(String, String, f64)>) {
+fn captured(answer: impl Fn(&str) -> Vec<Outcome> + Send + Sync + 'static) -> Captured {
     let answer = move |text: &str, _: &[Parameter]| answer(text);
     let mut control = connect(answer);
     let statistics = read_statements(&mut control).expect("statistics");
@@ -175,8 +173,7 @@ fn captured(
         view,
         sequences: Vec::new(),
     };
-    let captured = capture(&mut control, totals, &["some is hidden"], &options).expect("a plan");
-    (captured.plan, captured.left_out)
+    capture(&mut control, totals, &["some is hidden"], &options).expect("a plan")
 }
 
 fn rows(rows: &[&[&str]]) -> Vec<Outcome> {
@@ -199,7 +196,7 @@ fn statistics(text: &str) -> Vec<Outcome> {
 
 #[test]
 fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
-    let (plan, left_out) = captured(|text| match text {
+    let Captured { plan, left_out, .. } = captured(|text| match text {
         text if text.contains("dm_exec_query_stats") => statistics(
             r"
                 0x1 => SELECT 1 FROM evil WHERE [x'''\n[run]] = @P1 => 3 => 9 => 3
@@ -217,7 +214,7 @@ fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
         ]),
         _ => rows(&[&["1"]]),
     });
-    let reasons: Vec<&str> = left_out.iter().map(|(_, reason, _)| &**reason).collect();
+    let reasons: Vec<&str> = left_out.iter().map(|it| it.reason.as_str()).collect();
     assert!(
         reasons
             .iter()
@@ -233,7 +230,7 @@ fn a_name_of_the_catalog_cannot_end_a_text_of_the_plan() {
 
 #[test]
 fn rows_of_an_insert_are_drawn_one_by_one_and_a_key_without_a_right_is_a_guess() {
-    let (plan, _) = captured(|text| match text {
+    let Captured { plan, .. } = captured(|text| match text {
         text if text.contains("dm_exec_query_stats") => statistics(
             r"
                 0x1 => INSERT INTO t (id, a, b) VALUES (@P1, @P2, @P3), (@P4, @P5, @P6) => 3 => 9 => 6
@@ -325,7 +322,7 @@ fn what_cannot_be_a_transaction_has_a_reason() {
 
 #[test]
 fn a_plan_is_captured_on_sql_server() {
-    let (plan, _) = captured(|text| match text {
+    let Captured { plan, .. } = captured(|text| match text {
         text if text.contains("dm_exec_query_stats") => statistics(
             r"
                 0x1 => SELECT name FROM dbo.users WHERE id = @P1 AND name = 'Smith' => 30 => 9000 => 30
@@ -360,7 +357,7 @@ fn a_plan_is_captured_on_sql_server() {
 
 #[test]
 fn a_query_store_that_records_is_read_instead_of_the_cache_of_plans() {
-    let (plan, _) = captured(|text| match text {
+    let Captured { plan, .. } = captured(|text| match text {
         text if text.contains("database_query_store_options") => rows(&[&["2", "AUTO"]]),
         text if text.contains("query_store_runtime_stats") => statistics(
             r"

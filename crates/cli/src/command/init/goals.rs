@@ -195,7 +195,7 @@ pub fn price_sheet(found: &Found, plan: &Path) -> String {
     format!(
         "# What the server of {plan} costs. The prices are not yours yet: write them, and remove the line \"example\".\n\
          #\n\
-             #   {command}\n\
+         #   {command}\n\
          \n\
          [sheet]\n\
          example = true\n\

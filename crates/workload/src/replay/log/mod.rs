@@ -43,6 +43,13 @@ pub enum LogError {
     NoStatements(LogFormat),
 }
 
+/// What fails without a path is the recording.
+impl From<io::Error> for LogError {
+    fn from(source: io::Error) -> LogError {
+        LogError::Write(source)
+    }
+}
+
 impl UserError for LogError {
     fn parts(&self) -> ErrorParts {
         match self {
