@@ -47,9 +47,7 @@ impl Exit {
     pub fn worse(self, other: Exit) -> Exit {
         if other as u8 > self as u8 { other } else { self }
     }
-}
 
-impl Exit {
     /// The code of a command that succeeded and shows what must not be used, or that all is well.
     pub fn invalid_if(is_invalid: bool) -> Exit {
         if is_invalid { Exit::Invalid } else { Exit::Success }

@@ -131,9 +131,11 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
             let id = plain(&document.run.id);
             writeln!(out, "{}  {id}", document.json.sha256)?;
         }
+        if contradiction.is_some() {
+            // Also the page of a changed document is unchanged: that is no praise.
+            return Ok(());
+        }
         match &verified.generated_by_other_build {
-            // A page that was generated from a changed document is unchanged.
-            _ if contradiction.is_some() => Ok(()),
             None => writeln!(out, "The page and its documents are unchanged."),
             Some(build) => writeln!(
                 out,
@@ -166,16 +168,11 @@ fn read_page(path: &Path) -> io::Result<String> {
 }
 
 fn verify_failure(error: &VerifyError, path: &str) -> Failure {
-    let (exit, hint) = match error {
-        error if error.is_changed() => (
-            Exit::Invalid,
-            "generate it again from the stored run with prony report",
-        ),
-        VerifyError::NewerFormat(_) => (Exit::Unexpected, ""),
-        _ => (
-            Exit::Unexpected,
-            "name a file that prony report has written; prony show FILE reads a document of a run",
-        ),
+    let exit = if error.is_changed() { Exit::Invalid } else { Exit::Unexpected };
+    let hint = match error {
+        VerifyError::NewerFormat(_) => "",
+        _ if error.is_changed() => "generate it again from the stored run with prony report",
+        _ => "name a file that prony report has written; prony show FILE reads a document of a run",
     };
     Failure::new(exit, error.to_string(), hint).at(path)
 }

@@ -173,12 +173,10 @@ fn with_recorded_load(mut input: PlanInput) -> PlanInput {
     let Some(recording) = file.and_then(|file| load_of(file.value.as_str()?)) else {
         return input;
     };
-    let copies = input
-        .options
-        .get("sessions")
-        .and_then(|copies| copies.value.as_integer());
-    let copies = copies.and_then(|copies| u32::try_from(copies).ok());
-    let copies = copies.unwrap_or(1);
+    let sessions = input.options.get("sessions");
+    let copies = sessions
+        .and_then(|sessions| u32::try_from(sessions.value.as_integer()?).ok())
+        .unwrap_or(1);
     let clients = u64::from(recording.concurrent_sessions(copies)) * u64::from(copies);
     if input.clients.is_none() {
         input.clients = value_from_flag("the recording", Some(clients.min(MAX_CLIENTS.into())));
@@ -320,23 +318,25 @@ const A_COMMAND: &str = "a command";
 /// Replaces the commands of `--at TIME COMMAND` and of agents, which may contain a password, as in the plan.
 fn hide_commands(arguments: &mut [String]) {
     for index in 0..arguments.len() {
-        let to_command = match &*arguments[index] {
-            "--at" => 2,
-            "--agent" => 1,
-            joined if joined.starts_with("--at=") => 1,
-            joined => {
-                let setting = ["--agent=", "fleet.agents="].into_iter().find_map(|name| {
-                    let start = joined.find(name)?;
-                    Some(start + name.len())
-                });
-                if let Some(start) = setting {
-                    arguments[index].replace_range(start.., A_COMMAND);
-                }
-                continue;
-            }
+        let argument = arguments[index].as_str();
+        let distance_to_command = match argument {
+            "--at" => Some(2),
+            "--agent" => Some(1),
+            _ if argument.starts_with("--at=") => Some(1),
+            _ => None,
         };
-        if let Some(command) = arguments.get_mut(index + to_command) {
-            A_COMMAND.clone_into(command);
+        if let Some(distance) = distance_to_command {
+            if let Some(command) = arguments.get_mut(index + distance) {
+                A_COMMAND.clone_into(command);
+            }
+            continue;
+        }
+        // Flag and command in one argument, or the key of a setting.
+        for name in ["--agent=", "fleet.agents="] {
+            if let Some(start) = arguments[index].find(name) {
+                arguments[index].replace_range(start + name.len().., A_COMMAND);
+                break;
+            }
         }
     }
 }

@@ -41,13 +41,16 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         ..run_filter(args)
     } == RunFilter::default();
     let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    output::show(|out, style| match () {
-        () if args.json => history::write_json(out, &listing.runs),
-        () if args.csv => csv::write_runs(out, &listing.runs),
-        () if listing.runs.is_empty() && !is_unfiltered => {
+    output::show(|out, style| {
+        if args.json {
+            history::write_json(out, &listing.runs)
+        } else if args.csv {
+            csv::write_runs(out, &listing.runs)
+        } else if listing.runs.is_empty() && !is_unfiltered {
             writeln!(out, "No stored run matches.")
+        } else {
+            history::write(out, style, &listing.runs, now_ns)
         }
-        () => history::write(out, style, &listing.runs, now_ns),
     })?;
     if listing.runs.len() < listing.matching {
         let [listed, matching] = [listing.runs.len(), listing.matching].map(|it| count(it as u64));

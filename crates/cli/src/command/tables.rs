@@ -116,17 +116,17 @@ pub fn reload_remedy(workload: &'static str) -> Remedy {
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let url = args.flags.url();
     let (workload, mut control) = connect(args)?;
-    let beside = clients_of_runs(&mut control, workload);
-    // It ended the search, which then knows nothing of runs.
+    let clients = clients_of_runs(&mut control, workload);
+    // A signal ends the search, which then says nothing about runs.
     if signals::received().is_some() {
         let message = "interrupted while waiting for the server";
         let hint = "nothing was dropped; start the command again";
         return Err(Failure::new(Exit::LoadOrClean, message, hint));
     }
-    if let Ok(clients @ 1..) = beside {
+    if let Ok(clients @ 1..) = clients {
         let sessions = units::count_with_noun(clients, "session", "sessions");
         let owner = match control.dialect() {
-            // It may not show the program.
+            // These servers may not show the program of a session.
             SqlDialect::MySql => "user",
             _ => "user and program",
         };
@@ -137,11 +137,11 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
         let hint = "end the run, or wait for its end, and repeat the command";
         return Err(Failure::new(Exit::LoadOrClean, message, hint));
     }
-    let cleaned = beside.map_err(|source| Error::Server {
+    let searched = clients.map_err(|source| Error::Server {
         activity: "looking for runs".to_owned(),
         source,
     });
-    let cleaned = cleaned.and_then(|_| workload.clean(&mut control));
+    let cleaned = searched.and_then(|_| workload.clean(&mut control));
     let dropped_tables = cleaned.map_err(|error| {
         let clean =
             PronyCommands::for_url(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));

@@ -61,6 +61,14 @@ pub fn check(request: &ExperimentRequest) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The data that a variant needs.
+struct VariantData<'a> {
+    server: &'a ServerPlan,
+    /// The workload that loads it.
+    loader: &'a str,
+    scale: u32,
+}
+
 /// Whether each server has one size of the data: a run loads nothing, except into a throw-away server.
 fn check_scales(request: &ExperimentRequest) -> Result<(), Failure> {
     let plans = request
@@ -68,17 +76,19 @@ fn check_scales(request: &ExperimentRequest) -> Result<(), Failure> {
         .variants
         .iter()
         .map(|variant| &variant.plan);
-    let mut scales: Vec<(&ServerPlan, &str, u32)> = Vec::new();
+    let mut known: Vec<VariantData<'_>> = Vec::new();
     for plan in plans.filter(|plan| plan.server != ServerPlan::Embedded) {
         let workload = server::find_workload(&plan.workload.name)?;
         let loaded = workload.workload_to_load(&plan.workload);
         let (Some(loaded), Some(scale)) = (loaded, plan.workload.scale) else {
             continue;
         };
-        let other = scales.iter().find(|(server, of, other)| {
-            *server == &plan.server && *of == loaded && *other != scale
-        });
-        if let Some((_, _, other)) = other {
+        let same_data = known
+            .iter()
+            .find(|data| data.server == &plan.server && data.loader == loaded);
+        if let Some(other) = same_data.map(|data| data.scale)
+            && other != scale
+        {
             let message = format!(
                 "the variants need {loaded} data of the scales {other} and {scale} on one server, but a run loads nothing"
             );
@@ -88,7 +98,11 @@ fn check_scales(request: &ExperimentRequest) -> Result<(), Failure> {
             );
             return Err(Failure::new(Exit::Usage, message, hint));
         }
-        scales.push((&plan.server, loaded, scale));
+        known.push(VariantData {
+            server: &plan.server,
+            loader: loaded,
+            scale,
+        });
     }
     Ok(())
 }

@@ -42,9 +42,10 @@ pub struct ExperimentRequest {
 pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     // All runs share one listener, so that it answers during pauses too, and no other process can take the
     // port.
-    let first = request.requests.first();
-    let metrics = first.map(|first| run::listen_for_prometheus(&first.observe));
-    let metrics = metrics.transpose()?.flatten();
+    let metrics = match request.requests.first() {
+        Some(first) => run::listen_for_prometheus(&first.observe)?,
+        None => None,
+    };
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
     early::check_urls(experiment)?;
@@ -98,9 +99,10 @@ fn print_summary(
         return Ok(());
     }
     let mut sweep = Sweep::of(runs);
-    let notes = sweep.as_mut().map_or(Ok(Vec::new()), |sweep| {
-        prices::add_prices(sweep, experiment, sheet, runs)
-    })?;
+    let notes = match &mut sweep {
+        Some(sweep) => prices::add_prices(sweep, experiment, sheet, runs)?,
+        None => Vec::new(),
+    };
     let names: Vec<String> = match &sweep {
         Some(sweep) => sweep.points().map(|point| point.name.clone()).collect(),
         None => experiment
@@ -249,13 +251,16 @@ fn time_left(
         lengths.sum::<Option<f64>>()
     };
     let (done, left) = order.split_at(index);
-    let per_run = left.len() as f64 / done.len() as f64;
-    let left_s = match (planned_s(done), planned_s(left)) {
-        (_, planned_left) if done.is_empty() => planned_left?,
-        (Some(planned_done), Some(planned_left)) => {
-            planned_left + (elapsed.as_secs_f64() - planned_done) * per_run
+    let left_s = if done.is_empty() {
+        planned_s(left)?
+    } else {
+        let left_per_done = left.len() as f64 / done.len() as f64;
+        match (planned_s(done), planned_s(left)) {
+            (Some(planned_done), Some(planned_left)) => {
+                planned_left + (elapsed.as_secs_f64() - planned_done) * left_per_done
+            }
+            _ => elapsed.as_secs_f64() * left_per_done,
         }
-        _ => elapsed.as_secs_f64() * per_run,
     };
     Some(Duration::from_secs_f64(left_s.max(0.0)))
 }

@@ -72,26 +72,18 @@ pub fn check_figures(
     kinds: &[&str],
 ) -> Result<(), Failure> {
     for requirement in requirements {
-        let (has, names, what) = match &requirement.figure {
+        let (name, noun, names) = match &requirement.figure {
             RequiredFigure::Metric(name) => {
                 let metrics = workload.rate_metrics().iter();
-                let names: Vec<&str> = metrics.map(|metric| metric.name).collect();
-                (names.contains(&name.as_str()), names, name.clone())
+                (name, "", metrics.map(|metric| metric.name).collect())
             }
             RequiredFigure::Time {
                 kind: Some(kind), ..
-            } => {
-                let names = kinds.to_vec();
-                (
-                    names.contains(&kind.as_str()),
-                    names,
-                    format!("transaction {kind}"),
-                )
-            }
+            } => (kind, "transaction ", kinds.to_vec()),
             _ => continue,
         };
-        if !has {
-            let message = format!("{} has no {what}", workload.name());
+        if !names.contains(&name.as_str()) {
+            let message = format!("{} has no {noun}{name}", workload.name());
             let hint = if names.is_empty() {
                 "require figures that it has, such as throughput>5000/s".to_owned()
             } else {

@@ -10,7 +10,7 @@ use prony_server::{Control, ProtocolOptions, Target};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -54,26 +54,24 @@ pub fn record(target: &Target, changes: &[SettingChange]) {
         pid: std::process::id(),
         settings: settings.collect(),
     };
-    let written = path_of(target).is_some_and(|path| {
-        let folder = path.parent().map(fs::create_dir_all);
-        let mut options = fs::OpenOptions::new();
-        // A value may be a secret, as in `primary_conninfo`.
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&path);
-        let text = serde_json::to_vec(&left).unwrap_or_default();
-        folder.is_some_and(|made| made.is_ok())
-            && file.and_then(|mut file| file.write_all(&text)).is_ok()
-    });
-    if !written {
+    let is_written = path_of(target).is_some_and(|path| write(&path, &left).is_ok());
+    if !is_written {
         output::notice(
             "prony: warning: if this run is killed, nothing will tell the next one which settings of the server it has \
              changed: the folder of results cannot be written",
         );
     }
+}
+
+fn write(path: &Path, left: &LeftSettings) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // A value may be a secret, as in `primary_conninfo`.
+    let mut file = options.mode(0o600).open(path)?;
+    file.write_all(&serde_json::to_vec(left)?)
 }
 
 /// Removes the file, because everything is put back.
@@ -100,9 +98,11 @@ pub fn put_back(target: &Target) {
         Ok(SettingsLock::Absent) => None,
         Ok(SettingsLock::HeldByOther(_)) | Err(_) => return,
     };
-    let values = settings.iter();
-    let values = values.map(|setting| format!("{} = {}", setting.name, setting.before));
-    let values = values.collect::<Vec<_>>().join(", ");
+    let values: Vec<String> = settings
+        .iter()
+        .map(|setting| format!("{} = {}", setting.name, setting.before))
+        .collect();
+    let values = values.join(", ");
     let result = Control::connect(target).and_then(|mut control| {
         let mut latest_first = settings.iter().rev();
         latest_first.try_for_each(|setting| undo(&mut control, &setting.undo))

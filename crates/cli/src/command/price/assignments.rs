@@ -41,16 +41,15 @@ impl RunAssignment {
 pub(super) fn resolve_assignments(
     mut assignments: Vec<RunAssignment>,
 ) -> (Vec<PricedRun>, Vec<Check>) {
-    let is_split_flags: Vec<bool> = assignments
+    // All are decided before one is changed: each is compared with the others.
+    let are_split: Vec<bool> = assignments
         .iter()
         .map(|assignment| is_variant_split(assignment, &assignments))
         .collect();
-    for (assignment, _) in assignments
-        .iter_mut()
-        .zip(is_split_flags)
-        .filter(|(_, is_split)| *is_split)
-    {
-        assignment.keep_only_named_run();
+    for (assignment, is_split) in assignments.iter_mut().zip(are_split) {
+        if is_split {
+            assignment.keep_only_named_run();
+        }
     }
     let selected = assignments.iter().filter_map(|assignment| {
         let named_run_id = assignment

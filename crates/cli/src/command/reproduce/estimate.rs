@@ -51,11 +51,10 @@ pub fn estimate(
                 .map(|seconds| f64::from(loads) * seconds),
         };
         let run_s = f64::from(row.runs) * run_seconds(args, row.scenario);
-        let configuration = sheet
-            .as_ref()
-            .map(|sheet| configuration(args, sheet, row.scenario))
-            .transpose()?
-            .flatten();
+        let configuration = match &sheet {
+            Some(sheet) => configuration(args, sheet, row.scenario)?,
+            None => None,
+        };
         one_time_costs |= configuration.is_some_and(|found| found.one_time_cost() > 0.0);
         let cost = configuration.zip(load_s).map(|(configuration, load_s)| {
             configuration.monthly_cost() * (load_s + run_s) / 3_600.0 / HOURS_PER_MONTH

@@ -96,6 +96,7 @@ pub fn reproduce_suite(
         run_count: progress.run_count(),
         open: open.collect(),
         current: None,
+        prepared: None,
         loaded: None,
     };
     let result = driver.drive(&mut schedule);
@@ -280,8 +281,10 @@ impl SuiteProgress {
     }
 }
 
-/// Which data a row needs: two rows with the same key can use the same tables.
-fn data_key(scenario: &'static Scenario) -> (&'static str, Option<u64>) {
+/// Which data a row needs, by its workload and scale: two rows with the same key can use the same tables.
+type DataKey = (&'static str, Option<u64>);
+
+fn data_key(scenario: &'static Scenario) -> DataKey {
     (scenario.data_workload(), scenario.scale)
 }
 
@@ -293,16 +296,19 @@ struct SuiteSchedule<'a> {
     request: SuiteRequest,
     run_count: u32,
     open: VecDeque<OpenRun>,
-    /// The run that was decided last, and what was prepared for it.
-    current: Option<(OpenRun, Option<PlannedRun>)>,
+    /// The run that was decided last.
+    current: Option<OpenRun>,
+    /// What was prepared for that run; `None` until it is.
+    prepared: Option<PlannedRun>,
     /// The data that the last run left.
-    loaded: Option<(&'static str, Option<u64>)>,
+    loaded: Option<DataKey>,
 }
 
 impl Schedule for SuiteSchedule<'_> {
     fn next_run(&mut self, _: &[Run]) -> Option<Experiment> {
         let run = self.open.pop_front()?;
-        self.current = Some((run, None));
+        self.current = Some(run);
+        self.prepared = None;
         Some(Experiment {
             kind: ExperimentKind::Suite(self.request.clone()),
             variant: run.scenario.id.clone(),
@@ -324,20 +330,21 @@ impl Schedule for SuiteSchedule<'_> {
         _: &Experiment,
         driver: &ExperimentDriver<'_>,
     ) -> Result<RunRequest, Failure> {
-        let (run, prepared) = self.current.as_mut().expect("a run was decided");
+        let run = self.current.expect("a run was decided");
         let keeps_data = self.suite.keep_data && self.loaded == Some(data_key(run.scenario));
         let must_load = !self.args.no_load && !keeps_data;
         let mut planned = PlannedRun::new(self.args, run.scenario, must_load, self.arguments)?;
         planned.prepare_server(self.args, driver.signals)?;
         let request = planned.request.clone();
-        *prepared = Some(planned);
+        self.prepared = Some(planned);
         Ok(request)
     }
 
     fn clean_up(&mut self) -> Result<(), Failure> {
-        if let Some((run, Some(planned))) = &self.current {
+        if let Some(planned) = &self.prepared {
             planned.clean_up(self.args)?;
-            self.loaded = (!self.args.cleanup).then_some(data_key(run.scenario));
+            let is_kept = !self.args.cleanup;
+            self.loaded = is_kept.then(|| data_key(planned.scenario));
         }
         Ok(())
     }

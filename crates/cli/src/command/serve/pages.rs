@@ -96,10 +96,10 @@ impl StorePages {
             Exit::Usage => 404,
             _ => 500,
         };
-        let problem = failure.problems.into_iter().next();
-        let ErrorParts { problem, hint, .. } = problem.unwrap_or_else(|| ErrorParts::new("failed"));
-        let hint = hint.unwrap_or_default();
-        let page = self.html(|out| write_problem(out, &problem, &hint, &self.build));
+        let first = failure.problems.into_iter().next();
+        let parts = first.unwrap_or_else(|| ErrorParts::new("failed"));
+        let hint = parts.hint.unwrap_or_default();
+        let page = self.html(|out| write_problem(out, &parts.problem, &hint, &self.build));
         page.unwrap_or_else(|_| Answer::text(500, "the page could not be made"))
             .with_status(status)
     }
@@ -262,9 +262,9 @@ fn redirect(path: &str) -> Answer {
 
 /// A part of a path without its percent-encoding.
 fn decode(part: &str) -> String {
-    // These have a meaning only in queries.
-    let query = format!("p={}", part.replace('+', "%2B").replace('&', "%26"));
-    value_of(&query, "p").unwrap_or_default()
+    // Decoded as the value of a query, in which + and & have a meaning that they do not have in a path.
+    let query = format!("part={}", part.replace('+', "%2B").replace('&', "%26"));
+    value_of(&query, "part").unwrap_or_default()
 }
 
 /// The value of a field of a query; `None` if it is absent or empty.
