@@ -53,7 +53,6 @@ impl ConnectionInfo {
     }
 }
 
-/// The document of a run that is about to start.
 pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
     let workload = job.workload;
     let ready_workload = job.ready_workload;

@@ -6,7 +6,6 @@
 use prony_fleet::{AgentResult, Fleet};
 use prony_store::{ClientMachine, MachinePart, Run, client_health_of_part};
 
-/// The parts of a run that the machines of a fleet drove.
 pub(crate) struct FleetParts {
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.

@@ -78,7 +78,6 @@ impl GrowthBefore {
         }
     }
 
-    /// The readings before the load.
     pub(crate) fn readings(&self) -> Vec<GrowthReading> {
         let reading = |count: &CountBefore| GrowthReading {
             what: count.what.clone(),

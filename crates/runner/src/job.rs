@@ -75,7 +75,6 @@ pub struct Purpose {
     pub baselines: Arc<[Baseline]>,
 }
 
-/// The server of a run.
 pub struct RunServer {
     pub target: Target,
     /// The same server over TCP, if `target` is a unix socket and the plan has a `tcp_sample`.

@@ -32,7 +32,6 @@ const SEQUENCE_MAX: u64 = 1 << 32;
 /// The number of lost commits that a document names.
 const MAX_NAMED: usize = 100;
 
-/// The ledger of a run in progress.
 pub(crate) struct RunLedger {
     ledger: Arc<Ledger>,
     table: LedgerTable,
@@ -98,7 +97,6 @@ impl RunLedger {
         self.replicas = StalenessObserver::start(&self.ledger, &self.table, target);
     }
 
-    /// Ends that observation.
     pub(crate) fn load_has_ended(&mut self) {
         self.staleness = self.replicas.take().map(StalenessObserver::end);
         let told_late_ns = self.told_late_ns.load(Ordering::Relaxed);

@@ -56,7 +56,6 @@ pub trait RunObserver {
     }
 }
 
-/// A second of a run that has just ended.
 pub struct RunSecond<'a> {
     /// What the load generator measured in this second.
     pub row: &'a IntervalRow,

@@ -92,7 +92,6 @@ fn create_index_statement(dialect: SqlDialect, table: &str, column: &str) -> Str
     }
 }
 
-/// Vacuums and analyzes a table of PostgreSQL.
 pub fn vacuum_analyze(control: &mut Control, table: &str) -> Result<(), Error> {
     let table = control.dialect().quote_identifier(table);
     control

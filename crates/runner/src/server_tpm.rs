@@ -30,7 +30,6 @@ pub struct ServerRates {
     pub begun: Option<f64>,
 }
 
-/// The measurement of a run in progress.
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
     stop_sender: Sender<()>,

@@ -88,7 +88,8 @@ impl OptionTexts {
         Ok(value)
     }
 
-    /// Checks all general options, in sysbench's order, and converts them to values.
+    /// Checks all general options, in sysbench's order, and converts them to values. Adds warnings and the banner to the
+    /// output.
     pub fn check_options(&mut self) -> UsageResult<GeneralOptions> {
         let threads = self.int_or_deprecated("num_threads", "threads", 1)?;
         let valid_threads = u32::try_from(threads).ok();
@@ -149,13 +150,11 @@ impl OptionTexts {
 
     /// Seconds from the end of `--time` to a forced shutdown; `None` without a time limit.
     fn parse_forced_shutdown(&self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
-        let Some(time) = time_s else {
+        let text = self.text("forced_shutdown").to_owned();
+        let Some(time) = time_s.filter(|_| text != "off") else {
             return Ok(None);
         };
-        let text = self.text("forced_shutdown").to_owned();
-        let seconds = if text == "off" {
-            return Ok(None);
-        } else if text.is_empty() {
+        let seconds = if text.is_empty() {
             Some(time / 20)
         } else if let Some(percent) = text.strip_suffix('%') {
             number::parse_int(percent).and_then(|percent| {

@@ -22,7 +22,6 @@ use std::time::Duration;
 
 pub use prony_judge::doctor::IntendedLoad as DoctorLoad;
 
-/// What to examine.
 #[derive(Clone, Copy, Debug)]
 pub struct DoctorOptions {
     pub load: DoctorLoad,

@@ -129,7 +129,6 @@ impl LoadEnd {
     }
 }
 
-/// The running observer of one server.
 pub(crate) struct ServerObserver {
     stop_sender: Sender<StopRequest>,
     messages: Receiver<ObserverMessage>,

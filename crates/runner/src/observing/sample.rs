@@ -30,7 +30,6 @@ pub(super) struct ServerSample {
     pub(super) throttled_s: Option<f64>,
 }
 
-/// Reads the machines of the server and the client.
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
     exporter_failures: u32,

@@ -20,6 +20,7 @@ fn parse_dict(text: &str) -> Result<Vec<(String, String)>, Flow> {
     Ok(pairs)
 }
 
+/// Sets the value of a key, in its place if the key exists.
 fn set_key(pairs: &mut Vec<(String, String)>, key: &str, value: String) {
     match pairs.iter_mut().find(|(existing, _)| existing == key) {
         Some((_, existing)) => *existing = value,
@@ -34,7 +35,7 @@ fn dict_text(pairs: &[(String, String)]) -> String {
     list::join(&flat)
 }
 
-/// The names that match the first pattern, sorted; all without a pattern.
+/// The list of the names that match the first pattern, sorted; all names without a pattern.
 fn matching_names<'a>(names: impl Iterator<Item = &'a String>, patterns: &[&str]) -> String {
     let pattern = patterns.first().copied().unwrap_or("*");
     let mut names: Vec<&String> = names
@@ -177,13 +178,11 @@ impl Interp {
             ("get", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    value = match parse_dict(&value)?
-                        .into_iter()
-                        .find(|(name, _)| name == key)
-                    {
-                        Some((_, value)) => value,
+                    let entries = parse_dict(&value)?;
+                    match entries.into_iter().find(|(name, _)| name == key) {
+                        Some((_, inner)) => value = inner,
                         None => return error(format!("key \"{key}\" not known in dictionary")),
-                    };
+                    }
                 }
                 Ok(value)
             }

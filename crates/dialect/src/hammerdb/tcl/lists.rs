@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use super::interp::{Interp, check_length, error, wrong_args};
 use super::number::{parse_integer, parse_real};
+use super::pattern::Matching;
 use super::{Call, CommandResult, Flow, Host, TclResult, list, pattern, regex};
 
 /// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The returned index may be outside
@@ -195,14 +196,16 @@ fn lsearch(args: &[String]) -> TclResult {
     let [options @ .., text, pattern] = args else {
         return wrong_args("lsearch ?-option value ...? list pattern");
     };
-    let (mut exact, mut all, mut inline, mut negated, mut ignore_case) =
-        (false, false, false, false, false);
-    let mut is_regex = false;
+    let mut matching = Matching::Glob;
+    let mut all = false;
+    let mut inline = false;
+    let mut negated = false;
+    let mut ignore_case = false;
     for option in options {
         match option.as_str() {
-            "-exact" => (exact, is_regex) = (true, false),
-            "-glob" => (exact, is_regex) = (false, false),
-            "-regexp" => (exact, is_regex) = (false, true),
+            "-exact" => matching = Matching::Exact,
+            "-glob" => matching = Matching::Glob,
+            "-regexp" => matching = Matching::Regex,
             "-all" => all = true,
             "-inline" => inline = true,
             "-not" => negated = true,
@@ -212,30 +215,30 @@ fn lsearch(args: &[String]) -> TclResult {
     }
     let fold = |text: &str| pattern::fold_case(text, ignore_case);
     let folded_pattern = fold(pattern);
-    let expression = if is_regex {
+    let expression = if matching == Matching::Regex {
         Some(regex::compile(pattern, ignore_case)?)
     } else {
         None
     };
-    let mut matching = Vec::new();
+    let mut found = Vec::new();
     for (index, element) in split_list(text)?.into_iter().enumerate() {
         let folded = fold(&element);
         let is_match = match &expression {
             Some(expression) => expression.is_match(&element),
-            None if exact => folded == folded_pattern,
+            None if matching == Matching::Exact => folded == folded_pattern,
             None => pattern::matches(&folded_pattern, &folded),
         };
         if is_match != negated {
-            matching.push(if inline { element } else { index.to_string() });
+            found.push(if inline { element } else { index.to_string() });
             if !all {
                 break;
             }
         }
     }
     if all {
-        return Ok(list::join(&matching));
+        return Ok(list::join(&found));
     }
-    Ok(matching.pop().unwrap_or_else(|| {
+    Ok(found.pop().unwrap_or_else(|| {
         if inline {
             String::new()
         } else {
@@ -249,7 +252,9 @@ fn lsort(args: &[String]) -> TclResult {
         return wrong_args("lsort ?-option value ...? list");
     };
     let mut elements = split_list(text)?;
-    let (mut reversed, mut unique, mut order) = (false, false, "-ascii");
+    let mut reversed = false;
+    let mut unique = false;
+    let mut order = "-ascii";
     for option in options {
         match option.as_str() {
             "-decreasing" => reversed = true,
@@ -302,6 +307,7 @@ fn lsort(args: &[String]) -> TclResult {
 
 /// Compares as `lsort -dictionary`: digits within texts as numbers, and letters without case.
 fn compare_in_dictionary_order(a: &str, b: &str) -> Ordering {
+    // Runs of digits and of other characters, in lower case, each with its number if it has one.
     let pieces = |text: &str| -> Vec<(String, Option<u128>)> {
         let mut pieces: Vec<(String, Option<u128>)> = Vec::new();
         let mut remaining = text;
@@ -316,10 +322,10 @@ fn compare_in_dictionary_order(a: &str, b: &str) -> Ordering {
         }
         pieces
     };
-    for (a, b) in pieces(a).iter().zip(&pieces(b)) {
-        let order = match (a.1, b.1) {
-            (Some(a), Some(b)) => a.cmp(&b),
-            _ => a.0.cmp(&b.0),
+    for ((text_a, number_a), (text_b, number_b)) in pieces(a).iter().zip(&pieces(b)) {
+        let order = match (number_a, number_b) {
+            (Some(number_a), Some(number_b)) => number_a.cmp(number_b),
+            _ => text_a.cmp(text_b),
         };
         if order.is_ne() {
             return order;

@@ -86,7 +86,6 @@ impl KeyedTable {
     }
 }
 
-/// The smallest and the largest key of a table.
 fn key_range(control: &mut Control, table: &str, key: &str) -> Result<(u64, u64), String> {
     let sql = format!("select min({key}), max({key}) from {table}");
     let rows = control.query(&sql).map_err(|error| reason_of(&error))?;

@@ -19,7 +19,6 @@ use prony_server::{Control, Target};
 use prony_store::SqlDialect;
 use std::time::{Duration, Instant};
 
-/// Most commits that are timed.
 const MAX_COMMITS: usize = 200;
 /// Most pages that are read in random order.
 const MAX_RANDOM_READS: usize = 200;
@@ -163,7 +162,6 @@ fn random_below(random: &mut SplitMix, limit: u64) -> u64 {
     ((random.uniform() * limit as f64) as u64).min(limit - 1)
 }
 
-/// What one statement read.
 struct PageReads {
     /// Requests to storage, each of one page or more.
     requests: u64,

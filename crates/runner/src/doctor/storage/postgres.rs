@@ -117,8 +117,8 @@ fn page_reads(
         .ok_or_else(|| "EXPLAIN does not count pages".to_owned())
 }
 
-/// The reads of a statement by its plan. `is_timed`: whether the plan has the time of the reads; otherwise that of the statement
-/// is taken.
+/// The reads of a statement by its plan. `is_timed`: whether the plan has the time of the reads; otherwise that of the
+/// statement is taken.
 fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
     let root = &plan[0]["Plan"];
     // PostgreSQL 17 distinguishes shared from local pages.
