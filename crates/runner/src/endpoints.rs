@@ -27,9 +27,14 @@ struct Host {
 
 /// The hosts of a target, and then those for reads.
 fn all_hosts(target: &Target) -> Vec<Host> {
-    let host = |only_reads| move |target| Host { target, only_reads };
-    let main = target.targets_of_hosts().into_iter().map(host(false));
-    let reads = target.targets_for_reads().into_iter().map(host(true));
+    let main = target.targets_of_hosts().into_iter().map(|target| Host {
+        target,
+        only_reads: false,
+    });
+    let reads = target.targets_for_reads().into_iter().map(|target| Host {
+        target,
+        only_reads: true,
+    });
     main.chain(reads).collect()
 }
 

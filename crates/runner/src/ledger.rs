@@ -245,18 +245,18 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     let table = LedgerTable::named(account.table.clone());
     let deadline = Instant::now() + ANSWER_TIMEOUT;
     let read_table = table.clone();
-    let read = read_at_primary(target, ANSWER_TIMEOUT, move |control| {
+    let from_table = read_at_primary(target, ANSWER_TIMEOUT, move |control| {
         read_account(&read_table, control, &state)
     });
-    let mut read = match read {
-        Ok(read) => LedgerAccount {
+    let mut decided = match from_table {
+        Ok(from_table) => LedgerAccount {
             table: account.table,
             acknowledged: account.acknowledged,
             ambiguous: account.ambiguous,
             unrecorded: account.unrecorded,
             server_before: account.server_before,
             staleness: account.staleness,
-            ..read
+            ..from_table
         },
         Err(reason) => {
             return LedgerAccount {
@@ -267,7 +267,7 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     };
     // The order of the entries is read last, because the server has to sort them: without an answer in time, the account
     // stands without it.
-    let may_drop = dropping == Dropping::IfAllAreThere && read.client_state.is_none();
+    let may_drop = dropping == Dropping::IfAllAreThere && decided.client_state.is_none();
     let remaining = deadline.saturating_duration_since(Instant::now());
     let reordered = read_at_primary(target, remaining, move |control| {
         let reordered = table.reordered(control);
@@ -278,10 +278,10 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
         Ok(reordered)
     });
     if !matches!(reordered, Ok(None | Some(0))) {
-        read.client_state = account.client_state;
+        decided.client_state = account.client_state;
     }
-    read.reordered = reordered.ok().flatten();
-    read
+    decided.reordered = reordered.ok().flatten();
+    decided
 }
 
 /// What the table says of the commits. The account keeps what the clients knew unless all commits are there.
@@ -337,8 +337,8 @@ impl ClientAccount {
         let found: BTreeSet<u64> = entries.iter().copied().collect();
         let is_lost = |number: &u64| !found.contains(number) && !ambiguous.contains(number);
         let lost: Vec<u64> = (1..=last).filter(is_lost).collect();
-        let [first_lost, last_lost] =
-            [lost.first(), lost.last()].map(|lost| lost.copied().unwrap_or(0));
+        let first_lost = lost.first().copied().unwrap_or(0);
+        let last_lost = lost.last().copied().unwrap_or(0);
         let next_found = found.range(first_lost..).next();
         let series_length =
             lost.partition_point(|number| next_found.is_none_or(|found| number < found));

@@ -107,15 +107,16 @@ impl OutputReader {
     /// Reads `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
     fn read_result(&mut self, text: &str, line: &str) {
         let fields: Vec<&str> = text.split_whitespace().collect();
-        let (nopm, tpm, database) = match fields[..] {
+        let (nopm_text, tpm_text, database) = match fields[..] {
             [nopm, "NOPM", "from", tpm, .., "TPM"] => (nopm, tpm, &fields[4..fields.len() - 1]),
             [tpm, .., "TPM", "at", nopm, "NOPM"] => (nopm, tpm, &fields[1..fields.len() - 4]),
             _ => return record_unreadable(&mut self.run, line),
         };
         let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
-        let is_tpm_unknown = tpm == text::UNKNOWN;
-        let (nopm, tpm) = (number(nopm), number(tpm));
-        if nopm.is_none() || (tpm.is_none() && !is_tpm_unknown) {
+        let nopm = number(nopm_text);
+        let tpm = number(tpm_text);
+        let is_readable = nopm.is_some() && (tpm.is_some() || tpm_text == text::UNKNOWN);
+        if !is_readable {
             return record_unreadable(&mut self.run, line);
         }
         let database: String = database.join(" ").chars().take(40).collect();

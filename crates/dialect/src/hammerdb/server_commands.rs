@@ -29,7 +29,8 @@ impl Session {
         }
     }
 
-    /// Creates virtual users and prints HammerDB's lines about them.
+    /// Creates virtual users and prints HammerDB's lines about them. `has_monitor`: whether the first one is the monitor of a
+    /// timed driver.
     pub(super) fn create_users(
         &mut self,
         backend: &mut dyn Backend,

@@ -294,14 +294,24 @@ impl ReportReader {
         // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
         let scheduled = scheduled_transactions(run);
         let (failed, skipped, late) = (run.failed, run.skipped, run.over_latency_limit);
-        let name = "failed transactions";
-        add_percentage(run, name, self.failed_percent, failed, scheduled);
-        let name = "skipped transactions";
-        add_percentage(run, name, self.skipped_percent, skipped, scheduled);
-        let name = "transactions above the limit";
-        add_percentage(run, name, self.late_percent, late, self.late_total);
+        add_percentage(
+            run,
+            "failed transactions",
+            self.failed_percent,
+            failed,
+            scheduled,
+        );
+        add_percentage(
+            run,
+            "skipped transactions",
+            self.skipped_percent,
+            skipped,
+            scheduled,
+        );
+        let late_name = "transactions above the limit";
+        add_percentage(run, late_name, self.late_percent, late, self.late_total);
         if late > 0 || self.late_total > 0 {
-            let names = ["transactions above the limit", "transactions"];
+            let names = [late_name, "transactions"];
             let figures = [late as f64, run.transactions.unwrap_or(0) as f64];
             add_relation(run, RelationKind::AtMost, names, figures, 0.0);
         }

@@ -29,12 +29,12 @@ impl Requirement {
         }
         let is_of_other_form = || format!("must be {FORM}");
         let figure_end = text.find(['<', '>', '=']).ok_or_else(is_of_other_form)?;
-        let (figure, relation) = text.split_at(figure_end);
+        let (figure_text, relation) = text.split_at(figure_end);
         let mut comparators = Comparator::ALL.iter().copied();
         let comparator = comparators
             .find(|comparator| relation.starts_with(comparator.name()))
             .ok_or_else(is_of_other_form)?;
-        let figure = parse_figure(figure.trim())?;
+        let figure = parse_figure(figure_text.trim())?;
         let limit = parse_limit(&figure, relation[comparator.name().len()..].trim())?;
         let requirement = Requirement {
             figure,

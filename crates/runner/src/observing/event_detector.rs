@@ -116,13 +116,13 @@ impl EventDetector {
                 checkpoint_lsn,
                 end_lsn,
             }) => {
-                let is_reached =
-                    |awaited: &mut AwaitedCheckpoint| checkpoint_lsn >= awaited.end_lsn;
-                if let Some(AwaitedCheckpoint { since_s, .. }) =
-                    self.awaited_checkpoint.take_if(is_reached)
+                if let Some(awaited) = &self.awaited_checkpoint
+                    && checkpoint_lsn >= awaited.end_lsn
                 {
                     let detail = "all pages that were dirty at its start are on disk";
+                    let since_s = awaited.since_s;
                     events.push(event(EventKind::Checkpoint, detail, since_s, Some(at_s)));
+                    self.awaited_checkpoint = None;
                 }
                 if self.awaited_checkpoint.is_none() && checkpoint_lsn < end_lsn {
                     self.awaited_checkpoint = Some(AwaitedCheckpoint {

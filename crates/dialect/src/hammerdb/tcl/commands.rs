@@ -94,9 +94,9 @@ impl Interp {
     /// Makes procedures of other namespaces, such as `a::*`, available in the current namespace.
     fn import(&mut self, patterns: &[&str]) {
         for pattern in patterns {
-            let pattern = pattern.strip_prefix("::").unwrap_or(pattern);
+            let absolute = pattern.strip_prefix("::").unwrap_or(pattern);
             let (source_namespace, tail_pattern) =
-                pattern.rsplit_once("::").unwrap_or(("", pattern));
+                absolute.rsplit_once("::").unwrap_or(("", absolute));
             let mut imported = Vec::new();
             for (name, procedure) in &self.procs {
                 let (namespace, tail) = name.rsplit_once("::").unwrap_or(("", name));

@@ -51,6 +51,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
                 if chars.next_if_eq(&'*').is_some() {
                     let arg = next_arg()?;
                     let width = require_integer(arg)?;
+                    // As the flag `-` before its absolute value.
                     spec.left_aligned |= width < 0;
                     return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
                 }

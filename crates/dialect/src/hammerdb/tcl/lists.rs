@@ -107,9 +107,9 @@ impl Interp {
         Ok(list::join(&unassigned))
     }
 
-    fn lset(&mut self, host: &dyn Host, name: &str, position: &str, value: &str) -> TclResult {
+    fn lset(&mut self, host: &dyn Host, name: &str, index: &str, value: &str) -> TclResult {
         let mut elements = split_list(&self.get(host, name)?)?;
-        let position = usize::try_from(parse_index(position, elements.len())?).ok();
+        let position = usize::try_from(parse_index(index, elements.len())?).ok();
         match position.filter(|position| *position <= elements.len()) {
             Some(position) if position == elements.len() => elements.push(value.to_owned()),
             Some(position) => value.clone_into(&mut elements[position]),
@@ -121,10 +121,10 @@ impl Interp {
 
 fn lindex(text: &str, indexes: &[String]) -> TclResult {
     let mut text = text.to_owned();
-    for position in indexes {
-        for position in split_list(position)? {
+    for path in indexes {
+        for index in split_list(path)? {
             let mut elements = split_list(&text)?;
-            let position = usize::try_from(parse_index(&position, elements.len())?).ok();
+            let position = usize::try_from(parse_index(&index, elements.len())?).ok();
             text = match position.filter(|position| *position < elements.len()) {
                 Some(position) => elements.swap_remove(position),
                 None => String::new(),
@@ -142,11 +142,11 @@ fn lrange(text: &str, first: &str, last: &str) -> TclResult {
     })
 }
 
-fn linsert(text: &str, position: &str, new_elements: &[String]) -> TclResult {
+fn linsert(text: &str, index: &str, new_elements: &[String]) -> TclResult {
     let mut elements = split_list(text)?;
     // For linsert, `end` is the position after the last element.
-    let length = elements.len() + usize::from(position.trim_ascii().starts_with("end"));
-    let position = parse_index(position, length)?.clamp(0, elements.len() as i64) as usize;
+    let length = elements.len() + usize::from(index.trim_ascii().starts_with("end"));
+    let position = parse_index(index, length)?.clamp(0, elements.len() as i64) as usize;
     elements.splice(position..position, new_elements.iter().cloned());
     Ok(list::join(&elements))
 }

@@ -164,13 +164,16 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
     }
     let mut paths = Vec::new();
     for pattern in patterns {
-        for pattern in expand_braces(pattern) {
-            let start = if pattern.starts_with('/') {
+        for expanded in expand_braces(pattern) {
+            let start = if expanded.starts_with('/') {
                 "/"
             } else {
                 folder
             };
-            let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+            let parts: Vec<&str> = expanded
+                .split('/')
+                .filter(|part| !part.is_empty())
+                .collect();
             collect_matches(host, start, &parts, &mut paths);
         }
     }

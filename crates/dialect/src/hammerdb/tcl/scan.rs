@@ -221,8 +221,9 @@ fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)>
             let first = sign + prefix;
             let length = count_leading(&|index, c| index < first || c.is_digit(base));
             let digits: String = text.get(first..length)?.iter().collect();
-            let number = i64::from_str_radix(&digits, base).ok()?;
-            let number = if text[0] == '-' { -number } else { number };
+            let magnitude = i64::from_str_radix(&digits, base).ok()?;
+            let is_negative = text[0] == '-';
+            let number = if is_negative { -magnitude } else { magnitude };
             Some((number.to_string(), length))
         }
     }

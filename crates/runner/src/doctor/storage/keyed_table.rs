@@ -26,13 +26,13 @@ pub(super) struct TableSizes {
 }
 
 impl KeyedTable {
-    /// The table that a query finds: its name and key, which `quote` turns into identifiers, and two numbers, which `sizes`
-    /// turns into sizes.
+    /// The table that a query finds: its name and key, which `quote` turns into identifiers, and two numbers, which
+    /// `to_sizes` turns into sizes.
     pub(super) fn find(
         control: &mut Control,
         query: &str,
         quote: fn(&str) -> String,
-        sizes: fn(u64, u64) -> TableSizes,
+        to_sizes: fn(u64, u64) -> TableSizes,
         page_bytes: u64,
     ) -> Result<KeyedTable, String> {
         let rows = control.query(query).map_err(|error| reason_of(&error))?;
@@ -41,7 +41,8 @@ impl KeyedTable {
         let (Some(name), Some(key)) = (text(0).map(quote), text(1).map(quote)) else {
             return Err(NO_KEYED_TABLE.to_owned());
         };
-        let sizes = number(2).zip(number(3)).map(|(a, b)| sizes(a, b));
+        let numbers = number(2).zip(number(3));
+        let sizes = numbers.map(|(first, second)| to_sizes(first, second));
         let sizes = sizes.filter(|sizes| sizes.data_bytes >= MIN_TABLE_BYTES);
         let sizes = sizes.ok_or(NO_KEYED_TABLE)?;
         let (first_key, last_key) = key_range(control, &name, &key)?;

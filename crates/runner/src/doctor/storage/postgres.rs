@@ -74,11 +74,14 @@ pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Read
             page_reads(control, &read_table, &range)
         })
     };
-    let random = random_read(&read_table, || {
+    let random_pages = random_read(&read_table, || {
         let page = random_below(random, table.pages);
         page_reads(control, &read_table, &format!("ctid = '({page},1)'::tid"))
     });
-    Ok(Reads { sequential, random })
+    Ok(Reads {
+        sequential,
+        random: random_pages,
+    })
 }
 
 fn largest_table(control: &mut Control) -> Result<Table, String> {
