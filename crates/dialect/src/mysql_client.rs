@@ -22,6 +22,7 @@ pub const AUTH_PLUGIN_CANNOT_LOAD: u32 = 2059;
 /// The number and the message of the error of an endpoint that cannot be used.
 pub fn target_error(error: &Error, endpoint: &Endpoint) -> (u32, String) {
     match (error, endpoint) {
+        // -2 is EAI_NONAME.
         (Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
             (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
         }

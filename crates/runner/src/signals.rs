@@ -147,7 +147,7 @@ impl Signals {
                 continue;
             }
             signals
-                .handle(signal, exit_signal, &exits_at_next_signal)
+                .install_handlers(signal, exit_signal, &exits_at_next_signal)
                 .map_err(|error| {
                     io::Error::new(error.kind(), format!("cannot listen for signals: {error}"))
                 })?;
@@ -157,7 +157,7 @@ impl Signals {
 
     /// Installs the handlers of one signal. `exit_signal`: the signal that ends the process if `exits_at_next_signal` is set;
     /// `None` if this one neither sets that flag nor ends the process.
-    fn handle(
+    fn install_handlers(
         &self,
         signal: i32,
         exit_signal: Option<TerminationSignal>,

@@ -57,12 +57,15 @@ impl Session {
                         backend.putscli(&format!("Benchmark set to {upper} for {name}"));
                         self.save_settings(backend);
                     }
-                    "TPC-H" | "TPROC-H" => backend.putscli("Error: Prony's hammerdbcli does not support TPROC-H, only TPROC-C",
-                    ),
-                    _ => backend.putscli(&format!(
-                            "Unknown benchmark {upper}, choose one from TPROC-C TPROC-H (or compatible names TPC-C TPC-H)"
-                        ),
-                    ),
+                    "TPC-H" | "TPROC-H" => {
+                        let supported = "does not support TPROC-H, only TPROC-C";
+                        backend.putscli(&format!("Error: Prony's hammerdbcli {supported}"));
+                    }
+                    _ => {
+                        let known = "TPROC-C TPROC-H (or compatible names TPC-C TPC-H)";
+                        let problem = format!("Unknown benchmark {upper}, choose one from {known}");
+                        backend.putscli(&problem);
+                    }
                 }
             }
             [_, _] => {

@@ -138,16 +138,13 @@ fn parse_time_figure(text: &str) -> Option<RequiredFigure> {
 }
 
 fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, String> {
-    let may_compare = match figure {
-        RequiredFigure::Primary
-        | RequiredFigure::Throughput
-        | RequiredFigure::Metric(_)
-        | RequiredFigure::Time { .. } => true,
+    let may_compare = !matches!(
+        figure,
         RequiredFigure::Errors
-        | RequiredFigure::Outage
-        | RequiredFigure::Recovery
-        | RequiredFigure::Lost => false,
-    };
+            | RequiredFigure::Outage
+            | RequiredFigure::Recovery
+            | RequiredFigure::Lost
+    );
     if may_compare && let Some((share, label)) = text.split_once(" of ") {
         let limit = limit_of_runs(share.trim(), label.trim());
         return limit.ok_or_else(|| "must compare in the form `97% of LABEL`".to_owned());

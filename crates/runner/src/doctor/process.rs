@@ -24,10 +24,10 @@ pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
     facts.locked_memory_bytes = limit(&limits, "Max locked memory", SOFT);
     facts.open_files_max = files.number("proc/sys/fs/nr_open");
     let status = files.text("proc/self/status").unwrap_or_default();
-    facts.may_lock_memory = proc_field(&status, "CapEff")
-        .and_then(|set| u64::from_str_radix(set, 16).ok())
-        .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1)
-        && !is_in_user_namespace(files);
+    let capabilities =
+        proc_field(&status, "CapEff").and_then(|set| u64::from_str_radix(set, 16).ok());
+    let has_ipc_lock = capabilities.is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
+    facts.may_lock_memory = has_ipc_lock && !is_in_user_namespace(files);
     facts.cpus = proc_field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_number_list);
     facts.kernel = files.text("proc/sys/kernel/osrelease");
     facts.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");

@@ -140,14 +140,14 @@ impl Interp {
         match subcommand {
             "exists" => bool_result(elements.is_some()),
             "size" => Ok(elements.map_or(0, |elements| elements.len()).to_string()),
-            "names" => Ok(list::join(
-                &matching().map(|(key, _)| key).collect::<Vec<_>>(),
-            )),
-            "get" => Ok(list::join(
-                &matching()
-                    .flat_map(|(key, value)| [key, value])
-                    .collect::<Vec<_>>(),
-            )),
+            "names" => {
+                let keys: Vec<&String> = matching().map(|(key, _)| key).collect();
+                Ok(list::join(&keys))
+            }
+            "get" => {
+                let flat = matching().flat_map(|(key, value)| [key, value]);
+                Ok(list::join(&flat.collect::<Vec<_>>()))
+            }
             "set" => {
                 for (key, value) in parse_dict(args.first().map_or("", String::as_str))? {
                     self.set(&format!("{name}({key})"), value)?;

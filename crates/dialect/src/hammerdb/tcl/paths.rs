@@ -61,9 +61,8 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
         ["split", path] => {
             let root = path.starts_with('/').then_some("/");
             let parts = path.split('/').filter(|part| !part.is_empty());
-            Ok(list::join(
-                &root.into_iter().chain(parts).collect::<Vec<_>>(),
-            ))
+            let all: Vec<&str> = root.into_iter().chain(parts).collect();
+            Ok(list::join(&all))
         }
         ["dirname", path] => Ok(match path.trim_end_matches('/').rsplit_once('/') {
             Some(("", _)) => "/".to_owned(),
