@@ -6,8 +6,15 @@
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
-const INTEGER_OPTIONS: &str = "port connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count \
-    tcp_user_timeout";
+const INTEGER_OPTIONS: [&str; 7] = [
+    "port",
+    "connect_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_count",
+    "tcp_user_timeout",
+];
 /// The error if the server closes the connection without a message.
 const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly";
 const CONNECTION_CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnormally\n\
@@ -15,22 +22,21 @@ const CONNECTION_CLOSED_DETAIL: &str = "\n\tThis probably means the server termi
 
 /// The error of a connection string or its endpoints. `conninfo`: the string, or a database's name.
 pub fn target_error(error: &TargetError, conninfo: &str) -> String {
-    let conninfo_error = match error {
-        TargetError::Conninfo { .. } | TargetError::UnknownOption { .. } => {
-            // `libpq_message` returns `None` if the string may contain a password.
-            prony_server::libpq_message(conninfo)
-        }
-        _ => None,
-    };
-    conninfo_error.unwrap_or_else(|| match error {
+    let is_of_conninfo = matches!(
+        error,
+        TargetError::Conninfo { .. } | TargetError::UnknownOption { .. }
+    );
+    // `libpq_message` returns `None` if the string may contain a password.
+    if is_of_conninfo && let Some(message) = prony_server::libpq_message(conninfo) {
+        return message;
+    }
+    match error {
         TargetError::Value {
             option: "port",
             value,
             ..
         } if value.trim().parse::<i32>().is_ok() => format!("invalid port number: \"{value}\""),
-        TargetError::Value { option, value, .. }
-            if INTEGER_OPTIONS.split(' ').any(|known| known == *option) =>
-        {
+        TargetError::Value { option, value, .. } if INTEGER_OPTIONS.contains(option) => {
             format!("invalid integer value \"{value}\" for connection option \"{option}\"")
         }
         TargetError::Value { option, value, .. } => format!("invalid {option} value: \"{value}\""),
@@ -41,9 +47,10 @@ pub fn target_error(error: &TargetError, conninfo: &str) -> String {
             problem.replace("failed to lookup address information: ", "")
         }
         other => other.to_string(),
-    })
+    }
 }
 
+/// The error of a statement, with the place in its text if the server names one.
 pub fn statement_error(error: &Error, sql: &str) -> String {
     match error {
         Error::Statement(error) if !error.is_fatal() => error.in_statement(sql),
@@ -63,6 +70,7 @@ pub fn error_message(error: &Error) -> String {
     }
 }
 
+/// The errors of all attempts to connect, one after the other.
 pub fn connect_error(failures: &[ConnectFailure]) -> String {
     let texts: Vec<String> = failures.iter().map(attempt_text).collect();
     texts.join("\n")

@@ -19,9 +19,10 @@ const SSL_CONNECTION_ERROR: u32 = 2026;
 /// CR_AUTH_PLUGIN_CANNOT_LOAD: the client does not have the authentication plugin.
 pub const AUTH_PLUGIN_CANNOT_LOAD: u32 = 2059;
 
-/// The error of an endpoint that cannot be used.
+/// The number and the message of the error of an endpoint that cannot be used.
 pub fn target_error(error: &Error, endpoint: &Endpoint) -> (u32, String) {
     match (error, endpoint) {
+        // -2 is EAI_NONAME.
         (Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
             (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
         }
@@ -30,14 +31,14 @@ pub fn target_error(error: &Error, endpoint: &Endpoint) -> (u32, String) {
     }
 }
 
-/// The error of a failed attempt to connect to an endpoint.
+/// The number and the message of the error of a failed attempt to connect to an endpoint.
 pub fn connect_error(failure: &ConnectFailure, endpoint: &Endpoint) -> (u32, String) {
     match &failure.cause {
         FailureCause::Login(error) => match error.server_error() {
             Some(error) => (error.number, error.message.clone()),
             None => (SSL_CONNECTION_ERROR, error.to_string()),
         },
-        FailureCause::Io(error) => (CONNECTION_ERROR, unreachable(failure, endpoint, error)),
+        FailureCause::Io(error) => (CONNECTION_ERROR, io_message(failure, endpoint, error)),
         other => (
             SERVER_LOST,
             format!("Lost connection to server at 'handshake': {other}"),
@@ -45,8 +46,8 @@ pub fn connect_error(failure: &ConnectFailure, endpoint: &Endpoint) -> (u32, Str
     }
 }
 
-/// The message if nothing answers. The host localhost means a socket.
-fn unreachable(failure: &ConnectFailure, endpoint: &Endpoint, error: &io::Error) -> String {
+/// The message if nothing answers at the address of an attempt.
+fn io_message(failure: &ConnectFailure, endpoint: &Endpoint, error: &io::Error) -> String {
     let errno = error.raw_os_error().unwrap_or(0);
     match (&failure.endpoint.address, endpoint) {
         (Address::Unix(path), _) => {

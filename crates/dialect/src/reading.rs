@@ -22,9 +22,9 @@ pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
         sysbench::read_output,
         pgbench::read_output,
     ];
-    let results = readers.iter().map(|reader| reader(text));
-    results
-        .into_iter()
+    readers
+        .iter()
+        .map(|reader| reader(text))
         .find(|runs| !runs.is_empty())
         .ok_or(ReadingError::UnknownFormat)
 }
@@ -39,7 +39,7 @@ pub(crate) struct PrintedNumber {
 /// The maximum length of a number, in characters; the largest 64-bit count has 20.
 const MAX_NUMBER_CHARS: usize = 30;
 
-/// The maximum number of unreadable lines to record.
+/// The maximum number of unreadable lines to record: one says that the output is damaged, some say where.
 const MAX_UNREADABLE_LINES: usize = 5;
 
 /// Parses a decimal number without sign and exponent.
@@ -103,7 +103,7 @@ pub(crate) fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Opti
     Some(text)
 }
 
-/// Records that a printed figure must agree with the same figure computed from others.
+/// Records that a printed figure must agree with the same figure computed from others. `figure` and `computed_from` name them.
 pub(crate) fn add_relation(
     run: &mut ReportedRun,
     kind: RelationKind,
@@ -121,6 +121,7 @@ pub(crate) fn add_relation(
     });
 }
 
+/// Records the parts of the output that are missing. `parts`: whether a part is present, and its name.
 pub(crate) fn add_missing_parts(run: &mut ReportedRun, parts: &[(bool, &'static str)]) {
     let missing = parts.iter().filter(|(is_present, _)| !is_present);
     run.missing_parts.extend(missing.map(|(_, part)| part));

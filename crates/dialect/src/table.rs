@@ -20,11 +20,9 @@ pub(crate) fn rows<const N: usize>(
             return None;
         }
         let columns: Vec<&str> = line.splitn(N, " | ").map(str::trim).collect();
-        let columns = columns.try_into();
-        Some((
-            group,
-            columns.unwrap_or_else(|_| panic!("{line}: not {N} columns")),
-        ))
+        let columns = <[&str; N]>::try_from(columns);
+        let columns = columns.unwrap_or_else(|_| panic!("{line}: not {N} columns"));
+        Some((group, columns))
     })
 }
 

@@ -1,10 +1,10 @@
 //! Counts that workers add up during a run and documents store: of queries, of transactions in flight, of workers by
-//! scheduling policy. Must never: allocate.
+//! scheduling policy; and percentiles of sorted values. Must never: allocate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adds fields of `$other` to those of `$sum`; a sum that is too large stays at the largest number.
+/// Adds the listed fields of `$other` to those of `$sum`, saturating.
 #[macro_export]
 macro_rules! add_counts {
     ($sum:expr, $other:expr, [$($field:ident),+ $(,)?]) => {
@@ -41,6 +41,7 @@ pub struct QueryCounts {
 }
 
 impl QueryCounts {
+    /// The number of queries, whatever their result.
     pub fn all(&self) -> u64 {
         self.reads + self.writes + self.others
     }
@@ -117,7 +118,8 @@ impl BatchScheduling {
     }
 }
 
-/// The percentile of ascending values: the smallest that is not below so many per cent of them; `None` without values.
+/// A percentile of values in ascending order: the smallest value that `percent` % of them do not exceed; `None` without
+/// values.
 pub fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()

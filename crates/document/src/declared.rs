@@ -63,11 +63,14 @@ impl Declared {
     }
 
     /// Declares a fact, in place of an earlier value of it.
+    ///
+    /// # Errors
+    /// `must be` and the form that the text should have.
     pub fn declare(&mut self, fact: DeclaredFact, text: &str) -> Result<(), String> {
         let text = text.trim();
         let count = text.parse::<u32>().ok();
-        let as_text = |number: u32| number.to_string();
         // Equal values are stored as equal texts.
+        let as_text = |number: u32| number.to_string();
         let (value, expected) = match fact {
             DeclaredFact::Cpus => (
                 count.filter(|cpus| *cpus > 0).map(as_text),
@@ -90,11 +93,10 @@ impl Declared {
             | DeclaredFact::Storage
             | DeclaredFact::Region
             | DeclaredFact::Backups
-            | DeclaredFact::Encryption => (
-                Some(text.to_owned())
-                    .filter(|text| !text.is_empty() && !text.contains(char::is_control)),
-                "a line of text",
-            ),
+            | DeclaredFact::Encryption => {
+                let is_line = !text.is_empty() && !text.contains(char::is_control);
+                (is_line.then(|| text.to_owned()), "a line of text")
+            }
         };
         let value = value.ok_or_else(|| format!("must be {expected}"))?;
         self.0.insert(fact, value);
@@ -103,9 +105,7 @@ impl Declared {
 
     /// Adds facts, in place of earlier values of the same.
     pub fn extend(&mut self, others: &Declared) {
-        let others = others.iter();
-        self.0
-            .extend(others.map(|(fact, text)| (fact, text.to_owned())));
+        self.0.extend(others.0.clone());
     }
 
     /// The facts, in one order, with their values.
@@ -132,7 +132,7 @@ impl Declared {
     }
 }
 
-/// A size in the largest unit that it fills: `128 GB`, `1.5 TiB`.
+/// A size in the largest unit of which it has at least one, or in MB: `128 GB`, `1.5 TiB`.
 fn size(bytes: u64, is_binary: bool) -> String {
     let (step, units) =
         if is_binary { (1024_f64, ["TiB", "GiB", "MiB"]) } else { (1000_f64, ["TB", "GB", "MB"]) };
@@ -143,11 +143,11 @@ fn size(bytes: u64, is_binary: bool) -> String {
     format!("{number} {}", units[index])
 }
 
-/// The bytes of a size such as `128 GB`, `1.5 TiB` or `512MB`; `None` if it is none.
+/// The bytes of a size such as `128 GB`, `1.5 TiB` or `512MB`; `None` if the text is not a size from 1 byte to 1 EB.
 fn bytes(text: &str) -> Option<u64> {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, unit) = text.split_at(unit_at);
-    let unit = match unit.to_ascii_lowercase().as_str() {
+    let unit_start = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(unit_start);
+    let unit_bytes = match unit.to_ascii_lowercase().as_str() {
         "mb" => 1e6,
         "gb" => 1e9,
         "tb" => 1e12,
@@ -157,7 +157,7 @@ fn bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     let number: f64 = number.trim().parse().ok()?;
-    let bytes = number * unit;
+    let bytes = number * unit_bytes;
     (1.0..1e18).contains(&bytes).then_some(bytes as u64)
 }
 

@@ -1,6 +1,6 @@
 //! Numbers of variable length in files: seven bits a byte, the lowest first (LEB128).
 
-/// Appends a number of 1 to 10 bytes.
+/// Appends a number, as 1 to 10 bytes.
 pub fn append_leb128(mut number: u64, bytes: &mut Vec<u8>) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -9,8 +9,8 @@ pub fn append_leb128(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Takes a number from the start of `bytes`; `None` if they end before it, or if it is too long. Never panics: a file may
-/// be damaged.
+/// Takes a number from the start of `bytes`; `None` if they end within it, or if it has more than 10 bytes. Never panics: a
+/// file may be damaged.
 pub fn take_leb128(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {

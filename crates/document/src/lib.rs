@@ -3,14 +3,16 @@
 //! Plain data without behaviour beyond names and sums. Must never: depend on a crate of the workspace, allocate where
 //! a worker counts, or turn an unknown value into zero.
 
-mod counts;
-mod data;
-mod metrics;
+// First, because modules after it use its macro.
 #[macro_use]
 mod names;
+
+mod counts;
+mod data;
 mod declared;
 mod hex;
 mod leb128;
+mod metrics;
 mod observed;
 mod pooler;
 mod product;

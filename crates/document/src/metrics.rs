@@ -23,15 +23,15 @@ pub struct IndustryMetric {
     pub note: Option<String>,
 }
 
-/// The base of entries that count the rows which the calls of a transaction returned or changed: there may be more of them
-/// than calls.
+/// The [`ObservedShare::base`] of entries that count the rows which the calls of a transaction returned or changed. There may
+/// be more rows than calls.
 pub const ROWS_OF_CALLS: &str = "calls";
 
-/// The base of entries that count the microseconds which the calls of one statement of a transaction took, of those of all its
-/// statements.
+/// The [`ObservedShare::base`] of entries that count the microseconds which the calls of one statement of a transaction took;
+/// their total is the time of all its statements.
 pub const TIME_OF_CALLS: &str = "time of calls";
 
-/// The name of the entries of a transaction's statement; the first has number 1.
+/// The [`ObservedShare::name`] of the entries of one statement of a transaction; the first statement has number 1.
 pub fn name_of_statement(transaction: &str, number: usize) -> String {
     format!("{transaction}, statement {number}")
 }

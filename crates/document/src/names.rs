@@ -1,4 +1,5 @@
-//! Enums, of which documents store the names of the variants.
+//! Enums that documents store by the names of their variants, and how clients reached the server, how a run was to end and
+//! what its parts of the service time come from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ macro_rules! named_values {
                 match self { $($type::$value => $name),+ }
             }
 
-            /// The variant of that name.
+            /// The variant of that name; `None` if there is none.
             pub fn from_name(name: &str) -> Option<$type> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
             }

@@ -39,6 +39,14 @@ pub struct Observed {
     pub cost: Option<ObserverCost>,
 }
 
+impl Observed {
+    /// Whether the service does not have what this topic is about.
+    pub fn is_absent(&self, topic: ObservedTopic) -> bool {
+        let mut missing = self.missing.iter();
+        missing.any(|missing| missing.absent && missing.what == topic)
+    }
+}
+
 /// A topic that could not be observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingObservation {
@@ -49,6 +57,25 @@ pub struct MissingObservation {
     /// The service does not have it: there is nothing to observe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
+}
+
+impl MissingObservation {
+    /// A topic that could not be observed, for this reason.
+    pub fn new(what: ObservedTopic, why: impl Into<String>) -> MissingObservation {
+        MissingObservation {
+            what,
+            why: why.into(),
+            absent: false,
+        }
+    }
+
+    /// The topics that a service does not have.
+    pub fn absent_from(service: Service) -> impl Iterator<Item = MissingObservation> {
+        service.absent().map(|(what, why)| MissingObservation {
+            absent: true,
+            ..MissingObservation::new(what, why)
+        })
+    }
 }
 
 /// A server at one moment.
@@ -133,33 +160,6 @@ pub struct Durability {
     /// It is unknown whether there are unlogged tables: the class is derived from the settings alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tables_unknown: bool,
-}
-
-impl MissingObservation {
-    /// A topic that could not be observed, for this reason.
-    pub fn new(what: ObservedTopic, why: impl Into<String>) -> MissingObservation {
-        MissingObservation {
-            what,
-            why: why.into(),
-            absent: false,
-        }
-    }
-
-    /// What a service does not have.
-    pub fn absent_from(service: Service) -> impl Iterator<Item = MissingObservation> {
-        service.absent().map(|(what, why)| MissingObservation {
-            absent: true,
-            ..MissingObservation::new(what, why)
-        })
-    }
-}
-
-impl Observed {
-    /// Whether the service does not have this.
-    pub fn is_absent(&self, topic: ObservedTopic) -> bool {
-        let mut missing = self.missing.iter();
-        missing.any(|missing| missing.absent && missing.what == topic)
-    }
 }
 
 impl Durability {

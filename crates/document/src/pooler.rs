@@ -42,12 +42,12 @@ const SIGNS: [(Pooler, &str); 12] = [
 ];
 
 impl Pooler {
-    /// The pooler whose sign is in this text.
+    /// The pooler whose sign is in this text; `None` if the text has no sign.
     pub fn recognize(text: &str) -> Option<Pooler> {
         let text = text.to_ascii_lowercase();
         let mut signs = SIGNS.iter();
-        let found = signs.find(|(_, sign)| text.contains(sign))?;
-        Some(found.0)
+        let (pooler, _) = signs.find(|(_, sign)| text.contains(sign))?;
+        Some(*pooler)
     }
 }
 

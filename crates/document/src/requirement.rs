@@ -26,7 +26,7 @@ named_values! {
         Max = "max",
     }
 
-    /// How a figure must relate to its limit.
+    /// How a figure must relate to its limit. The longer names are first: `<=` also begins with `<`.
     Comparator {
         /// At most the limit.
         AtMost = "<=",
@@ -69,7 +69,7 @@ impl Statistic {
 }
 
 impl Comparator {
-    /// Whether a value relates so to its limit.
+    /// Whether a value has this relation to its limit.
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Comparator::AtMost => value <= limit,
@@ -80,7 +80,7 @@ impl Comparator {
         }
     }
 
-    /// In words before the limit.
+    /// The words that stand before the limit in a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Comparator::AtMost => "at most",

@@ -1,4 +1,4 @@
-//! Settings of a server that a plan asks for, such as `synchronous_commit = off`.
+//! Settings of a server that a plan requires, such as `synchronous_commit = off`.
 //!
 //! In: names and texts. Out: the same, by name in lower case. Must never: hold a value that may be a password: documents
 //! show all of them.
@@ -18,9 +18,13 @@ const SECRET_PARTS: [&str; 4] = ["password", "passphrase", "conninfo", "secret"]
 /// The name that a setting has in a plan, for one that a server shows: SQL Server's `max degree of parallelism` and
 /// `max server memory (MB)` become `max_degree_of_parallelism` and `max_server_memory_mb`.
 pub fn setting_name(shown: &str) -> String {
-    let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-    let parts = shown.split(|c| !is_kept(c)).filter(|part| !part.is_empty());
+    let parts = shown.split(|c| !is_name_character(c));
+    let parts = parts.filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("_").to_ascii_lowercase()
+}
+
+fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.')
 }
 
 impl ServerSettings {
@@ -28,12 +32,14 @@ impl ServerSettings {
         self.0.is_empty()
     }
 
-    /// Asks for a value, in place of an earlier one of the same setting.
+    /// Requires a value, in place of an earlier one of the same setting.
+    ///
+    /// # Errors
+    /// What is wrong with the name or the value.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let name = name.trim().to_ascii_lowercase();
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !begins || name.len() > 63 || !name.chars().all(is_allowed) {
+        let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !begins_well || name.len() > 63 || !name.chars().all(is_name_character) {
             return Err(
                 "is not the name of a setting: letters, digits, _ and ., at most 63".to_owned(),
             );
@@ -55,7 +61,8 @@ impl ServerSettings {
 
     /// The settings, in the order of their names, with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (&**name, &**value))
+        let settings = self.0.iter();
+        settings.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {

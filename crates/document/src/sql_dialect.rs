@@ -59,14 +59,18 @@ impl SqlDialect {
     /// contains a backslash, the literal is `E'...'` for PostgreSQL, and hexadecimal for MySQL and MariaDB.
     pub fn quote_literal(self, text: &str) -> String {
         let quoted = text.replace('\'', "''");
-        match (self, text.contains('\\')) {
-            (SqlDialect::PostgreSql, true) => format!(" E'{}'", quoted.replace('\\', "\\\\")),
-            (SqlDialect::MySql, true) => format!("_utf8mb4 x'{}'", hex(text.as_bytes())),
-            (SqlDialect::PostgreSql | SqlDialect::MySql, false) => format!("'{quoted}'"),
-            (SqlDialect::TransactSql, _) => {
-                // A literal without N loses characters that the database's encoding does not have. The server
-                // removes a backslash and a line break that follow each other: add another pair of them.
+        let has_backslash = text.contains('\\');
+        match self {
+            // The space separates E from a word before the literal.
+            SqlDialect::PostgreSql if has_backslash => {
+                format!(" E'{}'", quoted.replace('\\', "\\\\"))
+            }
+            SqlDialect::MySql if has_backslash => format!("_utf8mb4 x'{}'", hex(text.as_bytes())),
+            SqlDialect::PostgreSql | SqlDialect::MySql => format!("'{quoted}'"),
+            SqlDialect::TransactSql => {
+                // A literal without N loses characters that the database's encoding does not have.
                 let unicode = if text.is_ascii() { "" } else { "N" };
+                // The server removes a backslash and the line break after it: write `\\` and two line breaks.
                 let quoted = quoted.replace("\\\n", "\\\\\n\n");
                 let quoted = quoted.replace("\\\r\n", "\\\\\r\n\r\n");
                 format!("{unicode}'{quoted}'")
@@ -183,17 +187,19 @@ impl SqlDialect {
         format!("coalesce({sum}, 0)")
     }
 
-    /// Returns a statement with the placeholders that the server expects: `?` on MySQL, and `@P1` on SQL
-    /// Server.
+    /// Replaces the placeholders `$1`, `$2` of a statement, which has no other `$`, with those that the server expects: `?` on
+    /// MySQL, in the order of the text, and `@P1` on SQL Server.
     pub fn with_native_placeholders(self, sql: String) -> String {
         match self {
             SqlDialect::PostgreSql => sql,
             SqlDialect::MySql => {
                 let mut pieces = sql.split('$');
-                let first = pieces.next().unwrap_or_default().to_owned();
-                pieces.fold(first, |text, piece| {
-                    text + "?" + piece.trim_start_matches(|c: char| c.is_ascii_digit())
-                })
+                let mut text = pieces.next().unwrap_or_default().to_owned();
+                for piece in pieces {
+                    text.push('?');
+                    text.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
+                }
+                text
             }
             SqlDialect::TransactSql => sql.replace('$', "@P"),
         }

@@ -1,4 +1,4 @@
-//! Topics of a server that could not be observed.
+//! The topics that are observed on a server. Documents list those that could not be.
 //!
 //! Documents contain the identifiers of the enumeration, such as `database-size`; reports print
 //! [`ObservedTopic::text`].

@@ -1,5 +1,5 @@
-//! A workload's description of itself. Texts that a workload writes once are constants; those of a document that was
-//! read are its own.
+//! A workload's description of itself. Texts that are constants in a workload's code, and are owned when a document is read,
+//! are `Cow`s.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@
 use crate::job::RunJob;
 use crate::signals;
 use prony_drive::DriveResult;
-use prony_server::control::NOTICE_AFTER;
+use prony_server::control::{Canceller, NOTICE_AFTER};
 use prony_server::observe::{is_replica, only_reads};
 use prony_server::{Control, Target};
 use prony_store::SqlDialect;
@@ -14,19 +14,23 @@ use prony_workload::growth::NotCounted;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+/// Pause between two attempts to connect, and between two looks at signals.
 const CONNECT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Why nothing is read: the load failed, or the user waits for the end.
+/// Why nothing is read after the load: it failed, or it was interrupted and the user waits for the end. `None`: it is read.
 pub(crate) fn why_not_read(job: &RunJob<'_>, drive_result: &DriveResult) -> Option<String> {
     if let Some(failure) = &drive_result.failure {
         return Some(failure.clone());
     }
-    let cause = job.interrupt.cause().filter(|_| drive_result.interrupted)?;
+    if !drive_result.interrupted {
+        return None;
+    }
+    let cause = job.interrupt.cause()?;
     Some(format!("the run was interrupted by {cause}"))
 }
 
-/// Reads after the load, from a server that is not a replica, and not one that only reads beside one that writes: what that
-/// does not have yet is not lost.
+/// Reads after the load, from a primary: what a replica does not have yet is not lost. If no host of the URL accepts writes,
+/// the server that answers is read unless it is a replica.
 ///
 /// # Errors
 /// There was no such server in time, it did not answer in time, or it refused.
@@ -36,10 +40,10 @@ pub(crate) fn read_at_primary<T: Send + 'static>(
     mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
 ) -> Result<T, String> {
     let mut hosts = target.targets_of_hosts();
-    hosts
-        .iter_mut()
-        .for_each(|host| host.has_own_statements = true);
-    let mut read = move |control: &mut Control| {
+    for host in &mut hosts {
+        host.has_own_statements = true;
+    }
+    let mut read_synced = move |control: &mut Control| {
         if control.dialect() == SqlDialect::MySql {
             // A node of Galera first applies what others have acknowledged. Servers without Galera may not know the setting.
             let _ = control.execute("set session wsrep_sync_wait = 1");
@@ -49,19 +53,31 @@ pub(crate) fn read_at_primary<T: Send + 'static>(
     read_from_any(target, timeout, move |control| {
         let is_primary = |control: &mut Control| !only_reads(control) && !is_replica(control);
         if is_primary(control) {
-            return read(control);
+            return read_synced(control);
         }
-        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
-        match others.find_map(|mut other| is_primary(&mut other).then_some(other)) {
-            Some(mut other) => read(&mut other),
-            // It only reads, and there is no other that it could be a replica of.
-            None if !is_replica(control) => read(control),
-            None => Err(NotCounted {
+        for host in &hosts {
+            if let Ok(mut other) = Control::connect(host)
+                && is_primary(&mut other)
+            {
+                return read_synced(&mut other);
+            }
+        }
+        if is_replica(control) {
+            return Err(NotCounted {
                 reason: "the server that answered is a replica".to_owned(),
                 is_lost: false,
-            }),
+            });
         }
+        read_synced(control)
     })
+}
+
+/// What the thread that reads tells the thread that waits for it.
+enum ReadMessage<T> {
+    /// It has a connection, which this cancels.
+    Connected(Canceller),
+    /// It has read, or will not.
+    Ended(Result<T, NotCounted>),
 }
 
 /// Reads on a new connection that follows the rules of the URL, as soon as there is a server; again, if the connection is
@@ -75,20 +91,20 @@ fn read_from_any<T: Send + 'static>(
     mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
 ) -> Result<T, String> {
     let deadline = Instant::now() + timeout;
-    let (sender, results) = channel();
+    let (sender, messages) = channel();
     let mut target = target.clone();
-    // A tool's own sessions execute only its statements.
+    // Sessions under a replaced tool's name execute only that tool's statements.
     target.set_program_name("prony");
     target.has_own_statements = true;
     let mut notice = target.wait_options.notice;
     let body = move || {
         while Instant::now() < deadline && signals::received().is_none() {
             if let Ok(mut control) = Control::connect(&target) {
-                let _ = sender.send(Err(control.canceller()));
+                let _ = sender.send(ReadMessage::Connected(control.canceller()));
                 match read(&mut control) {
                     Err(error) if error.is_lost => {}
                     result => {
-                        let _ = sender.send(Ok(result));
+                        let _ = sender.send(ReadMessage::Ended(result));
                         return;
                     }
                 }
@@ -101,15 +117,15 @@ fn read_from_any<T: Send + 'static>(
     let thread = std::thread::Builder::new().name("after-load".to_owned());
     thread.spawn(body).map_err(|error| error.to_string())?;
     let mut canceller = None;
-    let ended = loop {
+    let signal = loop {
         let remaining = deadline.saturating_duration_since(Instant::now());
-        match results.recv_timeout(remaining.min(CONNECT_PAUSE)) {
-            Ok(Ok(result)) => return result.map_err(|error| error.reason),
-            Ok(Err(of_connection)) => canceller = Some(of_connection),
+        match messages.recv_timeout(remaining.min(CONNECT_PAUSE)) {
+            Ok(ReadMessage::Ended(result)) => return result.map_err(|error| error.reason),
+            Ok(ReadMessage::Connected(new_canceller)) => canceller = Some(new_canceller),
             Err(_) if remaining.is_zero() => break None,
             Err(_) => {}
         }
-        // Of a server that is slow to answer, its connection says what is waited for.
+        // Once there is a connection, it gives notice itself if the server is slow to answer.
         if canceller.is_none()
             && timeout.saturating_sub(remaining) >= NOTICE_AFTER
             && let Some(notice) = notice.take()
@@ -122,7 +138,7 @@ fn read_from_any<T: Send + 'static>(
             break Some(signal);
         }
     };
-    if let Some(signal) = ended {
+    if let Some(signal) = signal {
         return Err(format!("it was interrupted by {}", signal.name()));
     }
     match canceller {

@@ -1,4 +1,4 @@
-//! How long clients wait for a server that is silent.
+//! How long clients wait for a server that is silent, for the Run document.
 //!
 //! In: a target, the settings of this machine. Out: [`ClientTimeouts`].
 
@@ -16,20 +16,22 @@ pub(crate) fn client_timeouts(target: &Target) -> Option<ClientTimeouts> {
         return None;
     }
     let tcp = &target.tcp;
-    let system = |name: &str| -> Option<u32> {
+    let kernel_default = |name: &str| -> Option<u32> {
         let path = format!("/proc/sys/net/ipv4/tcp_keepalive_{name}");
         fs::read_to_string(path).ok()?.trim().parse().ok()
     };
-    let keepalive_s = || {
-        let idle_s = tcp.keepalive_idle_s.or_else(|| system("time"))?;
-        let interval_s = tcp.keepalive_interval_s.or_else(|| system("intvl"))?;
-        let count = tcp.keepalive_count.or_else(|| system("probes"))?;
+    let time_to_give_up_s = || {
+        let idle_s = tcp.keepalive_idle_s.or_else(|| kernel_default("time"))?;
+        let interval_s = tcp
+            .keepalive_interval_s
+            .or_else(|| kernel_default("intvl"))?;
+        let count = tcp.keepalive_count.or_else(|| kernel_default("probes"))?;
         Some(f64::from(idle_s) + f64::from(interval_s) * f64::from(count))
     };
-    let connect = target.connect_limit();
+    let connect_limit = target.connect_limit();
     let is_sql_server = matches!(target.protocol, ProtocolOptions::SqlServer(_));
     Some(ClientTimeouts {
-        connect_s: (connect != Duration::MAX).then_some(connect.as_secs_f64()),
+        connect_s: (connect_limit != Duration::MAX).then_some(connect_limit.as_secs_f64()),
         tcp_user_s: tcp
             .user_timeout_ms
             .filter(|ms| *ms > 0)
@@ -37,7 +39,7 @@ pub(crate) fn client_timeouts(target: &Target) -> Option<ClientTimeouts> {
         reply_s: tcp.reply_timeout.map(|limit| limit.as_secs_f64()),
         tries_all_addresses: (is_sql_server && target.endpoints.len() > 1)
             .then(|| target.address_race().is_some()),
-        keepalive_s: tcp.keepalive.then(keepalive_s).flatten(),
+        keepalive_s: if tcp.keepalive { time_to_give_up_s() } else { None },
     })
 }
 

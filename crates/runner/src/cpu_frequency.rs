@@ -19,6 +19,7 @@ pub(crate) fn read() -> Option<CpuFrequency> {
 pub(crate) fn read_from(folder: &Path) -> Option<CpuFrequency> {
     let mut governors = BTreeSet::new();
     let mut drivers = BTreeSet::new();
+    // Limit and maximum of one CPU, kHz.
     let mut limits: Option<(u64, u64)> = None;
     for cpu in read_dir(folder).ok()?.flatten() {
         let files = SystemFiles::new(&cpu.path().join("cpufreq"));
@@ -26,16 +27,20 @@ pub(crate) fn read_from(folder: &Path) -> Option<CpuFrequency> {
         governors.extend(files.text("scaling_governor"));
         drivers.extend(files.text("scaling_driver"));
         if let (Some(limit), Some(max)) = (khz("scaling_max_freq"), khz("cpuinfo_max_freq")) {
-            // Cross-multiplied: whether limit / max is smaller than that of every earlier CPU.
-            if limits.is_none_or(|(lowest_limit, its_max)| {
-                u128::from(limit) * u128::from(its_max) < u128::from(lowest_limit) * u128::from(max)
-            }) {
+            // limit / max < lowest / its_max, without a division.
+            let is_lowest = limits.is_none_or(|(lowest, its_max)| {
+                u128::from(limit) * u128::from(its_max) < u128::from(lowest) * u128::from(max)
+            });
+            if is_lowest {
                 limits = Some((limit, max));
             }
         }
     }
+    if governors.is_empty() {
+        return None;
+    }
     let join = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
-    (!governors.is_empty()).then(|| CpuFrequency {
+    Some(CpuFrequency {
         driver: join(drivers),
         governor: join(governors),
         limit_mhz: limits.map(|(limit, _)| limit / 1000),

@@ -7,6 +7,7 @@ use prony_store::{Description, Remark, ScaledTable};
 use prony_workload::Workload;
 use prony_workload::describe::{TableGrowth, TableRows, TableSpec};
 
+/// Describes a workload as this plan sets it; `remarks` are those of its program.
 pub fn describe(workload: &dyn Workload, plan: &WorkloadPlan, remarks: &[Remark]) -> Description {
     Description {
         scale_unit: workload.scale_unit(),
@@ -23,8 +24,9 @@ pub fn describe(workload: &dyn Workload, plan: &WorkloadPlan, remarks: &[Remark]
     }
 }
 
-/// Describes a workload whose plan is unknown. `None` if Prony does not have the workload.
+/// Describes the workload of a document, whose plan is unknown. `None` if Prony does not have the workload.
 pub fn describe_settings(workload: &prony_store::Workload) -> Option<Description> {
+    let known = prony_workload::find(&workload.name).ok()?;
     let settings = workload.settings.iter();
     let plan = WorkloadPlan {
         name: workload.name.clone(),
@@ -33,14 +35,10 @@ pub fn describe_settings(workload: &prony_store::Workload) -> Option<Description
             .map(|setting| (setting.name.clone(), setting.value.clone().into()))
             .collect(),
     };
-    Some(describe(
-        prony_workload::find(&workload.name).ok()?,
-        &plan,
-        &[],
-    ))
+    Some(describe(known, &plan, &[]))
 }
 
-/// The expected size of a table by scale; `None` if it does not depend on the scale.
+/// The expected size of a table by scale; `None` if its rows, or the rows that transactions add, do not follow from the scale.
 fn scaled_table(table: &TableSpec) -> Option<ScaledTable> {
     let TableRows::PerScale(rows_per_scale) = table.rows else {
         return None;

@@ -13,9 +13,9 @@ use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
 use prony_session::{P90Limit, Program};
 use prony_store::{
-    ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
-    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, StatementLatency, Window,
-    Workload as WorkloadRun, started_now,
+    ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, PlannedEnd,
+    Product, Run, RunState, Server, ServerAddress, ServiceTimePartsSource, Setting,
+    StatementLatency, Window, Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
 
@@ -39,7 +39,7 @@ impl ConnectionInfo {
         }
     }
 
-    /// The information about this connection. Queries MySQL and MariaDB for the thread that serves it.
+    /// The information about this connection; sends a query on MySQL and MariaDB, for the thread that serves it.
     pub fn of(control: &mut Control) -> ConnectionInfo {
         ConnectionInfo {
             colocation: find_colocation(control),
@@ -54,7 +54,9 @@ impl ConnectionInfo {
 }
 
 pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
-    let (workload, ready_workload, connection) = (job.workload, job.ready_workload, job.connection);
+    let workload = job.workload;
+    let ready_workload = job.ready_workload;
+    let connection = job.connection;
     let kinds = ready_workload.program.kinds();
     let settings = job.facts.settings.iter();
     Run {
@@ -146,18 +148,17 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
     }
 }
 
-fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
+fn stored_planned_end(stop: Stop) -> PlannedEnd {
     match stop {
-        Stop::After(time) => prony_store::PlannedEnd::DurationS(time.as_secs_f64()),
-        Stop::NoStartsAfter(time) => prony_store::PlannedEnd::NoStartsAfterS(time.as_secs_f64()),
-        Stop::Transactions(count) => prony_store::PlannedEnd::TransactionsPerClient(count),
-        Stop::SharedTransactions { transactions, .. } => {
-            prony_store::PlannedEnd::Transactions(transactions)
-        }
-        Stop::WorkDone => prony_store::PlannedEnd::WorkDone,
+        Stop::After(time) => PlannedEnd::DurationS(time.as_secs_f64()),
+        Stop::NoStartsAfter(time) => PlannedEnd::NoStartsAfterS(time.as_secs_f64()),
+        Stop::Transactions(count) => PlannedEnd::TransactionsPerClient(count),
+        Stop::SharedTransactions { transactions, .. } => PlannedEnd::Transactions(transactions),
+        Stop::WorkDone => PlannedEnd::WorkDone,
     }
 }
 
+/// Records how the clients have connected.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.name().to_owned();
     run.drive.io_reason = start.engine_reason.clone();
@@ -169,7 +170,7 @@ pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.window.connect_s = start.connect_s;
 }
 
-/// Records the results. `server_rates`: by the server's own counters.
+/// Records the results. `server_rates`: by the server's own counters; `None` if they were not read.
 pub(crate) fn record_end(
     run: &mut Run,
     job: &RunJob<'_>,
@@ -185,7 +186,7 @@ pub(crate) fn record_end(
             .warmup
             .as_ref()
             .map_or(0.0, |totals| totals.seconds()),
-        // The observer of the run knows it.
+        // Its caller knows it.
         warmup_end: None,
         measured_s: measured.seconds(),
         drain_s: collected.drain_s,
@@ -249,13 +250,11 @@ fn industry_metrics(
 ) -> Vec<IndustryMetric> {
     let dialect = job.connection.product.dialect;
     let industry_metric = |metric: &RateMetric| {
-        let mut kinds = run.measured.kinds.iter();
         let value = match metric.source {
             MetricSource::TransactionKind(kind) => {
-                kinds
-                    .find(|figures| figures.kind.as_deref() == Some(kind))?
-                    .tps
-                    * 60.0
+                let mut kinds = run.measured.kinds.iter();
+                let figures = kinds.find(|figures| figures.kind.as_deref() == Some(kind))?;
+                figures.tps * 60.0
             }
             MetricSource::ServerCounters => server_rates?.tpm,
             MetricSource::TransactionsBegun => server_rates?.begun?,
@@ -328,22 +327,21 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
     }
 }
 
-/// Why a run by number of transactions is incomplete; `None` if no client failed.
+/// Why a run that ends when its clients have done all their work is incomplete; `None` if no client failed.
 fn failed_clients_reason(run: &Run) -> Option<String> {
     let failures = run
         .events
         .iter()
         .filter(|event| event.kind == EventKind::UserEnded);
     let count = failures.fold(0_u64, |sum, event| sum.saturating_add(event.count));
-    (count > 0).then(|| {
-        format!(
-            "{count} of {} clients could not continue",
-            run.drive.clients
-        )
-    })
+    if count == 0 {
+        return None;
+    }
+    let clients = run.drive.clients;
+    Some(format!("{count} of {clients} clients could not continue"))
 }
 
-/// Why the run ended early, if it did; `cause` is what set the interrupt flag.
+/// Why the run ended early, if it did. `cause` is the signal that set the interrupt flag; `None` if a failed client did.
 fn reason_for_early_end(
     run: &Run,
     drive: &DrivePlan,

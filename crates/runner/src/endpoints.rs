@@ -1,4 +1,4 @@
-//! Observes each of several servers before, during and after the load, and adds what the load did there.
+//! Observes each of several servers before, during and after the load, and records what the load did there.
 //!
 //! In: a target with several hosts, the totals of the load. Out: [`EndpointFigures`]. Must never: fail a run because a
 //! server does not answer, or connect to one that a replaced tool would not.
@@ -10,19 +10,32 @@ use prony_server::control::Error;
 use prony_server::observe::machine::Colocation;
 use prony_server::observe::{CounterReader, ServerFacts, read_server_facts, read_server_state};
 use prony_server::{Control, Target};
-use prony_store::{EndpointFigures, EndpointSecond, Event, Observed, Product, ServerState, Spread};
+use prony_store::{
+    EndpointFigures, EndpointSecond, Event, Observed, Product, Run, ServerState, Spread,
+};
 use std::time::Duration;
 
 /// How long a server may take to accept the observer's connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// The hosts of a target, and then those for reads, each with whether it is only for reads.
-fn all_hosts(target: &Target) -> Vec<(Target, bool)> {
-    let main = target.targets_of_hosts().into_iter();
-    let reads = target.targets_for_reads().into_iter();
-    main.map(|host| (host, false))
-        .chain(reads.map(|host| (host, true)))
-        .collect()
+/// One server of a target.
+struct Host {
+    target: Target,
+    /// Whether it is in the list of servers for reads.
+    only_reads: bool,
+}
+
+/// The hosts of a target, and then those for reads.
+fn all_hosts(target: &Target) -> Vec<Host> {
+    let main = target.targets_of_hosts().into_iter().map(|target| Host {
+        target,
+        only_reads: false,
+    });
+    let reads = target.targets_for_reads().into_iter().map(|target| Host {
+        target,
+        only_reads: true,
+    });
+    main.chain(reads).collect()
 }
 
 /// The servers of a target, as they are before the load; empty if there is only one. `observes`: whether to read their
@@ -33,33 +46,36 @@ pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointF
         return Vec::new();
     }
     let has_reads = target.read_target.is_some();
-    let mut previous = None;
-    let before = |(host, only_reads): &(Target, bool)| {
+    let mut endpoints: Vec<EndpointFigures> = Vec::new();
+    for host in &hosts {
         let mut endpoint = EndpointFigures {
-            address: host.describe(),
-            only_reads: *only_reads,
+            address: host.target.describe(),
+            only_reads: host.only_reads,
             ..EndpointFigures::default()
         };
-        let is_first = previous.replace(*only_reads) != Some(*only_reads);
+        let previous = endpoints.last();
+        let is_first_of_list = previous.is_none_or(|last| last.only_reads != host.only_reads);
         // The others of a list are for the case that the first does not answer.
-        let is_used = host.spread != Spread::First || (is_first && has_reads);
-        match (observes && is_used).then(|| read(host)).transpose() {
-            Ok(Some((product, version, state))) => {
-                endpoint.product = Some(product);
-                endpoint.version = version;
-                endpoint.before = Some(state);
+        let is_used = host.target.spread != Spread::First || (is_first_of_list && has_reads);
+        if observes && is_used {
+            match read(&host.target) {
+                Ok(reading) => {
+                    endpoint.product = Some(reading.product);
+                    endpoint.version = reading.version;
+                    endpoint.before = Some(reading.state);
+                }
+                Err(error) => endpoint.not_observed = Some(format!("before the load: {error}")),
             }
-            Ok(None) => {}
-            Err(error) => endpoint.not_observed = Some(format!("before the load: {error}")),
         }
-        endpoint
-    };
-    hosts.iter().map(before).collect()
+        endpoints.push(endpoint);
+    }
+    endpoints
 }
 
 /// What observes the servers beside the first, which the run's own observer reads, during the load.
 #[derive(Default)]
 pub(crate) struct EndpointObservers {
+    /// Each with the index of its server among the endpoints.
     observers: Vec<(usize, ServerObserver)>,
 }
 
@@ -71,23 +87,26 @@ impl EndpointObservers {
         facts: &ServerFacts,
         schedule: RunSchedule,
     ) -> EndpointObservers {
-        let hosts = (0..).zip(endpoints.iter().zip(all_hosts(target)));
-        let observed =
-            hosts.filter(|(index, (endpoint, _))| *index > 0 && endpoint.before.is_some());
-        let start = |(index, (_, (host, _)))| {
+        let mut observers = Vec::new();
+        for (index, host) in all_hosts(target).iter().enumerate().skip(1) {
+            let was_read = endpoints
+                .get(index)
+                .is_some_and(|endpoint| endpoint.before.is_some());
+            if !was_read {
+                continue;
+            }
             let input = ServerObserverInput {
-                target: of_prony(&host),
+                target: with_own_statements(&host.target),
                 facts: facts.clone(),
                 exporter: None,
                 colocation: Colocation::unknown("its observer has not connected yet"),
                 queries_server: true,
                 reads_others_after: false,
             };
-            Some((index, ServerObserver::start(input, schedule)?))
-        };
-        EndpointObservers {
-            observers: observed.filter_map(start).collect(),
+            let observer = ServerObserver::start(input, schedule);
+            observers.extend(observer.map(|observer| (index, observer)));
         }
+        EndpointObservers { observers }
     }
 
     /// Stops observing, and adds what was read. Returns the events of these servers.
@@ -118,16 +137,13 @@ impl EndpointObservers {
     }
 }
 
-/// Adds what the load did at each server, and their state after it if that before it was read and that after it was not.
-pub(crate) fn add_load(
-    endpoints: &mut [EndpointFigures],
-    target: &Target,
-    totals: &[HostTotals<u64>],
-    [warmup_s, window_s]: [f64; 2],
-) {
-    // What ends after the window is no second of it.
-    let seconds = (warmup_s + window_s - 0.01).ceil() as usize;
-    for (endpoint, totals) in endpoints.iter_mut().zip(totals) {
+/// Records what the load did at each server of a run whose window is recorded. Reads the state of servers after the load if
+/// that before it was read and no observer has read that after it.
+pub(crate) fn record_load(run: &mut Run, target: &Target, totals: &[HostTotals<u64>]) {
+    let window_s = run.measured.length_s;
+    // What ends after the window is not recorded by seconds. Less than 10 ms of another second are no second.
+    let seconds = (run.window.warmup_s + window_s - 0.01).ceil() as usize;
+    for (endpoint, totals) in run.endpoints.iter_mut().zip(totals) {
         endpoint.connections_at_start = totals.connections.up_at_start;
         endpoint.connections_at_end = totals.connections.up;
         endpoint.lost = totals.connections.lost;
@@ -144,20 +160,20 @@ pub(crate) fn add_load(
         endpoint.tps = totals.response.samples as f64 / window_s.max(f64::MIN_POSITIVE);
         endpoint.response = prony_store::latency(&totals.response);
     }
-    for (endpoint, (host, _)) in endpoints.iter_mut().zip(all_hosts(target)) {
+    for (endpoint, host) in run.endpoints.iter_mut().zip(all_hosts(target)) {
         let is_missing = endpoint.after.is_none() && endpoint.not_observed.is_none();
         if endpoint.before.is_none() || !is_missing {
             continue;
         }
-        match read(&host) {
-            Ok((_, _, state)) => endpoint.after = Some(state),
+        match read(&host.target) {
+            Ok(reading) => endpoint.after = Some(reading.state),
             Err(error) => endpoint.not_observed = Some(format!("after the load: {error}")),
         }
     }
 }
 
-/// The server for a connection of Prony's own.
-fn of_prony(host: &Target) -> Target {
+/// The server, for a connection of Prony's own, whatever the run is called as.
+fn with_own_statements(host: &Target) -> Target {
     let mut target = host.clone();
     target.set_program_name("prony");
     target.has_own_statements = true;
@@ -165,17 +181,24 @@ fn of_prony(host: &Target) -> Target {
     target
 }
 
-fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
-    let mut control = Control::connect(&of_prony(host))?;
+struct ServerReading {
+    product: Product,
+    version: String,
+    state: ServerState,
+}
+
+fn read(host: &Target) -> Result<ServerReading, Error> {
+    let mut control = Control::connect(&with_own_statements(host))?;
     let facts = read_server_facts(&mut control)?;
     let (mut state, _) = read_server_state(&mut control, &facts)?;
     // The tables are in the observation of the first server.
-    (state.tables, state.table_ids) = (Vec::new(), None);
+    state.tables.clear();
+    state.table_ids = None;
     let reader = CounterReader::new(&mut control)?;
     let counters = reader.of_service(facts.service).read(&mut control)?;
-    Ok((
-        facts.product(control.product()),
-        facts.version,
-        with_counters(state, &counters),
-    ))
+    Ok(ServerReading {
+        product: facts.product(control.product()),
+        version: facts.version,
+        state: with_counters(state, &counters),
+    })
 }

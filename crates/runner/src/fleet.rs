@@ -1,4 +1,4 @@
-//! What several machines did in a run, for its document.
+//! What the machines of a fleet did in a run, for its document.
 //!
 //! In: the results of the agents. Out: the document's machines, and the shares of the mix. Must never: put a command into
 //! the document: it may contain a password.
@@ -14,6 +14,7 @@ pub(crate) struct FleetParts {
     pub is_elsewhere: bool,
 }
 
+/// The machines of a fleet before the load.
 pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
     let machine = |agent: prony_fleet::AgentInfo| ClientMachine {
         host: agent.host,
@@ -23,7 +24,8 @@ pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
 }
 
 impl FleetParts {
-    /// How wrong a time of one machine may be on the clock of another, seconds: twice the largest error of an offset.
+    /// How wrong a time of one machine may be on the clock of another, seconds: twice the largest error of a clock's offset
+    /// from this machine's, because both offsets may be wrong.
     pub fn clock_bound_s(&self) -> f64 {
         let errors = self.agents.iter().map(|agent| {
             let after = agent.clock_after.unwrap_or(agent.clock);
@@ -35,21 +37,22 @@ impl FleetParts {
 
     /// Records the machines and the shares of the mix.
     pub fn record(&self, run: &mut Run) {
-        run.machines = self.agents.iter().map(machine).collect();
+        run.machines = self.agents.iter().map(machine_with_part).collect();
         if let Some(observed) = run.observed.as_mut().filter(|_| self.is_elsewhere) {
             // This machine observed the server, and drove no client.
             observed.machine.shared = Some(false);
-            "other machines drove the clients".clone_into(&mut observed.machine.shared_because);
+            observed.machine.shared_because = "other machines drove the clients".to_owned();
         }
         for (share, (count, total)) in run.shares.iter_mut().zip(&self.shares) {
-            (share.count, share.total) = (*count, *total);
+            share.count = *count;
+            share.total = *total;
         }
     }
 }
 
-fn machine(agent: &AgentResult) -> ClientMachine {
+fn machine_with_part(agent: &AgentResult) -> ClientMachine {
     let measured = &agent.measured;
-    let clock_after = agent.clock_after;
+    let seconds = measured.seconds();
     ClientMachine {
         host: agent.host.clone(),
         health: client_health_of_part(measured),
@@ -57,16 +60,14 @@ fn machine(agent: &AgentResult) -> ClientMachine {
             clients: agent.clients.len() as u32,
             threads: agent.threads,
             committed: measured.committed,
-            tps: match measured.seconds() {
-                seconds if seconds > 0.0 => measured.committed as f64 / seconds,
-                _ => 0.0,
-            },
+            tps: if seconds > 0.0 { measured.committed as f64 / seconds } else { 0.0 },
             committed_by_second: agent.committed_by_second.clone(),
             response_mean_ns: measured.response_mean_ns(),
             server_mean_ns: measured.server_mean_ns(),
             clock_offset_ns: agent.clock.offset_ns,
             round_trip_ns: agent.clock.round_trip_ns,
-            clock_drift_ns: clock_after
+            clock_drift_ns: agent
+                .clock_after
                 .map(|after| after.offset_ns.saturating_sub(agent.clock.offset_ns)),
             start_delay_ns: agent.start_delay_ns,
             lost: agent.lost.clone(),

@@ -1,5 +1,5 @@
-//! Counts what the committed transactions add to the data, by the server before and after the load, and by the
-//! clients.
+//! Counts what the committed transactions add to the data: on the server before and after the load, and by the clients'
+//! own counts.
 //!
 //! In: the workload's declaration, a connection before the load, the clients' counts. Out: readings for the
 //! document. Must never: fail or noticeably delay a run that lost no connection, or read during the load.
@@ -7,7 +7,7 @@
 use crate::after_load;
 use crate::job::RunJob;
 use prony_drive::DriveResult;
-use prony_measure::{ErrorClass, Totals};
+use prony_measure::ErrorClass;
 use prony_plan::{Spread, WorkloadPlan};
 use prony_server::Control;
 use prony_store::GrowthReading;
@@ -21,6 +21,7 @@ use std::time::Duration;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// As [`ANSWER_TIMEOUT`], for tools that end when the server is gone.
 const SHORT_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// What transactions add to, as counted before the load.
 #[derive(Clone, Debug)]
 pub struct GrowthBefore {
@@ -33,6 +34,7 @@ pub struct GrowthBefore {
 struct CountBefore {
     what: String,
     kinds: Vec<&'static str>,
+    /// The count before the load, or why it cannot be read.
     start: Result<GrowthStart, String>,
 }
 
@@ -87,90 +89,95 @@ impl GrowthBefore {
         self.counts.iter().map(reading).collect()
     }
 
-    /// The complete readings. Counts again, unless the load was interrupted or failed: then the user waits for its end.
+    /// The readings after the load. Counts again, unless the load was interrupted or failed: then the user waits for its end.
     pub(crate) fn read_after(
         &self,
         job: &RunJob<'_>,
         drive_result: &DriveResult,
     ) -> Vec<GrowthReading> {
-        let starts: Vec<&GrowthStart> = self
-            .counts
-            .iter()
-            .filter_map(|count| count.start.as_ref().ok())
-            .collect();
-        let target = &job.server.target_with_notice();
-        let several = (target.targets_of_hosts().len() > 1 && target.spread != Spread::First)
-            .then(|| "the clients used several servers".to_owned());
-        let counts = match after_load::why_not_read(job, drive_result).or(several) {
-            Some(reason) => Err(reason),
-            None if starts.is_empty() => Ok(Vec::new()),
-            None => {
-                let starts: Vec<GrowthStart> = starts.into_iter().cloned().collect();
-                after_load::read_at_primary(target, self.answer_timeout, move |control| {
-                    let counts = starts.iter().map(|start| start.read_again(control));
-                    let counts: Vec<_> = counts.collect();
-                    let is_lost = |count: &&Result<u64, NotCounted>| {
-                        count.as_ref().is_err_and(|not| not.is_lost)
-                    };
-                    match counts.iter().find(is_lost) {
-                        Some(Err(lost)) => Err(lost.clone()),
-                        _ => Ok(counts),
-                    }
-                })
-            }
-        };
-        let mut counts = counts.map(Vec::into_iter);
         let kinds = job.ready_workload.program.kinds();
         let mut readings = self.readings();
         for reading in &mut readings {
-            (reading.committed, reading.ambiguous) = count_commits(reading, kinds, drive_result);
-            if reading.not_read.is_some() {
-                continue;
+            add_commits(reading, kinds, drive_result);
+        }
+        let counted_before = readings
+            .iter_mut()
+            .filter(|reading| reading.not_read.is_none());
+        match self.counts_after(job, drive_result) {
+            Ok(counts) => {
+                for (reading, count) in counted_before.zip(counts) {
+                    match count {
+                        Ok(count) => reading.after = Some(count),
+                        Err(not_counted) => reading.not_read = Some(not_counted.reason),
+                    }
+                }
             }
-            match &mut counts {
-                Ok(counts) => match counts.next() {
-                    Some(Ok(count)) => reading.after = Some(count),
-                    Some(Err(not_counted)) => reading.not_read = Some(not_counted.reason),
-                    None => {}
-                },
-                Err(reason) => reading.not_read = Some(reason.clone()),
+            Err(reason) => {
+                for reading in counted_before {
+                    reading.not_read = Some(reason.clone());
+                }
             }
         }
         readings
     }
+
+    /// The counts after the load, in the order of those that were read before it; or why nothing was read.
+    fn counts_after(
+        &self,
+        job: &RunJob<'_>,
+        drive_result: &DriveResult,
+    ) -> Result<Vec<Result<u64, NotCounted>>, String> {
+        if let Some(reason) = after_load::why_not_read(job, drive_result) {
+            return Err(reason);
+        }
+        let target = job.server.target_with_notice();
+        if target.targets_of_hosts().len() > 1 && target.spread != Spread::First {
+            return Err("the clients used several servers".to_owned());
+        }
+        let starts = self.counts.iter().map(|count| count.start.clone());
+        let starts: Vec<GrowthStart> = starts.filter_map(Result::ok).collect();
+        if starts.is_empty() {
+            return Ok(Vec::new());
+        }
+        after_load::read_at_primary(&target, self.answer_timeout, move |control| {
+            let mut counts = Vec::new();
+            for start in &starts {
+                match start.read_again(control) {
+                    // All are read again on the next connection.
+                    Err(error) if error.is_lost => return Err(error),
+                    count => counts.push(count),
+                }
+            }
+            Ok(counts)
+        })
+    }
 }
 
-/// The numbers of committed and of ambiguous transactions of the kinds of a reading, over the whole run.
-fn count_commits(
-    reading: &GrowthReading,
-    kinds: &[&str],
-    drive_result: &DriveResult,
-) -> (u64, u64) {
+/// Adds the committed and the ambiguous transactions of the kinds of a reading, over the whole run.
+fn add_commits(reading: &mut GrowthReading, kinds: &[&str], drive_result: &DriveResult) {
     let adds = |kind: usize| {
         let name = kinds.get(kind);
-        name.is_some_and(|name| reading.kinds.iter().any(|kind| kind == name))
+        name.is_some_and(|name| reading.kinds.iter().any(|counted| counted == name))
     };
+    let mut committed = 0;
+    let mut ambiguous = 0;
     let collected = &drive_result.collected;
-    let parts: Vec<&Totals> = collected
-        .warmup
-        .iter()
-        .chain([&collected.measured])
-        .collect();
-    let tallies = parts.iter().flat_map(|part| part.kinds.iter().enumerate());
-    let committed = tallies
-        .filter(|(kind, _)| adds(*kind))
-        .map(|(_, tally)| tally.committed + tally.committed_after_window);
-    let ambiguous = parts.iter().map(|part| {
-        let entries = part.errors.entries().iter();
-        let errors = entries.filter(|entry| {
-            entry.class == ErrorClass::AmbiguousCommit && adds(usize::from(entry.kind))
-        });
+    for part in collected.warmup.iter().chain([&collected.measured]) {
+        for (kind, tally) in part.kinds.iter().enumerate() {
+            if adds(kind) {
+                committed += tally.committed + tally.committed_after_window;
+            }
+        }
+        for error in part.errors.entries() {
+            if error.class == ErrorClass::AmbiguousCommit && adds(usize::from(error.kind)) {
+                ambiguous += error.count;
+            }
+        }
         // Of errors that were not counted separately or that restarted an event, and of transactions that were in
         // flight at the end, the kind or the class is not known.
-        errors.map(|entry| entry.count).sum::<u64>()
-            + part.errors.others()
-            + part.queries.ignored_errors
-            + part.excluded.in_flight.ambiguous
-    });
-    (committed.sum(), ambiguous.sum())
+        ambiguous +=
+            part.errors.others() + part.queries.ignored_errors + part.excluded.in_flight.ambiguous;
+    }
+    reading.committed = committed;
+    reading.ambiguous = ambiguous;
 }

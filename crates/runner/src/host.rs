@@ -30,6 +30,7 @@ pub fn this_machine() -> Host {
     }
 }
 
+/// The text of a file; empty if it cannot be read.
 fn text(path: &str) -> String {
     read_to_string(path).unwrap_or_default()
 }

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// What to run, on which server, and how the run is reported and stored.
 pub struct RunJob<'a> {
     /// The caller's request as JSON, for the document, without passwords.
     pub request: Value,
@@ -61,11 +62,14 @@ pub struct RunJob<'a> {
     pub kept_connections: Option<&'a KeptConnections>,
 }
 
+/// What the run belongs to.
 #[derive(Clone, Default)]
 pub struct Purpose {
     /// The published scenario that the run reproduces.
     pub scenario: Option<Scenario>,
+    /// The requested share of the data in the cache; `None` if none was requested.
     pub cached: Option<CachedShare>,
+    /// The run's place in an experiment; `None` outside of one.
     pub experiment: Option<Experiment>,
     /// The runs with which the plan's requirements compare it.
     pub baselines: Arc<[Baseline]>,
@@ -77,7 +81,7 @@ pub struct RunServer {
     pub tcp_target: Option<Target>,
     /// The server as the caller named it, for the document, without a password.
     pub display_name: String,
-    /// Tells the user whom a step before or after the load waits for.
+    /// Tells the user what a step before or after the load waits for.
     pub notice: Option<fn(&str)>,
     /// The throw-away server, if the run has one; dropping it ends the server.
     pub embedded: Option<EmbeddedPostgres>,
@@ -95,14 +99,14 @@ impl RunServer {
         }
     }
 
-    /// The server of a step before or after the load, which says whom it waits for.
+    /// The server, for a step before or after the load, which tells the user what it waits for.
     pub fn target_with_notice(&self) -> Target {
         let mut target = self.target.clone();
         target.wait_options.notice = self.notice;
         target
     }
 
-    /// Leaves the sessions of the clients the settings that the server gives them, as an application's are.
+    /// Lets the clients' sessions keep the settings that the server gives them, as an application's sessions do.
     pub fn keep_session_settings(&mut self) {
         self.target.has_own_statements = false;
         let reads = self.target.read_target.as_deref_mut();

@@ -35,13 +35,15 @@ const MAX_NAMED: usize = 100;
 pub(crate) struct RunLedger {
     ledger: Arc<Ledger>,
     table: LedgerTable,
-    /// The server before the load.
-    server: BTreeMap<String, String>,
+    /// The position of the server's log before the load, by name.
+    server_before: BTreeMap<String, String>,
     /// What the clients knew, about once a second.
     marks: Vec<LedgerMark>,
+    /// Reads the servers for reads; only during the load.
     replicas: Option<StalenessObserver>,
+    /// What it read; only after the load.
     staleness: Option<ReplicaStaleness>,
-    /// The longest time after which another machine told what its clients know, nanoseconds.
+    /// The longest time after which another machine reported what its clients know, nanoseconds; 0 without other machines.
     told_late_ns: Arc<AtomicU64>,
 }
 
@@ -67,10 +69,11 @@ impl RunLedger {
         if matches!(growth, Growth::ReadOnly) || !has_entries {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
-        let table = match id {
-            // A run that is not stored has no id.
-            "" => LedgerTable::of_run(&format!("unstored_{:08x}", random_seed())),
-            id => LedgerTable::of_run(id),
+        // A run that is not stored has no id.
+        let table = if id.is_empty() {
+            LedgerTable::of_run(&format!("unstored_{:08x}", random_seed()))
+        } else {
+            LedgerTable::of_run(id)
         };
         let mut control = Control::connect(&job.server.target).map_err(Error::Server)?;
         if has_only_procedures(&statements, control.dialect()) {
@@ -81,7 +84,7 @@ impl RunLedger {
         Ok(Some(RunLedger {
             ledger: Arc::new(table.ledger(&mut control, clients, &statements)),
             table,
-            server: read_log_position(&mut control),
+            server_before: read_log_position(&mut control),
             marks: Vec::new(),
             replicas: None,
             staleness: None,
@@ -89,7 +92,7 @@ impl RunLedger {
         }))
     }
 
-    /// The load begins: from now on it is observed how far the servers for reads are behind.
+    /// Starts to observe how far the servers for reads are behind; called when the load begins.
     pub(crate) fn observe_replicas(&mut self, target: &Target) {
         self.replicas = StalenessObserver::start(&self.ledger, &self.table, target);
     }
@@ -102,12 +105,13 @@ impl RunLedger {
         }
     }
 
+    /// The program, whose transactions also write their numbers.
     pub(crate) fn program<'a>(&self, program: &'a dyn Program) -> LedgerProgram<'a> {
         LedgerProgram::new(program, &self.ledger)
     }
 
     /// What agents need for their part of the account.
-    pub(crate) fn of_fleet(&self) -> FleetLedger {
+    pub(crate) fn for_fleet(&self) -> FleetLedger {
         FleetLedger {
             table: self.table.name().to_owned(),
             ledger: Arc::clone(&self.ledger),
@@ -121,34 +125,32 @@ impl RunLedger {
         let _ = Control::connect(target).map(|mut control| self.table.drop(&mut control));
     }
 
-    /// What the clients know of their commits at this time of the load, which is noted. `complete_s`: what was acknowledged
-    /// before is known, if other machines tell it later.
+    /// Records what the clients know of their commits at this time of the load, and returns it as the account of a run that is
+    /// killed now. `complete_s`: the time up to which all acknowledged commits are known, if other machines report them.
     pub(crate) fn mark(&mut self, at_s: f64, complete_s: Option<f64>) -> LedgerAccount {
-        let mut account = self.state(at_s, "the run was killed before it could read it");
+        let mut account =
+            self.account_of_clients(at_s, "the run was killed before it could read it");
         if let Some(state) = &mut account.client_state {
             state.complete_s = complete_s;
+            let mark = LedgerMark {
+                at_s,
+                complete_s,
+                last: state.last.clone(),
+            };
+            mark.add_to(&mut self.marks);
         }
-        let last = account
-            .client_state
-            .as_ref()
-            .map(|state| state.last.clone());
-        let last = last.unwrap_or_default();
-        let mark = LedgerMark {
-            at_s,
-            complete_s,
-            last,
-        };
-        mark.add_to(&mut self.marks);
         account
     }
 
-    /// What the clients know of their commits, as long as the table was not read.
-    fn state(&self, at_s: f64, not_read: &str) -> LedgerAccount {
+    /// What the clients know of their commits, for an account whose table was not read for this reason.
+    fn account_of_clients(&self, at_s: f64, not_read: &str) -> LedgerAccount {
         // In this order: a commit whose outcome is not known is among these before it is the last one.
-        let (last, ambiguous) = (self.ledger.last_numbers(), self.ledger.ambiguous());
+        let last = self.ledger.last_numbers();
+        let ambiguous = self.ledger.ambiguous();
         let is_counted = |entry: &LedgerEntry| entry.sequence <= last[entry.client as usize];
-        let ambiguous = ambiguous.into_iter().filter(is_counted);
         let ambiguous: Vec<LedgerNumber> = ambiguous
+            .into_iter()
+            .filter(is_counted)
             .map(|LedgerEntry { client, sequence }| LedgerNumber { client, sequence })
             .collect();
         LedgerAccount {
@@ -156,7 +158,7 @@ impl RunLedger {
             acknowledged: last.iter().sum::<u64>() - ambiguous.len() as u64,
             ambiguous: ambiguous.len() as u64,
             unrecorded: self.ledger.unrecorded(),
-            server_before: self.server.clone(),
+            server_before: self.server_before.clone(),
             not_read: Some(not_read.to_owned()),
             client_state: Some(LedgerState {
                 last,
@@ -171,7 +173,7 @@ impl RunLedger {
     }
 
     /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
-    /// `end_s`: the end of the load. `is_final`: all clients have said what they know.
+    /// `end_s`: the end of the load. `is_final`: whether it is known what every client knew last.
     pub(crate) fn account(
         self,
         job: &RunJob<'_>,
@@ -179,10 +181,11 @@ impl RunLedger {
         end_s: f64,
         is_final: bool,
     ) -> LedgerAccount {
-        let mut account = self.state(end_s, "");
+        let mut account = self.account_of_clients(end_s, "");
         account.staleness = self.staleness;
         if let Some(state) = &mut account.client_state {
-            (state.is_final, state.marks) = (is_final, self.marks);
+            state.is_final = is_final;
+            state.marks = self.marks;
         }
         if let Some(reason) = after_load::why_not_read(job, drive_result) {
             account.not_read = Some(reason);
@@ -195,17 +198,20 @@ impl RunLedger {
 
 /// Whether all statements call procedures that commit by themselves. On PostgreSQL these are functions, which cannot.
 fn has_only_procedures(statements: &StatementTable, dialect: SqlDialect) -> bool {
-    let mut statements = statements.statements().iter();
-    dialect != SqlDialect::PostgreSql
-        && statements.len() > 0
-        && statements.all(|one| one.first_word == FirstWord::Call)
+    let statements = statements.statements();
+    let are_calls = statements
+        .iter()
+        .all(|statement| statement.first_word == FirstWord::Call);
+    dialect != SqlDialect::PostgreSql && !statements.is_empty() && are_calls
 }
 
-/// The name of a function in these statements whose value is that of the ledger's own on MySQL and MariaDB, after the end
-/// of a block or a single statement.
+/// The name of a function in these statements that returns the value of the ledger's own statement on MySQL and MariaDB, if it
+/// is called after the end of a block or after a single statement; `None` if they call none.
 pub fn function_changed_by_ledger(statements: &StatementTable) -> Option<&'static str> {
     let texts = statements.statements().iter();
-    let texts: Vec<String> = texts.map(|one| one.text.to_ascii_uppercase()).collect();
+    let texts: Vec<String> = texts
+        .map(|statement| statement.text.to_ascii_uppercase())
+        .collect();
     let is_called = |function: &&str| {
         let call = format!("{function}(");
         texts.iter().any(|text| text.contains(&call))
@@ -215,11 +221,12 @@ pub fn function_changed_by_ledger(statements: &StatementTable) -> Option<&'stati
         .find(is_called)
 }
 
+/// When the ledger's table is dropped after it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropping {
     /// If every commit is accounted for.
     IfAllAreThere,
-    /// Never: it may be asked again.
+    /// Never: it may be read again.
     Never,
 }
 
@@ -237,19 +244,19 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     }
     let table = LedgerTable::named(account.table.clone());
     let deadline = Instant::now() + ANSWER_TIMEOUT;
-    let of_table = table.clone();
-    let read = read_at_primary(target, ANSWER_TIMEOUT, move |control| {
-        read_account(&of_table, control, &state)
+    let read_table = table.clone();
+    let from_table = read_at_primary(target, ANSWER_TIMEOUT, move |control| {
+        read_account(&read_table, control, &state)
     });
-    let mut read = match read {
-        Ok(read) => LedgerAccount {
+    let mut decided = match from_table {
+        Ok(from_table) => LedgerAccount {
             table: account.table,
             acknowledged: account.acknowledged,
             ambiguous: account.ambiguous,
             unrecorded: account.unrecorded,
             server_before: account.server_before,
             staleness: account.staleness,
-            ..read
+            ..from_table
         },
         Err(reason) => {
             return LedgerAccount {
@@ -258,10 +265,11 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
             };
         }
     };
-    // Last, because it sorts all entries: without an answer in time, the account stands without it.
-    let may_drop = dropping == Dropping::IfAllAreThere && read.client_state.is_none();
+    // The order of the entries is read last, because the server has to sort them: without an answer in time, the account
+    // stands without it.
+    let may_drop = dropping == Dropping::IfAllAreThere && decided.client_state.is_none();
     let remaining = deadline.saturating_duration_since(Instant::now());
-    let order = read_at_primary(target, remaining, move |control| {
+    let reordered = read_at_primary(target, remaining, move |control| {
         let reordered = table.reordered(control);
         if may_drop && reordered.unwrap_or(0) == 0 {
             // The account is complete; a table that stays is only untidy.
@@ -269,14 +277,14 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
         }
         Ok(reordered)
     });
-    if !matches!(order, Ok(None | Some(0))) {
-        read.client_state = account.client_state;
+    if !matches!(reordered, Ok(None | Some(0))) {
+        decided.client_state = account.client_state;
     }
-    read.reordered = order.ok().flatten();
-    read
+    decided.reordered = reordered.ok().flatten();
+    decided
 }
 
-/// What the table says of the commits. It has what the clients knew unless all are there.
+/// What the table says of the commits. The account keeps what the clients knew unless all commits are there.
 fn read_account(
     table: &LedgerTable,
     control: &mut Control,
@@ -285,31 +293,36 @@ fn read_account(
     let clients = clients_that_differ(table, control, state)?;
     let has_all = clients.iter().all(ClientAccount::has_all);
     let first_lost = first_lost(&clients, state);
-    let of_first = first_lost.first().and_then(|first| {
+    let first_client = first_lost.first().and_then(|first| {
         let mut clients = clients.iter();
         clients.find(|account| account.client == first.client)
     });
     let mut account = LedgerAccount {
         client_state: (!has_all).then(|| state.clone()),
-        first_series_end: of_first.map(|of| lost_commit(of.client, of.series_end, state)),
+        first_series_end: first_client
+            .map(|account| lost_commit(account.client, account.series_end, state)),
         first_lost,
         server_after: read_log_position(control),
         ..LedgerAccount::default()
     };
-    clients
-        .iter()
-        .for_each(|client| client.add_to(&mut account));
+    for client in &clients {
+        client.add_to(&mut account);
+    }
     Ok(account)
 }
 
+/// What the table has of one client's commits.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ClientAccount {
     client: u32,
     ambiguous_found: u64,
+    /// The numbers of acknowledged commits that are not there, ascending.
     lost: Vec<u64>,
-    /// The last of them before one that is there.
+    /// The last of the lost numbers that follow the first one without a number that is there; 0 if none is lost.
     series_end: u64,
+    /// Entries beyond the first with their number.
     duplicated: u64,
+    /// Entries with numbers that the client has not used.
     phantom: u64,
     /// Entries after what a killed client knew last.
     unknown: u64,
@@ -318,19 +331,20 @@ struct ClientAccount {
 }
 
 impl ClientAccount {
-    /// The account of a client whose transactions have the numbers up to `last`, from the entries of the table, in order.
+    /// The account of a client whose transactions have the numbers from 1 to `last`. `entries`: the numbers in the table,
+    /// ascending.
     fn of(client: u32, last: u64, ambiguous: &BTreeSet<u64>, entries: &[u64]) -> ClientAccount {
         let found: BTreeSet<u64> = entries.iter().copied().collect();
         let is_lost = |number: &u64| !found.contains(number) && !ambiguous.contains(number);
         let lost: Vec<u64> = (1..=last).filter(is_lost).collect();
-        let [first_lost, last_lost] =
-            [lost.first(), lost.last()].map(|lost| lost.copied().unwrap_or(0));
+        let first_lost = lost.first().copied().unwrap_or(0);
+        let last_lost = lost.last().copied().unwrap_or(0);
         let next_found = found.range(first_lost..).next();
-        let in_series =
+        let series_length =
             lost.partition_point(|number| next_found.is_none_or(|found| number < found));
         ClientAccount {
             client,
-            series_end: lost[..in_series].last().copied().unwrap_or(0),
+            series_end: lost[..series_length].last().copied().unwrap_or(0),
             ambiguous_found: ambiguous.intersection(&found).count() as u64,
             duplicated: (entries.len() - found.len()) as u64,
             phantom: found
@@ -368,17 +382,13 @@ fn lost_commit(client: u32, sequence: u64, state: &LedgerState) -> LostCommit {
     }
 }
 
-/// The lost commits that were acknowledged first, in the order of time.
+/// The lost commits that were acknowledged first, at most [`MAX_NAMED`], in the order of time.
 fn first_lost(clients: &[ClientAccount], state: &LedgerState) -> Vec<LostCommit> {
-    let lost = clients.iter().flat_map(|account| {
-        let client = account.client;
-        account
-            .lost
-            .iter()
-            .take(MAX_NAMED)
-            .map(move |&sequence| lost_commit(client, sequence, state))
-    });
-    let mut lost: Vec<LostCommit> = lost.collect();
+    let mut lost = Vec::new();
+    for account in clients {
+        let first = account.lost.iter().take(MAX_NAMED);
+        lost.extend(first.map(|&sequence| lost_commit(account.client, sequence, state)));
+    }
     let after_s = |commit: &LostCommit| commit.after_s.unwrap_or(0.0);
     // Stable: those of one second stay in the order of clients and numbers.
     lost.sort_by(|a, b| after_s(a).total_cmp(&after_s(b)));
@@ -394,13 +404,11 @@ fn clients_that_differ(
     state: &LedgerState,
 ) -> Result<Vec<ClientAccount>, prony_workload::Error> {
     let entries = table.clients(control)?;
-    let has_exactly = |client: u32, last: u64| {
-        let mut of_client = entries.iter().filter(|one| one.client == client);
-        match of_client.next() {
-            Some(found) => [found.entries, found.distinct, found.highest] == [last; 3],
+    let has_exactly =
+        |client: u32, last: u64| match entries.iter().find(|found| found.client == client) {
+            Some(found) => found.entries == last && found.distinct == last && found.highest == last,
             None => last == 0,
-        }
-    };
+        };
     let mut accounts = Vec::new();
     for (client, last) in (0..).zip(&state.last) {
         let ambiguous = state
@@ -414,6 +422,7 @@ fn clients_that_differ(
         let numbers = table.numbers(control, client)?;
         let mut account = ClientAccount::of(client, *last, &ambiguous, &numbers);
         if !state.is_final {
+            // The client may have used these numbers after it last reported.
             account.unknown = std::mem::take(&mut account.phantom);
         }
         accounts.push(account);
@@ -421,10 +430,10 @@ fn clients_that_differ(
     // No client of this run wrote these.
     let foreign = entries
         .iter()
-        .filter(|one| one.client as usize >= state.last.len());
-    accounts.extend(foreign.map(|one| ClientAccount {
-        client: one.client,
-        phantom: one.entries,
+        .filter(|found| found.client as usize >= state.last.len());
+    accounts.extend(foreign.map(|found| ClientAccount {
+        client: found.client,
+        phantom: found.entries,
         ..ClientAccount::default()
     }));
     Ok(accounts)

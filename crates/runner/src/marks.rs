@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// How long commands are waited for after the load.
+/// How long commands are waited for after the load, as the event of one that has not ended says.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 
-/// Tells the waiting threads, at its drop at the latest, that the load has ended: also in a run that fails, no command
-/// begins after it.
+/// Tells the waiting threads that the load has ended, when it is dropped at the latest, so that no command begins after a run
+/// that fails either.
 struct LoadEnded(Arc<AtomicBool>);
 
 impl LoadEnded {
@@ -36,9 +36,11 @@ impl Drop for LoadEnded {
     }
 }
 
+/// The threads that wait for the marks of a run.
 pub(crate) struct Marks {
     load_ended: LoadEnded,
     commands: Vec<(Mark, JoinHandle<Event>)>,
+    /// The thread that waits for SIGUSR1, and what ends it.
     signals: Option<(Handle, JoinHandle<Vec<Event>>)>,
 }
 
@@ -47,15 +49,16 @@ impl Marks {
     pub(crate) fn start(marks: &[Mark], target: &Target, start_ns: u64) -> Marks {
         let has_ended = Arc::new(AtomicBool::new(false));
         let commands = marks.iter().map(|mark| {
-            let (own, has_ended) = (mark.clone(), Arc::clone(&has_ended));
+            let thread_mark = mark.clone();
+            let has_ended = Arc::clone(&has_ended);
             let variables = target.client_environment();
-            let thread = spawn(move || run(&own, &variables, start_ns, &has_ended));
+            let thread = spawn(move || run(&thread_mark, &variables, start_ns, &has_ended));
             (mark.clone(), thread)
         });
         Marks {
             commands: commands.collect(),
             load_ended: LoadEnded(has_ended),
-            // Without it, SIGUSR1 ends the process, as before.
+            // If this fails, SIGUSR1 ends the process, as without Prony's handler.
             signals: Signals::new([SIGUSR1]).ok().map(|mut signals| {
                 let handle = signals.handle();
                 let wait = move || signals.forever().map(|_| signal_event(start_ns)).collect();
@@ -91,6 +94,7 @@ impl Marks {
     }
 }
 
+/// Waits for the time of a mark, and runs its command; not if the load ends before.
 fn run(
     mark: &Mark,
     variables: &[(&'static str, String)],
@@ -118,7 +122,7 @@ fn run(
         Ok((status, output)) => Event {
             until_s: Some(elapsed_since(start_ns).as_secs_f64()),
             command: Some(CommandResult {
-                // As a shell counts the end by a signal.
+                // As a shell reports the end by a signal.
                 exit_status: status.code().or(status.signal().map(|signal| 128 + signal)),
                 output,
             }),
@@ -128,7 +132,7 @@ fn run(
     }
 }
 
-/// The event of a command that has not ended.
+/// The event of a command that has no result.
 fn command_event(mark: &Mark, at_s: f64, detail: &str) -> Event {
     Event {
         cause: None,

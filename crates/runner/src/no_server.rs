@@ -8,7 +8,7 @@ use std::time::Duration;
 use prony_measure::IntervalRow;
 use prony_plan::Stop;
 
-/// A failover takes less, and so do most restarts with much to recover.
+/// A run ends after this time without a connection. A failover takes less, and so do most restarts with much to recover.
 const MAX_OUTAGE: Duration = Duration::from_mins(5);
 
 /// Measures how long no client has had a connection.
@@ -19,13 +19,16 @@ pub struct NoServerDetector {
 impl NoServerDetector {
     /// `None`: the run ends at its time, with or without a server.
     pub fn of(stop: Stop) -> Option<NoServerDetector> {
-        matches!(stop, Stop::Transactions(_) | Stop::WorkDone).then_some(NoServerDetector {
-            outage: Duration::ZERO,
-        })
+        match stop {
+            Stop::Transactions(_) | Stop::WorkDone => Some(NoServerDetector {
+                outage: Duration::ZERO,
+            }),
+            _ => None,
+        }
     }
 
-    /// The reason to end, if the server has been away for too long.
-    pub fn look_at(&mut self, row: &IntervalRow) -> Option<String> {
+    /// Adds a row; returns the reason to end the run if the server has been away for too long.
+    pub fn add(&mut self, row: &IntervalRow) -> Option<String> {
         let health = &row.interval.health;
         if health.connections > 0 || health.connections_lost == 0 {
             self.outage = Duration::ZERO;
@@ -33,12 +36,13 @@ impl NoServerDetector {
         }
         let span = &row.interval.span;
         self.outage += Duration::from_nanos(span.end_ns.saturating_sub(span.start_ns));
-        (self.outage >= MAX_OUTAGE).then(|| {
-            let minutes = MAX_OUTAGE.as_secs() / 60;
-            format!(
-                "no client has had a connection for {minutes} min, and the run has no other end"
-            )
-        })
+        if self.outage < MAX_OUTAGE {
+            return None;
+        }
+        let minutes = MAX_OUTAGE.as_secs() / 60;
+        Some(format!(
+            "no client has had a connection for {minutes} min, and the run has no other end"
+        ))
     }
 }
 
@@ -64,7 +68,7 @@ mod tests {
                 worker_cpu_ns: Vec::new(),
                 process: ProcessHealth::default(),
             };
-            detector.look_at(&row).is_some()
+            detector.add(&row).is_some()
         })
     }
 

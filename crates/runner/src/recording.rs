@@ -25,27 +25,27 @@ pub struct RecordingLock<'a>(
 impl Recording {
     /// Begins to record; until then, nothing is.
     pub(crate) fn begin(&self, state: RecordingState) {
-        *self.state() = Some(state);
+        *self.lock() = Some(state);
     }
 
-    fn state(&self) -> MutexGuard<'_, Option<RecordingState>> {
+    fn lock(&self) -> MutexGuard<'_, Option<RecordingState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn record_start(&self, start: &LoadStart) -> Result<(), StoreError> {
-        let mut state = self.state();
-        state
-            .as_mut()
-            .map_or(Ok(()), |state| state.record_start(start))
+        match self.lock().as_mut() {
+            Some(state) => state.record_start(start),
+            None => Ok(()),
+        }
     }
 
-    /// Adds a complete second; returns it in the form of the document.
+    /// Adds a complete second; returns it in the form of the document, and whether it could be stored.
     pub(crate) fn record_row(
         &self,
         row: &IntervalRow,
         schedule: &RunSchedule,
     ) -> (Option<Second>, Result<(), StoreError>) {
-        match self.state().as_mut() {
+        match self.lock().as_mut() {
             Some(state) => {
                 let result = state.record_row(row, schedule);
                 (state.run.series.last().cloned(), result)
@@ -54,32 +54,30 @@ impl Recording {
         }
     }
 
-    /// Adds the server's observations since the last call, and returns the server's seconds.
+    /// Adds the server's observations since the last call; returns the server's seconds, and whether all could be stored.
     pub(crate) fn record_server(
         &self,
         observer: &ServerObserver,
     ) -> (Vec<ServerSecond>, Result<(), StoreError>) {
-        let mut state = self.state();
-        let no_observations = (Vec::new(), Ok(()));
-        state
-            .as_mut()
-            .map_or(no_observations, |state| state.record_server(observer))
+        match self.lock().as_mut() {
+            Some(state) => state.record_server(observer),
+            None => (Vec::new(), Ok(())),
+        }
     }
 
     /// Writes what the clients know of their commits to the journal.
     pub(crate) fn record_ledger(&self, account: &LedgerAccount) -> Result<(), StoreError> {
-        match self
-            .state()
-            .as_mut()
-            .and_then(|state| state.storage.as_mut())
-        {
+        let mut state = self.lock();
+        match state.as_mut().and_then(|state| state.storage.as_mut()) {
             Some((_, writer)) => writer.write_ledger(account),
             None => Ok(()),
         }
     }
 
+    /// Ends the recording; returns the document, and what stores it if it is stored. After [`Recording::store_partial`] the
+    /// document is empty.
     pub(crate) fn end(self) -> (Run, Option<RunWriter>) {
-        match self.state().take() {
+        match self.lock().take() {
             Some(mut state) => {
                 let kinds = &state.run.workload.kinds;
                 state.run.histograms = state.histograms.finish(kinds);
@@ -92,7 +90,7 @@ impl Recording {
     /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread of a
     /// process that is about to exit may call this method. Nothing is written while the returned lock exists.
     pub fn store_partial(&self, reason: &str) -> RecordingLock<'_> {
-        let mut state = self.state();
+        let mut state = self.lock();
         if let Some((store, writer)) = state.take().and_then(|state| state.storage) {
             // Load the run from the journal: loading computes its totals, which `state.run` gets only at the
             // end.

@@ -6,6 +6,7 @@
 use prony_judge::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_measure::{ErrorClass, ErrorEntry, IntervalRow, Tally};
 use prony_plan::{ErrorParts, UserError};
+use std::borrow::Cow;
 
 /// Why the transactions of a kind cannot succeed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +14,7 @@ use prony_plan::{ErrorParts, UserError};
 pub struct Refused {
     /// The kind of transaction, such as `new-order`, or the name of a script.
     pub kind: String,
-    /// Whether the server refuses; otherwise Prony's loop cannot execute a statement.
+    /// Whether the server refuses them; otherwise Prony's loop cannot execute one of their statements.
     pub by_server: bool,
     /// Number of transactions that failed until then.
     pub count: u64,
@@ -39,18 +40,18 @@ impl UserError for Refused {
     }
 }
 
-/// Read-only transactions; MySQL: an option of the server forbids it, such as `--read-only`; read-only mode; SQL
-/// Server: a read-only database. 01036: a read-only InnoDB.
+/// PostgreSQL and MySQL: a read-only transaction. MySQL: a read-only InnoDB; an option of the server such as `--read-only`;
+/// the server's read-only mode. SQL Server: a read-only database.
 const READ_ONLY_CODES: [&str; 5] = ["25006", "01036", "01290", "01836", "03906"];
 /// Tables, columns, functions, types, schemas and databases that do not exist, on PostgreSQL; tables and columns on
 /// MySQL and SQL Server.
 const MISSING_CODES: [&str; 8] = [
     "42P01", "42703", "42883", "42704", "3F000", "3D000", "42S02", "42S22",
 ];
-/// What several clients meet if they create one table, schema, index, type, function or column.
+/// Of a table, schema, index, type, function or column that another client has just created.
 const EXISTS_CODES: [&str; 6] = ["42P07", "42P06", "42710", "42723", "42701", "42S01"];
-/// Seconds after which something that is missing will not be created by another client's script.
-const MISSING_MIN_ROWS: u32 = 3;
+/// Number of rows that are looked at, one a second: what is still missing then, no client's script will create.
+const MAX_ROWS: u32 = 3;
 
 /// Whether an error returns whenever the transaction is repeated. SQLSTATE class 42 is syntax, unknown names and
 /// rights; MySQL and SQL Server have 42000 for all of them.
@@ -89,23 +90,26 @@ fn hint(code: &str, message: &str) -> String {
     text.to_owned()
 }
 
-/// Looks at the first rows in which transactions ended.
+/// Examines the first rows in which transactions ended.
 #[derive(Default)]
 pub struct RefusalDetector {
+    /// Number of rows examined; [`MAX_ROWS`] also once a refusal was returned.
     rows: u32,
+    /// By kind: whether a transaction succeeded.
     succeeded: Vec<bool>,
+    /// By kind: the number of failed transactions.
     failed: Vec<u64>,
-    /// What may still be created; it has ended a run that ends before.
+    /// The refusal because of something that is missing and may still be created. It stands if the run ends first.
     pending: Option<Refused>,
 }
 
 impl RefusalDetector {
-    /// Returns a kind of which no transaction succeeds because of lasting errors, or which shares prepared
+    /// Adds a row; returns a kind of which no transaction succeeds because of lasting errors, or which shares prepared
     /// statements behind a pooler. `kinds`: names of the kinds.
-    pub fn look_at(&mut self, row: &IntervalRow, kinds: &[&str]) -> Option<Refused> {
+    pub fn add(&mut self, row: &IntervalRow, kinds: &[&str]) -> Option<Refused> {
         let tallies = &row.interval.kinds;
         let has_ended = |tally: &Tally<u32>| tally.committed + tally.rolled_back + tally.failed > 0;
-        if self.rows == MISSING_MIN_ROWS || !tallies.iter().any(has_ended) {
+        if self.rows == MAX_ROWS || !tallies.iter().any(has_ended) {
             return None;
         }
         self.rows += 1;
@@ -115,57 +119,61 @@ impl RefusalDetector {
         for (index, tally) in tallies.iter().enumerate() {
             self.succeeded[index] |= tally.committed + tally.rolled_back > 0;
             self.failed[index] += tally.failed;
-            let Some((code, error)) = self.lasting_error(row, index) else {
+            let Some(error) = self.lasting_error(row, index) else {
                 continue;
             };
             let refused = Refused {
                 kind: kinds.get(index).unwrap_or(&"a statement").to_string(),
+                // The loop reports a statement that it cannot execute as a lost connection.
                 by_server: !matches!(
                     error.class,
                     ErrorClass::LostConnection | ErrorClass::AmbiguousCommit
                 ),
                 count: self.failed[index],
                 message: error.example.clone(),
-                code,
+                code: code_of(error).into_owned(),
             };
-            if self.rows < MISSING_MIN_ROWS && MISSING_CODES.contains(&&*refused.code) {
+            if self.rows < MAX_ROWS && MISSING_CODES.contains(&&*refused.code) {
                 self.pending = Some(refused);
             } else {
                 // The rest of the second in which the run ends adds nothing.
-                self.rows = MISSING_MIN_ROWS;
+                self.rows = MAX_ROWS;
                 return Some(refused);
             }
         }
         None
     }
 
-    /// What was missing until the end of a run of less than three seconds.
+    /// The refusal because of something that was missing until the end of a run of less than [`MAX_ROWS`] seconds.
     pub fn at_end(&mut self) -> Option<Refused> {
         self.pending.take()
     }
 
-    /// The error that all transactions of a kind end with, or one of a pooler, with its code.
-    fn lasting_error<'a>(
-        &self,
-        row: &'a IntervalRow,
-        index: usize,
-    ) -> Option<(String, &'a ErrorEntry)> {
-        let errors = row.interval.errors.entries();
-        let of_kind = || {
-            let of_kind = errors
-                .iter()
-                .filter(|error| usize::from(error.kind) == index);
-            of_kind.map(|error| (String::from_utf8_lossy(&error.code).into_owned(), error))
-        };
-        // Clients behind a pooler share prepared statements by chance, so one error is enough.
-        if let Some(shared) = of_kind().find(|(code, _)| POOLER_SQLSTATES.contains(&&**code)) {
-            return Some(shared);
+    /// The first of the lasting errors with which all transactions of a kind end, or one of a pooler.
+    fn lasting_error<'a>(&self, row: &'a IntervalRow, index: usize) -> Option<&'a ErrorEntry> {
+        let mut lasting = Vec::new();
+        for error in row.interval.errors.entries() {
+            if usize::from(error.kind) != index {
+                continue;
+            }
+            // Clients behind a pooler share prepared statements by chance, so one error is enough.
+            if POOLER_SQLSTATES.contains(&&*code_of(error)) {
+                return Some(error);
+            }
+            if is_lasting(&code_of(error)) {
+                lasting.push(error);
+            }
         }
-        let lasting = || of_kind().filter(|(code, _)| is_lasting(code));
-        let count: u64 = lasting().map(|(_, error)| error.count).sum();
-        let all_fail = !self.succeeded[index] && count == row.interval.kinds[index].failed;
-        lasting().next().filter(|_| all_fail)
+        let count: u64 = lasting.iter().map(|error| error.count).sum();
+        if self.succeeded[index] || count != row.interval.kinds[index].failed {
+            return None;
+        }
+        lasting.first().copied()
     }
+}
+
+fn code_of(error: &ErrorEntry) -> Cow<'_, str> {
+    String::from_utf8_lossy(&error.code)
 }
 
 #[cfg(test)]
@@ -215,15 +223,15 @@ mod tests {
         const MISSING: [Counts<'_>; 2] = [(0, &[(b"42P01", 9)]), (0, &[])];
         let mut detector = RefusalDetector::default();
         let kinds = ["one", "two"];
-        assert_eq!(detector.look_at(&row(MISSING), &kinds), None);
-        assert_eq!(detector.look_at(&row(MISSING), &kinds), None);
-        let refused = detector.look_at(&row(MISSING), &kinds).unwrap();
+        assert_eq!(detector.add(&row(MISSING), &kinds), None);
+        assert_eq!(detector.add(&row(MISSING), &kinds), None);
+        let refused = detector.add(&row(MISSING), &kinds).unwrap();
         assert_eq!(refused.count, 27);
         let mut detector = RefusalDetector::default();
         let denied = row([(0, &[(b"42501", 9)]), (0, &[])]);
-        let refused = detector.look_at(&denied, &kinds).unwrap();
+        let refused = detector.add(&denied, &kinds).unwrap();
         assert_eq!(refused.count, 9);
-        assert_eq!(detector.look_at(&denied, &kinds), None, "it ends already");
+        assert_eq!(detector.add(&denied, &kinds), None, "it ends already");
     }
 
     /// After how many of these seconds a run ends, and why.
@@ -231,7 +239,7 @@ mod tests {
         let mut detector = RefusalDetector::default();
         let text = |refused: Refused| format!("{} {}", refused.kind, refused.code);
         for (index, kinds) in rows.iter().enumerate() {
-            if let Some(refused) = detector.look_at(&row(*kinds), &["one", "two"]) {
+            if let Some(refused) = detector.add(&row(*kinds), &["one", "two"]) {
                 return Some((index + 1, text(refused)));
             }
         }

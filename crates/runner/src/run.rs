@@ -3,7 +3,7 @@
 use crate::check_after;
 use crate::client_timeouts::client_timeouts;
 use crate::document;
-use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
+use crate::endpoints::{EndpointObservers, endpoints_before, record_load};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
@@ -81,7 +81,7 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
-    if job.server.target.read_target.is_some() && !has_reads(&job) {
+    if job.server.target.read_target.is_some() && !has_read_only_kind(&job) {
         return Err(Error::NoReads(job.plan.workload.name.clone()));
     }
     let fleet = job.fleet.take();
@@ -140,16 +140,12 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         None => &*job.ready_workload.program,
     };
     let drive_result = drive(&job, program, fleet, &mut recorder);
-    let pending = recorder
-        .refusal_detector
-        .as_mut()
-        .and_then(RefusalDetector::at_end);
-    let error = match (drive_result, recorder.refused.take().or(pending)) {
-        (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
-            Error::Refused(refused)
-        }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
-        (Err(error), _) => error,
+    let error = match drive_result {
+        Ok((drive_result, parts)) => match recorder.take_refusal() {
+            Some(refused) if !drive_result.interrupted => Error::Refused(refused),
+            _ => return Ok(recorder.finish(drive_result, parts)),
+        },
+        Err(error) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
@@ -189,7 +185,7 @@ fn record_servers(
     input
 }
 
-/// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
+/// Drives the load from this machine, or from those of a fleet, whose agents have then ended and whose parts are returned.
 fn drive(
     job: &RunJob<'_>,
     program: &dyn Program,
@@ -198,6 +194,7 @@ fn drive(
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
         let gap_listener = recorder.commit_gaps.as_ref().map(prony_drive::gap_listener);
+        // As the trait object that the job takes.
         let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
@@ -220,7 +217,7 @@ fn drive(
             .map_err(Error::NotStarted);
     };
     let commit_gaps = recorder.commit_gaps.clone();
-    let ledger = recorder.ledger.as_ref().map(RunLedger::of_fleet);
+    let ledger = recorder.ledger.as_ref().map(RunLedger::for_fleet);
     let driven = fleet.drive(
         &FleetJob {
             ledger: ledger.as_ref(),
@@ -248,6 +245,7 @@ fn drive(
     Ok((driven, Some(parts)))
 }
 
+/// Opens the store and begins the journal; `None` if the run is not stored.
 fn open_storage(
     job: &RunJob<'_>,
     run: &mut Run,
@@ -267,8 +265,8 @@ fn open_storage(
     }
 }
 
-/// Whether transactions of a kind only read.
-fn has_reads(job: &RunJob<'_>) -> bool {
+/// Whether there is a kind of transactions that only read.
+fn has_read_only_kind(job: &RunJob<'_>) -> bool {
     let program = &job.ready_workload.program;
     (0..program.kinds().len()).any(|kind| program.only_reads(kind))
 }
@@ -305,6 +303,7 @@ fn commit_gap(times: &CommitGapTimes) -> CommitGap {
     }
 }
 
+/// Whether a metric of the workload needs the server's transaction count, and the run may read it.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
     job.read_server_txn_count && job.workload.rate_metrics().iter().any(is_counted_by_server)
@@ -343,8 +342,11 @@ struct RunRecorder<'a> {
 struct OpenWarmup {
     /// Whether its end is not known yet.
     is_open: bool,
+    /// Whether the load has a rate, which its throughput then only follows.
     at_rate: bool,
+    /// The seconds so far, which tell whether the load is steady.
     seconds: WarmingUp,
+    /// What ended it; `None` before, and for a fixed length.
     end: Option<WarmupEnd>,
 }
 
@@ -360,6 +362,14 @@ impl OpenWarmup {
 }
 
 impl RunRecorder<'_> {
+    /// The refusal that ended the run, or would have ended a longer one.
+    fn take_refusal(&mut self) -> Option<Refused> {
+        let detector = self.refusal_detector.as_mut();
+        self.refused
+            .take()
+            .or(detector.and_then(RefusalDetector::at_end))
+    }
+
     fn report_journal_failure(&mut self, result: Result<(), StoreError>) {
         if let Err(error) = result {
             self.observer.journal_failed(&error);
@@ -414,12 +424,7 @@ impl RunRecorder<'_> {
         if !events.is_empty() {
             run.observed.get_or_insert_default().events.extend(events);
         }
-        add_load(
-            &mut run.endpoints,
-            &job.server.target,
-            &drive_result.hosts,
-            [run.window.warmup_s, run.measured.length_s],
-        );
+        record_load(&mut run, &job.server.target, &drive_result.hosts);
         run.commit_gap = self
             .commit_gaps
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
@@ -435,7 +440,7 @@ impl RunRecorder<'_> {
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
-        // A lost agent has not said what its clients knew last.
+        // A lost agent has not reported what its clients knew last.
         let knows_all =
             parts.is_none_or(|parts| parts.agents.iter().all(|agent| agent.lost.is_none()));
         run.ledger = self
@@ -485,13 +490,13 @@ impl Observer for RunRecorder<'_> {
             self.failure = Some("the throw-away server has ended".to_owned());
         }
         if let Some(detector) = &mut self.refusal_detector
-            && let Some(refused) = detector.look_at(row, self.job.ready_workload.program.kinds())
+            && let Some(refused) = detector.add(row, self.job.ready_workload.program.kinds())
         {
             self.failure = Some(refused.to_string());
             self.refused = Some(refused);
         }
         if let Some(detector) = &mut self.no_server_detector
-            && let Some(reason) = detector.look_at(row)
+            && let Some(reason) = detector.add(row)
         {
             self.failure = Some(reason);
         }
@@ -499,7 +504,7 @@ impl Observer for RunRecorder<'_> {
         self.report_journal_failure(result);
         if let Some(ledger) = &mut self.ledger {
             let since_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
-            // Before the row, each machine told what its clients knew at the end of that second.
+            // Each machine reports what its clients know at the end of a second before it sends the row.
             let complete_ns = row.interval.span.end_ns.saturating_sub(schedule.start_ns);
             let complete_s = self.is_fleet.then_some(complete_ns as f64 / 1e9);
             let state = ledger.mark(since_ns as f64 / 1e9, complete_s);
@@ -530,7 +535,8 @@ impl Observer for RunRecorder<'_> {
     fn warmup_ends(&mut self, schedule: &RunSchedule) {
         let end =
             if self.warmup.seconds.is_steady() { WarmupEnd::Steady } else { WarmupEnd::Limit };
-        (self.warmup.is_open, self.warmup.end) = (false, Some(end));
+        self.warmup.is_open = false;
+        self.warmup.end = Some(end);
         self.measure_tpm(schedule);
         self.observer.warmup_ends(schedule, end);
     }

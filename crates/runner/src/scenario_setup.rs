@@ -10,8 +10,8 @@ use prony_store::SqlDialect;
 
 pub use prony_judge::doctor::SPARE_CONNECTIONS;
 
-/// Number of connections that this server has left for clients; `None` if the server does not report its
-/// limit.
+/// Number of connections that this server has left for the clients of a run, at least 1; [`SPARE_CONNECTIONS`] stay free for
+/// others. `None` if the server does not report its limit.
 pub fn free_client_connections(control: &mut Control) -> Option<u64> {
     let sql = match control.dialect() {
         SqlDialect::PostgreSql => {
@@ -20,7 +20,7 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
              ('max_connections', 'superuser_reserved_connections', 'reserved_connections')"
         }
         SqlDialect::MySql => "SELECT @@global.max_connections",
-        // A limit of 0 means the largest number of connections.
+        // A limit of 0 means the largest number of connections, 32767.
         SqlDialect::TransactSql => {
             "SELECT CASE WHEN CAST(value_in_use AS int) = 0 THEN 32767 ELSE CAST(value_in_use AS int) END \
              - (SELECT count(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1) + 1 \
@@ -36,7 +36,7 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
                 .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
                 .ok()?;
             let connected = rows.first()?.get(1)?.clone().and_then(number)?;
-            // The count includes this connection, which is closed before the run.
+            // As in the other queries, which add 1: the count includes this connection, which is closed before the run.
             available -= connected - 1;
         }
     }
@@ -111,6 +111,7 @@ pub enum Prewarm {
 }
 
 impl Prewarm {
+    /// The best way on this server, which pg_prewarm is if it is installed.
     pub fn best_for(control: &mut Control) -> Prewarm {
         match control.dialect() {
             SqlDialect::MySql => Prewarm::Checksum,

@@ -38,12 +38,12 @@ pub struct ServerTpm {
 }
 
 impl ServerTpm {
-    /// Starts to measure a run that has just started. `None` if the end of its window is unknown or its
-    /// window is shorter than 3 s.
+    /// Starts to measure a run that has just started. `None` if the end of its window is unknown, if its window is shorter
+    /// than 3 s, or if there is no thread for it.
     pub fn start(target: &Target, schedule: RunSchedule) -> Option<ServerTpm> {
-        schedule
-            .window_ns
-            .filter(|window_ns| *window_ns >= WINDOW_MIN_NS)?;
+        if schedule.window_ns? < WINDOW_MIN_NS {
+            return None;
+        }
         let target = target.clone();
         let (stop_sender, stop_receiver) = channel();
         let (sender, result) = channel();
@@ -86,7 +86,8 @@ impl ServerTpm {
     }
 }
 
-/// Measures the rates from the window's start to shortly before its end.
+/// Measures the rates from the window's start to shortly before its end; `None` if the server has no such counters, or if the
+/// run ended before.
 fn measure(
     target: &Target,
     schedule: &RunSchedule,
@@ -111,13 +112,13 @@ fn measure(
     }))
 }
 
-/// A series of evenly spaced readings that begins at this time of the run's clock.
+/// A series of evenly spaced readings that begins at this time of the run's clock; `None` as for [`measure`].
 fn read_series(
     control: &mut Control,
     from_ns: u64,
     stop_receiver: &Receiver<()>,
 ) -> Result<Option<Vec<TxnCount>>, Error> {
-    // The transaction of the readings must not begin long before the readings.
+    // Wait before the call: it begins the transaction of the readings, which must not be open for long.
     if !wait_until(from_ns, stop_receiver) {
         return Ok(None);
     }

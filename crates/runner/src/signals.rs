@@ -53,7 +53,7 @@ impl TerminationSignal {
 static FIRST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// Whether the second signal says what it does. The replaced tools have no such text.
 static EXPLAINS_SECOND_SIGNAL: AtomicBool = AtomicBool::new(false);
-/// Begins on a new line, because the live view may stand in the last one.
+/// Begins on a new line, because the live view may be in the last one.
 const SECOND_SIGNAL: &str =
     "\nprony: a second signal ended this at once: nothing more is printed, stored or put back\n";
 /// Ends the waits of control connections after that signal.
@@ -64,6 +64,7 @@ static STOP_SIGNAL: LazyLock<StopSignal> =
 #[derive(Clone, Default)]
 pub struct Signals {
     flag: Arc<AtomicBool>,
+    /// The number of the first signal; 0: none.
     signal: Arc<AtomicUsize>,
 }
 
@@ -75,10 +76,9 @@ pub fn stop_signal() -> StopSignal {
 /// Makes a signal end the waits of control connections to this server.
 pub fn interrupt_waits_of(target: &mut Target) {
     target.wait_options.stop = STOP_SIGNAL.clone();
-    target
-        .additional_targets
-        .iter_mut()
-        .for_each(interrupt_waits_of);
+    for additional in &mut target.additional_targets {
+        interrupt_waits_of(additional);
+    }
 }
 
 /// The signal that requested the end of this process, if any.
@@ -146,22 +146,8 @@ impl Signals {
                 // job.
                 continue;
             }
-            // The order matters: the first signal finds the flag unset and then sets it; the second signal
-            // finds the flag set, says so, and the process exits.
-            let shutdown = exit_signal.map_or(Ok(()), |exit_signal| {
-                let exits_at_next_signal = Arc::clone(&exits_at_next_signal);
-                write_if_set(signal, Arc::clone(&exits_at_next_signal))?;
-                flag::register_conditional_shutdown(
-                    signal,
-                    exit_signal as i32,
-                    Arc::clone(&exits_at_next_signal),
-                )
-                .and_then(|_| flag::register(signal, exits_at_next_signal))
-                .map(drop)
-            });
-            shutdown
-                .and_then(|()| store_first_signal(signal, Arc::clone(&signals.signal)))
-                .and_then(|()| flag::register(signal, Arc::clone(&signals.flag)))
+            signals
+                .install_handlers(signal, exit_signal, &exits_at_next_signal)
                 .map_err(|error| {
                     io::Error::new(error.kind(), format!("cannot listen for signals: {error}"))
                 })?;
@@ -169,11 +155,33 @@ impl Signals {
         Ok(LISTENING.get_or_init(|| signals).clone())
     }
 
+    /// Installs the handlers of one signal. `exit_signal`: the signal that ends the process if `exits_at_next_signal` is set;
+    /// `None` if this one neither sets that flag nor ends the process.
+    fn install_handlers(
+        &self,
+        signal: i32,
+        exit_signal: Option<TerminationSignal>,
+        exits_at_next_signal: &Arc<AtomicBool>,
+    ) -> io::Result<()> {
+        // Handlers run in the order of their installation: the first signal finds the flag unset and then sets it; the
+        // second signal finds the flag set, says so, and the process exits.
+        if let Some(exit_signal) = exit_signal {
+            let flag = || Arc::clone(exits_at_next_signal);
+            write_if_set(signal, flag())?;
+            flag::register_conditional_shutdown(signal, exit_signal as i32, flag())?;
+            flag::register(signal, flag())?;
+        }
+        store_first_signal(signal, Arc::clone(&self.signal))?;
+        flag::register(signal, Arc::clone(&self.flag))?;
+        Ok(())
+    }
+
     /// The flag that is set when the end is requested.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 
+    /// The signal that requested the end; `None` if the end was not requested, or by something else.
     pub fn received(&self) -> Option<TerminationSignal> {
         if !self.flag.load(Ordering::Relaxed) {
             return None;

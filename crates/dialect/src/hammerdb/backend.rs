@@ -28,6 +28,10 @@ pub trait Backend {
 
     fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
+    /// Stores the changed settings for the next call.
+    ///
+    /// # Errors
+    /// Why they cannot be stored.
     fn store_settings(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.

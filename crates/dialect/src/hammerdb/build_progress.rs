@@ -17,8 +17,9 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Rows of `stock` per warehouse: one for each item.
 const STOCK_ROWS_PER_WAREHOUSE: u64 = 100_000;
-// HammerDB prints a line after this many rows of `stock` and `orders`.
+/// HammerDB prints a line after this many rows of `stock`.
 const STOCK_ROWS_PER_LINE: u64 = 20_000;
+/// HammerDB prints a line after this many rows of `orders`.
 const ORDERS_PER_LINE: u64 = 1_000;
 /// Rows of `customer`, and of `orders`, per district.
 const ROWS_PER_DISTRICT: u64 = 3_000;
@@ -92,16 +93,17 @@ impl<'a> BuildProgress<'a> {
         (self.print)(line.into());
     }
 
-    fn enter_phase(&self, state: &mut BuildState, step: &ProgressUpdate) {
-        if state.phase == Some(step.phase) {
+    /// Prints the lines with which a phase begins, if it is a new one.
+    fn enter_phase(&self, state: &mut BuildState, update: &ProgressUpdate) {
+        if state.phase == Some(update.phase) {
             return;
         }
-        state.phase = Some(step.phase);
-        match step.phase {
+        state.phase = Some(update.phase);
+        match update.phase {
             LoadPhase::Create if self.creates_tables => self.print_line("CREATING TPCC TABLES"),
             LoadPhase::Create => {}
             LoadPhase::Rows => {
-                if step.table.is_empty() {
+                if update.table.is_empty() {
                     self.print_start_line(state);
                 }
                 if self.workers > 1 {
@@ -117,15 +119,18 @@ impl<'a> BuildProgress<'a> {
                 self.end_rows(state);
                 // A load in one transaction collects statistics before it creates keys, and vacuums
                 // afterwards.
-                if !std::mem::replace(&mut state.has_gathered_statistics, true) {
+                if !state.has_gathered_statistics {
+                    state.has_gathered_statistics = true;
                     self.print_line(self.statistics_line);
                 }
             }
         }
     }
 
+    /// Prints the line with the start of the load, once.
     fn print_start_line(&self, state: &mut BuildState) {
-        if !std::mem::replace(&mut state.has_started, true) {
+        if !state.has_started {
+            state.has_started = true;
             self.print_line(format!("Start:{}", (self.now_as_text)()));
         }
     }
@@ -133,7 +138,8 @@ impl<'a> BuildProgress<'a> {
     /// Prints the lines after the last row.
     fn end_rows(&self, state: &mut BuildState) {
         self.end_table(state);
-        if state.has_started && !std::mem::replace(&mut state.has_ended, true) {
+        if state.has_started && !state.has_ended {
+            state.has_ended = true;
             if self.workers > 1 {
                 self.print_line(format!("Workers: 0 Active {} Done", self.workers));
             }
@@ -155,15 +161,17 @@ impl<'a> BuildProgress<'a> {
     }
 
     /// Prints the lines before a table's first row.
-    fn begin_table(&self, state: &mut BuildState, step: &ProgressUpdate) {
-        let rows = step.rows_done;
+    fn begin_table(&self, state: &mut BuildState, update: &ProgressUpdate) {
+        let rows = update.rows_done;
         self.print_rows(state, rows);
         self.end_table(state);
-        (state.table, state.rows_before, state.rows_printed) = (step.table, rows, 0);
-        if step.table != "item" {
+        state.table = update.table;
+        state.rows_before = rows;
+        state.rows_printed = 0;
+        if update.table != "item" {
             self.print_start_line(state);
         }
-        match step.table {
+        match update.table {
             "item" => self.print_line("Loading Item"),
             "warehouse" => {
                 state.warehouses_before = state.warehouse_rows;
@@ -178,41 +186,50 @@ impl<'a> BuildProgress<'a> {
     fn print_rows(&self, state: &mut BuildState, rows_done: u64) {
         let rows = rows_done.saturating_sub(state.rows_before);
         let printed = state.rows_printed;
-        let steps = |rows_per_line: u64| printed / rows_per_line + 1..=rows / rows_per_line;
+        // The numbers of the lines that are due, from 1, for lines of so many rows.
+        let due_lines = |rows_per_line: u64| printed / rows_per_line + 1..=rows / rows_per_line;
         match state.table {
-            "item" => steps(self.items_per_line).for_each(|step| {
-                self.print_line(format!("Loading Items - {}", step * self.items_per_line));
-            }),
-            "stock" => steps(STOCK_ROWS_PER_LINE).for_each(|step| {
-                self.print_stock(state.warehouses_before, step * STOCK_ROWS_PER_LINE);
-            }),
-            "customer" => steps(ROWS_PER_DISTRICT).for_each(|step| {
-                let (district, warehouse) =
-                    district_and_warehouse(state.warehouses_before, step - 1);
-                self.print_line(format!(
-                    "Loading Customer for DID={district} WID={warehouse}"
-                ));
-                self.print_line("Customer Done");
-            }),
-            "orders" => steps(ORDERS_PER_LINE).for_each(|step| {
-                self.print_orders(state.warehouses_before, step * ORDERS_PER_LINE);
-            }),
+            "item" => {
+                for line in due_lines(self.items_per_line) {
+                    self.print_line(format!("Loading Items - {}", line * self.items_per_line));
+                }
+            }
+            "stock" => {
+                for line in due_lines(STOCK_ROWS_PER_LINE) {
+                    self.print_stock(state.warehouses_before, line * STOCK_ROWS_PER_LINE);
+                }
+            }
+            "customer" => {
+                for line in due_lines(ROWS_PER_DISTRICT) {
+                    let (district, warehouse) =
+                        district_and_warehouse(state.warehouses_before, line - 1);
+                    self.print_line(format!(
+                        "Loading Customer for DID={district} WID={warehouse}"
+                    ));
+                    self.print_line("Customer Done");
+                }
+            }
+            "orders" => {
+                for line in due_lines(ORDERS_PER_LINE) {
+                    self.print_orders(state.warehouses_before, line * ORDERS_PER_LINE);
+                }
+            }
             _ => {}
         }
         state.rows_printed = rows;
     }
 
+    /// Prints the line that is due after `rows` rows of `stock`, of warehouses after the first `warehouses_before`.
     fn print_stock(&self, warehouses_before: u64, rows: u64) {
-        let (warehouse, row_in_warehouse) = (
-            warehouses_before + (rows - 1) / STOCK_ROWS_PER_WAREHOUSE + 1,
-            (rows - 1) % STOCK_ROWS_PER_WAREHOUSE + 1,
-        );
+        let warehouse = warehouses_before + (rows - 1) / STOCK_ROWS_PER_WAREHOUSE + 1;
+        let row_in_warehouse = (rows - 1) % STOCK_ROWS_PER_WAREHOUSE + 1;
         if row_in_warehouse == STOCK_ROWS_PER_LINE {
             self.print_line(format!("Loading Stock Wid={warehouse}"));
         }
         self.print_line(format!("Loading Stock - {row_in_warehouse}"));
     }
 
+    /// As [`BuildProgress::print_stock`], for `orders`.
     fn print_orders(&self, warehouses_before: u64, rows: u64) {
         let row_in_district = (rows - 1) % ROWS_PER_DISTRICT + 1;
         if row_in_district == ORDERS_PER_LINE {
@@ -227,13 +244,13 @@ impl<'a> BuildProgress<'a> {
     }
 
     /// Prints the number of rows, at most once per interval.
-    fn print_row_total(&self, state: &mut BuildState, step: &ProgressUpdate) {
-        if step.elapsed < state.next_line_at.max(LINE_INTERVAL) || step.rows_done == 0 {
+    fn print_row_total(&self, state: &mut BuildState, update: &ProgressUpdate) {
+        if update.elapsed < state.next_line_at.max(LINE_INTERVAL) || update.rows_done == 0 {
             return;
         }
-        state.next_line_at = step.elapsed + LINE_INTERVAL;
-        let percent = 100 * step.rows_done / step.rows_total.max(1);
-        let (done, total) = (step.rows_done, step.rows_total);
+        state.next_line_at = update.elapsed + LINE_INTERVAL;
+        let percent = 100 * update.rows_done / update.rows_total.max(1);
+        let (done, total) = (update.rows_done, update.rows_total);
         self.print_line(format!("Loaded {done} of {total} rows ({percent} %)"));
     }
 }
@@ -245,17 +262,19 @@ fn district_and_warehouse(warehouses_before: u64, index: u64) -> (u32, u64) {
 }
 
 impl Progress for BuildProgress<'_> {
-    fn update(&self, step: &ProgressUpdate) {
+    fn update(&self, update: &ProgressUpdate) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if step.phase != LoadPhase::Rows {
-            // Rows sent since the last step belong to the last table.
-            self.print_rows(&mut state, step.rows_done);
+        if update.phase != LoadPhase::Rows {
+            // Rows that were sent since the last update belong to the last table.
+            self.print_rows(&mut state, update.rows_done);
         }
-        self.enter_phase(&mut state, step);
-        match (step.phase, step.table) {
-            (LoadPhase::Rows, "") => self.print_row_total(&mut state, step),
-            (LoadPhase::Rows, table) if table != state.table => self.begin_table(&mut state, step),
-            (LoadPhase::Rows, _) => self.print_rows(&mut state, step.rows_done),
+        self.enter_phase(&mut state, update);
+        match (update.phase, update.table) {
+            (LoadPhase::Rows, "") => self.print_row_total(&mut state, update),
+            (LoadPhase::Rows, table) if table != state.table => {
+                self.begin_table(&mut state, update)
+            }
+            (LoadPhase::Rows, _) => self.print_rows(&mut state, update.rows_done),
             _ => {}
         }
     }

@@ -26,16 +26,16 @@ pub const USAGE: &str = "Usage: hammerdbcli [ tcl ] [ auto [ script_to_autoload.
 /// The complete text for standard error; hammerdbcli then exits with 1.
 pub fn parse_args<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    let args = match args.as_slice() {
-        ["tcl", args @ ..] => args,
+    let after_language = match args.as_slice() {
+        ["tcl", after @ ..] => after,
         ["py" | "python", ..] => {
             return Err(format!(
                 "hammerdbcli: Prony does not support the Python mode: write the script in Tcl\n{USAGE}"
             ));
         }
-        args => args,
+        all => all,
     };
-    match args {
+    match after_language {
         [] => Ok(Invocation::Input),
         ["auto", file] => Ok(Invocation::Auto((*file).to_owned())),
         ["-h" | "--help" | "help"] => Ok(Invocation::Help),
@@ -50,6 +50,9 @@ pub const PROFILES: [&str; 2] = ["hammerdb", "hammerdb-4.6"];
 pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 
 /// The TPC-C profile for a value of [`COMPAT_VARIABLE`], and a notice about it for standard error.
+///
+/// # Errors
+/// The complete text for standard error about a value that is not known.
 pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), String> {
     let (profile, description) = match value.unwrap_or_default() {
         "" => (
@@ -143,10 +146,12 @@ impl Console {
 
     /// The prompt on a terminal; elsewhere empty.
     pub fn prompt(&self) -> &'static str {
-        match (self.on_terminal, self.incomplete_command.is_empty()) {
-            (false, _) => "",
-            (true, true) => "hammerdb>",
-            (true, false) => "> ",
+        if !self.on_terminal {
+            ""
+        } else if self.incomplete_command.is_empty() {
+            "hammerdb>"
+        } else {
+            "> "
         }
     }
 

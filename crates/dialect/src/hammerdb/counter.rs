@@ -30,10 +30,11 @@ impl Session {
             backend.putscli(USAGE);
             return;
         };
-        let number: Option<u64> = value.parse().ok();
-        let problem = match (*option, number) {
-            ("refreshrate", Some(1..)) | (_, Some(0 | 1)) => None,
-            ("refreshrate", _) => Some("must be an integer of 1 or greater"),
+        let is_rate = *option == "refreshrate";
+        let problem = match value.parse::<u64>() {
+            Ok(1..) if is_rate => None,
+            _ if is_rate => Some("must be an integer of 1 or greater"),
+            Ok(0 | 1) => None,
             _ => Some("must be 0 or 1"),
         };
         match problem {

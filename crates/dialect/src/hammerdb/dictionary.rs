@@ -28,14 +28,30 @@ impl Key {
     }
 }
 
-/// HammerDB's databases, in its order: name and prefix.
-pub(super) const DATABASES: [(&str, &str, Option<Product>); 6] = [
-    ("Oracle", "ora", None),
-    ("MSSQLServer", "mssqls", Some(Product::SQL_SERVER)),
-    ("Db2", "db2", None),
-    ("MySQL", "mysql", Some(Product::MYSQL)),
-    ("PostgreSQL", "pg", Some(Product::POSTGRESQL)),
-    ("MariaDB", "maria", Some(Product::MARIADB)),
+/// A database of HammerDB.
+pub(super) struct Database {
+    pub name: &'static str,
+    /// The prefix of its settings.
+    pub prefix: &'static str,
+    /// `None` if Prony's hammerdbcli does not support it.
+    product: Option<Product>,
+}
+
+const fn database(name: &'static str, prefix: &'static str, product: Option<Product>) -> Database {
+    Database {
+        name,
+        prefix,
+        product,
+    }
+}
+
+pub(super) const DATABASES: [Database; 6] = [
+    database("Oracle", "ora", None),
+    database("MSSQLServer", "mssqls", Some(Product::SQL_SERVER)),
+    database("Db2", "db2", None),
+    database("MySQL", "mysql", Some(Product::MYSQL)),
+    database("PostgreSQL", "pg", Some(Product::POSTGRESQL)),
+    database("MariaDB", "maria", Some(Product::MARIADB)),
 ];
 
 /// The prefix of settings that apply to all databases.
@@ -61,31 +77,29 @@ pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
 }
 
 pub(super) fn database_prefix(product: Product) -> &'static str {
-    let database = DATABASES.iter().find(|(.., known)| *known == Some(product));
-    database.map_or(GENERIC, |(_, prefix, _)| prefix)
+    let mut databases = DATABASES.iter();
+    let found = databases.find(|database| database.product == Some(product));
+    found.map_or(GENERIC, |database| database.prefix)
 }
 
 /// The product of the database with this name or prefix; `None` for those that Prony's hammerdbcli does not support.
 pub(super) fn database_product(text: &str) -> Option<Product> {
     let mut databases = DATABASES.iter();
-    databases
-        .find(|(name, prefix, _)| *name == text || *prefix == text)?
-        .2
+    let found = databases.find(|database| database.name == text || database.prefix == text)?;
+    found.product
 }
 
 /// The name of the database with this prefix; `generic` if there is none.
 pub(super) fn database_name(prefix: &str) -> &'static str {
-    let database = DATABASES
-        .iter()
-        .find(|(_, database_prefix, _)| *database_prefix == prefix);
-    database.map_or("generic", |(name, ..)| name)
+    let found = DATABASES.iter().find(|database| database.prefix == prefix);
+    found.map_or(GENERIC, |database| database.name)
 }
 
 /// The error for a database that Prony's hammerdbcli does not support.
 pub(super) fn unsupported_message(prefix: &str) -> String {
-    let supported = DATABASES.map(|(_, prefix, _)| prefix);
-    let supported: Vec<&str> = supported
-        .into_iter()
+    let supported: Vec<&str> = DATABASES
+        .iter()
+        .map(|database| database.prefix)
         .filter(|prefix| sections(prefix).is_some())
         .collect();
     format!(

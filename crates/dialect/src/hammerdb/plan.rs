@@ -44,19 +44,24 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
 
 /// The workload of a run with a TPC-C profile, on existing tables.
 pub fn run_workload_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
-    let choose = |flag: bool, yes: &str, no: &str| if flag { yes } else { no }.to_owned();
+    let home = if request.all_warehouses { "all" } else { "user" };
+    let pacing = if request.key_and_think { "spec" } else { "none" };
     let options = [
-        ("home", choose(request.all_warehouses, "all", "user")),
+        ("home", home),
         // HammerDB does not retry transactions.
-        ("max_tries", "1".to_owned()),
-        ("mode", "procedures".to_owned()),
-        ("pacing", choose(request.key_and_think, "spec", "none")),
-        ("profile", profile.to_owned()),
+        ("max_tries", "1"),
+        ("mode", "procedures"),
+        ("pacing", pacing),
+        ("profile", profile),
     ];
     let options = options.map(|(key, value)| (key.to_owned(), value.into()));
     workload_plan(None, options.into())
 }
 
+/// The workload whose tables a build loads.
+///
+/// # Errors
+/// There are more warehouses than the workload can number.
 pub fn build_workload_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(

@@ -11,6 +11,7 @@ use crate::table;
 const USAGE: &str =
     "Usage: print [db|bm|dict|generic|script|vuconf|vucreated|vustatus|vucomplete|datagen|tcconf]";
 
+/// The commands that `help` lists, with their help texts.
 pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("commands.txt")).map(|(_, [name, help_text])| (name, help_text))
 }
@@ -20,6 +21,7 @@ pub(super) fn is_listed_in_help(name: &str) -> bool {
     commands().any(|(listed, _)| listed == name)
 }
 
+/// The keys of a section with their values, a line each.
 fn section_text(
     settings: &Settings,
     prefix: &str,
@@ -29,8 +31,8 @@ fn section_text(
     let width = keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for key in keys {
-        let (name, value) = (key.name, settings.value(prefix, section, key.name));
-        let value = value.unwrap_or_default();
+        let name = key.name;
+        let value = settings.value(prefix, section, name).unwrap_or_default();
         if !key.is_listed_if_changed || value != key.default {
             text += &format!("{indent}{name:width$} = {}\n", mask_secret(name, value));
         }
@@ -97,8 +99,11 @@ impl Session {
         };
         match *item {
             "db" => {
-                let list = DATABASES.map(|(name, prefix, _)| format!("{name} = {prefix} "));
-                let (name, list) = (self.database_name(), list.concat());
+                let list: String = DATABASES
+                    .iter()
+                    .map(|database| format!("{} = {} ", database.name, database.prefix))
+                    .collect();
+                let name = self.database_name();
                 backend.print(&format!(
                     "Database {name} set.\nTo change do: dbset db prefix, one of:\n{list}"
                 ));

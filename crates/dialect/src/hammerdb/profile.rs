@@ -33,7 +33,8 @@ impl ProcTiming {
             let value_ns = times.histogram.value_at_quantile(quantile);
             value_ns.clamp(times.min_ns, times.max_ns)
         };
-        let (calls, mean_ns) = (times.samples as f64, times.mean_ns());
+        let calls = times.samples as f64;
+        let mean_ns = times.mean_ns();
         Some(ProcTiming {
             name: routine.to_owned(),
             calls: times.samples,
@@ -48,9 +49,7 @@ impl ProcTiming {
                 .sqrt(),
         })
     }
-}
 
-impl ProcTiming {
     pub fn avg_ns(&self) -> f64 {
         self.total_ns as f64 / self.calls.max(1) as f64
     }
@@ -69,6 +68,7 @@ pub struct UserTiming {
 pub struct TimeProfile {
     /// The database's name, such as `PostgreSQL`.
     pub database: String,
+    /// When the run ended, as HammerDB prints dates.
     pub date: String,
     pub users: Vec<UserTiming>,
     /// All virtual users together, merged by the caller, which has the histograms.

@@ -10,10 +10,13 @@ use prony_store::{ReportedRun, Setting};
 
 #[derive(Default)]
 struct OutputReader {
+    /// The runs that have ended.
     runs: Vec<ReportedRun>,
+    /// The run that is being read.
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,
+    /// The time profile that is being read.
     profile: Vec<Section>,
     /// The time profiles that have ended; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
@@ -104,29 +107,24 @@ impl OutputReader {
     /// Reads `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
     fn read_result(&mut self, text: &str, line: &str) {
         let fields: Vec<&str> = text.split_whitespace().collect();
+        let (nopm_text, tpm_text, database) = match fields[..] {
+            [nopm, "NOPM", "from", tpm, .., "TPM"] => (nopm, tpm, &fields[4..fields.len() - 1]),
+            [tpm, .., "TPM", "at", nopm, "NOPM"] => (nopm, tpm, &fields[1..fields.len() - 4]),
+            _ => return record_unreadable(&mut self.run, line),
+        };
         let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
-        let count_or_unknown = |field: &str| match field {
-            text::UNKNOWN => Some(None),
-            field => number(field).map(Some),
-        };
-        let parts = match fields[..] {
-            [nopm, "NOPM", "from", tpm, .., "TPM"] => {
-                Some((nopm, tpm, &fields[4..fields.len() - 1]))
-            }
-            [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &fields[1..fields.len() - 4])),
-            _ => None,
-        };
-        let numbers =
-            parts.and_then(|(nopm, tpm, _)| Some((number(nopm)?, count_or_unknown(tpm)?)));
-        let (Some((nopm, tpm)), Some((.., database))) = (numbers, parts) else {
-            record_unreadable(&mut self.run, line);
-            return;
-        };
+        let nopm = number(nopm_text);
+        let tpm = number(tpm_text);
+        let is_readable = nopm.is_some() && (tpm.is_some() || tpm_text == text::UNKNOWN);
+        if !is_readable {
+            return record_unreadable(&mut self.run, line);
+        }
         let database: String = database.join(" ").chars().take(40).collect();
         let run = &mut self.run;
         run.product = super::dictionary::database_product(&database);
         run.title = format!("HammerDB's TPROC-C on {database}");
-        (run.nopm, run.tpm) = (Some(nopm), tpm);
+        run.nopm = nopm;
+        run.tpm = tpm;
         run.tps = tpm.map(|tpm| tpm / 60.0);
         run.actual_s = run.requested_s;
         run.transactions = run

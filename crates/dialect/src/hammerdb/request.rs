@@ -32,6 +32,7 @@ pub struct SqlServerConnection {
     pub azure: bool,
 }
 
+/// A server, and who connects to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     pub product: Product,
@@ -69,6 +70,7 @@ impl Login {
         dictionary::database_name(dictionary::database_prefix(self.product))
     }
 
+    /// The section of the dictionary with the password.
     pub fn password_section(&self) -> &'static str {
         match self.product.dialect {
             SqlDialect::PostgreSql | SqlDialect::MySql => "tpcc",
@@ -211,23 +213,22 @@ impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
         let product = dictionary::database_product(prefix);
+        let problems = match product {
+            Some(_) => Vec::new(),
+            None => vec![dictionary::unsupported_message(prefix)],
+        };
         Self {
             settings,
+            // Only to find further problems: with one of them, no request is sent.
             product: product.unwrap_or(Product::POSTGRESQL),
-            problems: product
-                .is_none()
-                .then(|| dictionary::unsupported_message(prefix))
-                .into_iter()
-                .collect(),
+            problems,
         }
     }
 
-    /// The value of a key without the database's prefix.
+    /// The value of a key, which is given without the database's prefix.
     fn setting_text(&self, section: &str, name: &str) -> String {
-        let (prefix, key) = (
-            dictionary::database_prefix(self.product),
-            key(self.product, name),
-        );
+        let prefix = dictionary::database_prefix(self.product);
+        let key = key(self.product, name);
         let value = self.settings.value(prefix, section, &key);
         value.unwrap_or_default().to_owned()
     }
@@ -298,6 +299,7 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
+    /// The login whose user, password and database the settings with these names have.
     fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
         let port = self.setting_number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.product.dialect {
@@ -328,6 +330,7 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
+    /// The path of the socket of MySQL or MariaDB; `None` if the connection is over TCP.
     fn socket(&self) -> Option<String> {
         let host = self.setting_text("connection", "host").to_ascii_lowercase();
         let socket = self.setting_text("connection", "socket");

@@ -11,6 +11,7 @@ use prony_document::SqlDialect;
 use prony_plan::MAX_CLIENTS;
 
 impl Session {
+    /// The path of the log of the virtual users; `None` if they have no log.
     fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
         let options = &self.settings;
         (options.vuser_option("log_to_temp") != 0).then(|| {
@@ -28,7 +29,8 @@ impl Session {
         }
     }
 
-    /// Creates virtual users and prints HammerDB's lines about them.
+    /// Creates virtual users and prints HammerDB's lines about them. `has_monitor`: whether the first one is the monitor of a
+    /// timed driver.
     pub(super) fn create_users(
         &mut self,
         backend: &mut dyn Backend,
@@ -140,16 +142,16 @@ impl Session {
         self.record_outcome(backend, outcome);
     }
 
-    pub(super) fn check_schema(&mut self, backend: &mut dyn Backend) -> String {
+    pub(super) fn check_schema(&mut self, backend: &mut dyn Backend) {
         self.run_schema_command(backend, "check", "Check", |backend, request| {
             backend.check_schema(request)
-        })
+        });
     }
 
-    pub(super) fn delete_schema(&mut self, backend: &mut dyn Backend) -> String {
+    pub(super) fn delete_schema(&mut self, backend: &mut dyn Backend) {
         self.run_schema_command(backend, "delete", "Delet", |backend, request| {
             backend.delete_schema(request)
-        })
+        });
     }
 
     /// Runs `checkschema` or `deleteschema`. `stem`: the verb in HammerDB's text, without `ing`.
@@ -159,19 +161,20 @@ impl Session {
         verb: &str,
         stem: &str,
         execute: impl Fn(&mut dyn Backend, &SchemaRequest) -> Result<VuserOutcome, String>,
-    ) -> String {
+    ) {
         if self.refuse_while_users_exist(backend, verb) {
-            return String::new();
+            return;
         }
         let job = backend.new_job_id();
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.schema_request(self.output_options(), job);
         if print_problems(backend, &builder.problems) {
-            return String::new();
+            return;
         }
         self.clear_script(backend);
         backend.puts(&format!("{stem}ing schema with 1 Virtual User"));
-        let (owner, role) = (&request.owner, request.owner.user.to_uppercase());
+        let owner = &request.owner;
+        let role = owner.user.to_uppercase();
         let (and_role, user) = match (owner.product.dialect, verb) {
             (SqlDialect::PostgreSql, "delete") => (
                 format!(" and role {role}"),
@@ -191,7 +194,6 @@ impl Session {
         request.output = self.output_options();
         let outcome = execute(backend, &request);
         self.record_outcome(backend, outcome);
-        String::new()
     }
 
     /// Whether runs end by time, with a monitor; otherwise they use the test driver.
@@ -225,6 +227,7 @@ impl Session {
         backend.putscli(&format!("{total} Virtual Users Created{suffix}"));
     }
 
+    /// `vurun`: runs the workload; returns the identifier of the job, empty if it did not run.
     pub(super) fn run_users(&mut self, backend: &mut dyn Backend) -> String {
         let job = backend.new_job_id();
         let unique = self
@@ -254,9 +257,9 @@ impl Session {
             backend.putscli("Error: Virtual Users exist, destroy with vudestroy before creating");
             return String::new();
         }
-        let created = created.map_or(0, |users| users.states.len());
+        let total = created.map_or(0, |users| users.states.len());
         let monitor = u32::from(self.has_timed_driver());
-        request.vusers = u32::try_from(created)
+        request.vusers = u32::try_from(total)
             .unwrap_or(u32::MAX)
             .saturating_sub(monitor);
         request.output = self.output_options();
@@ -290,7 +293,7 @@ pub(super) fn temp_log_path(backend: &dyn Backend, name: &str, id: Option<&str>)
     }
 }
 
-/// Prints each problem once. Returns true if there is one.
+/// Prints each problem once; returns whether there is one.
 fn print_problems(backend: &mut dyn Backend, problems: &[String]) -> bool {
     let mut printed: Vec<&String> = Vec::new();
     for problem in problems {

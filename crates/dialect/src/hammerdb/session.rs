@@ -90,8 +90,8 @@ impl Session {
             }
             ("clearscript", []) => self.clear_script(backend),
             ("buildschema", []) => self.build_schema(backend),
-            ("checkschema", []) => return Some(Ok(self.check_schema(backend))),
-            ("deleteschema", []) => return Some(Ok(self.delete_schema(backend))),
+            ("checkschema", []) => self.check_schema(backend),
+            ("deleteschema", []) => self.delete_schema(backend),
             ("vucreate", []) => self.create_configured_users(backend),
             ("vurun", []) => return Some(Ok(self.run_users(backend))),
             ("vudestroy", []) => self.destroy_users(backend),
@@ -138,6 +138,7 @@ impl Session {
         Some(Ok(String::new()))
     }
 
+    /// Stores the settings; prints a failure once.
     pub(super) fn save_settings(&mut self, backend: &mut dyn Backend) {
         if let Err(reason) = backend.store_settings(&self.settings)
             && !self.save_failure_printed
@@ -165,7 +166,9 @@ fn default_warehouses(processors: usize) -> usize {
     if warehouses <= 100 { warehouses.next_multiple_of(10) } else { warehouses }
 }
 
+/// Whether this is one of HammerDB's commands, supported or not.
 pub(super) fn has_command(name: &str) -> bool {
+    // Supported, but not listed by help.
     let unlisted = "job vwait numberOfCPUs numberOfWHs";
     let lists = [unlisted, IGNORED_COMMANDS, UNSUPPORTED_COMMANDS];
     print::is_listed_in_help(name) || lists.iter().any(|names| contains(names, name))

@@ -3,7 +3,7 @@
 //! Must never: print a password.
 
 use super::backend::Backend;
-use super::dictionary::{self, DATABASES, GENERIC};
+use super::dictionary::{self, DATABASES, GENERIC, Section};
 use super::session::Session;
 use super::settings::mask_secret;
 
@@ -26,14 +26,13 @@ const VUSET_OPTIONS: [(&str, &str, &str, &str, bool); 9] = [
 ];
 
 impl Session {
+    /// `dbset`: selects the database or the benchmark.
     pub(super) fn dbset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         match args {
             ["db", prefix] => {
-                let prefixes = DATABASES.map(|(_, prefix, _)| prefix).join(" ");
-                if !DATABASES
-                    .iter()
-                    .any(|(_, database_prefix, _)| database_prefix == prefix)
-                {
+                let prefixes = DATABASES.map(|database| database.prefix);
+                if !prefixes.contains(prefix) {
+                    let prefixes = prefixes.join(" ");
                     backend.putscli(&format!(
                         "Unknown prefix {prefix}, choose one from {prefixes}"
                     ));
@@ -58,12 +57,15 @@ impl Session {
                         backend.putscli(&format!("Benchmark set to {upper} for {name}"));
                         self.save_settings(backend);
                     }
-                    "TPC-H" | "TPROC-H" => backend.putscli("Error: Prony's hammerdbcli does not support TPROC-H, only TPROC-C",
-                    ),
-                    _ => backend.putscli(&format!(
-                            "Unknown benchmark {upper}, choose one from TPROC-C TPROC-H (or compatible names TPC-C TPC-H)"
-                        ),
-                    ),
+                    "TPC-H" | "TPROC-H" => {
+                        let supported = "does not support TPROC-H, only TPROC-C";
+                        backend.putscli(&format!("Error: Prony's hammerdbcli {supported}"));
+                    }
+                    _ => {
+                        let known = "TPROC-C TPROC-H (or compatible names TPC-C TPC-H)";
+                        let problem = format!("Unknown benchmark {upper}, choose one from {known}");
+                        backend.putscli(&problem);
+                    }
                 }
             }
             [_, _] => {
@@ -85,7 +87,7 @@ impl Session {
         self.set_value(backend, "giset", GENERIC, "print generic", args);
     }
 
-    /// `print_command`: the command that lists the keys.
+    /// Sets the value of a key. `command` is the command itself, and `print_command` the one that lists the keys.
     fn set_value(
         &mut self,
         backend: &mut dyn Backend,
@@ -99,18 +101,18 @@ impl Session {
             GENERIC => String::new(),
             _ => format!(" for {name}"),
         };
-        let mut problem = format!("Usage: {command} dict key value");
+        let usage = format!("Usage: {command} dict key value");
         let hint =
             format!("Type \"{print_command}\" for valid dictionaries and keys{for_database}");
         let [section, key, value] = args else {
-            backend.putscli(&format!("Error: Invalid number of arguments\n{problem}"));
+            backend.putscli(&format!("Error: Invalid number of arguments\n{usage}"));
             return backend.putscli(&hint);
         };
         let sections = dictionary::sections(prefix).unwrap_or(&[]);
         if !sections.iter().any(|(name, _)| name == section) {
-            backend.putscli(&problem);
+            backend.putscli(&usage);
             if prefix != GENERIC {
-                problem = format!("Dictionary \"{section}\" for {name} does not exist");
+                let problem = format!("Dictionary \"{section}\" for {name} does not exist");
                 backend.putscli(&problem);
             }
             return backend.putscli(&hint);
@@ -118,15 +120,15 @@ impl Session {
         let value = value.trim();
         let old = self.settings.value(prefix, section, key);
         let Some(old) = old.map(str::to_owned) else {
-            problem =
+            let mut problem =
                 format!("Dictionary \"{section}\"{for_database} exists but key \"{key}\" doesn't");
             if prefix != GENERIC {
-                let location = (sections.iter())
-                    .find(|(_, keys)| keys.iter().any(|known| known.name == *key))
-                    .map_or_else(
-                        || format!("cannot be found in any {name} dictionary"),
-                        |(section, _)| format!("is in the \"{section}\" dictionary"),
-                    );
+                let mut sections = sections.iter();
+                let has_key = |(_, keys): &&Section| keys.iter().any(|known| known.name == *key);
+                let location = match sections.find(has_key) {
+                    Some((section, _)) => format!("is in the \"{section}\" dictionary"),
+                    None => format!("cannot be found in any {name} dictionary"),
+                };
                 problem += &format!(", key \"{key}\" {location}");
             }
             backend.putscli(&problem);
@@ -153,6 +155,7 @@ impl Session {
         self.save_settings(backend);
     }
 
+    /// `vuset`: sets an option of the virtual users; an invalid value is replaced by a valid one.
     pub(super) fn vuset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let [option, value] = args else {
             backend.puts(VUSET_USAGE);
@@ -165,16 +168,17 @@ impl Session {
             return;
         };
         // As of HammerDB 4.10, `vuset vu vcpu` sets the number of processors.
-        let value = match (*option, *value) {
-            ("vu", "vcpu") => backend.processor_count().to_string(),
-            (_, value) => value.to_owned(),
+        let value = if *option == "vu" && *value == "vcpu" {
+            backend.processor_count().to_string()
+        } else {
+            (*value).to_owned()
         };
-        let problem = match (value.parse::<i64>().ok(), is_switch) {
-            (Some(0 | 1), true) => None,
-            (_, true) => Some("must be 0 or 1"),
-            (None, false) => Some("must be an integer"),
-            (Some(number), false) if number < 1 => Some("must be 1 or greater"),
-            (Some(_), false) => None,
+        let problem = match value.parse::<i64>() {
+            Ok(0 | 1) if *is_switch => None,
+            _ if *is_switch => Some("must be 0 or 1"),
+            Err(_) => Some("must be an integer"),
+            Ok(..=0) => Some("must be 1 or greater"),
+            Ok(_) => None,
         };
         let value = match problem {
             None => value,

@@ -84,6 +84,7 @@ impl Settings {
         true
     }
 
+    /// A value that applies to all databases; empty if the key does not exist.
     pub(super) fn generic_value(&self, section: &str, key: &str) -> &str {
         self.value(GENERIC, section, key).unwrap_or("")
     }

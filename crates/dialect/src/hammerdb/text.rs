@@ -30,17 +30,25 @@ pub fn failure_line(number: u32, reason: &str) -> String {
     format!("Error in Virtual User {number}: {reason}")
 }
 
-/// The reason why a virtual user could not connect. `server`: the server's address, printed for a connection
-/// without a database; `password_section`: the dictionary with the password. Omits hints about URLs and password
-/// files, because scripts use neither.
+/// Where a virtual user connects.
+pub struct Destination<'a> {
+    /// Empty for a connection without a database.
+    pub database: &'a str,
+    /// The server's address, printed for a connection without a database.
+    pub server: &'a str,
+    pub user: &'a str,
+}
+
+/// The reason why a virtual user could not connect. `password_section`: the dictionary with the password. Omits hints
+/// about URLs and password files, because scripts use neither.
 pub fn connect_failure(
-    (database, server, user): (&str, &str, &str),
+    destination: &Destination<'_>,
     password_section: &str,
     error: &Error,
 ) -> String {
-    let destination = match database {
+    let destination_text = match destination.database {
         // On MySQL the superuser connects to the server without a database.
-        "" => format!("server {server}"),
+        "" => format!("server {}", destination.server),
         name => format!("database {name}"),
     };
     let reason = match error {
@@ -63,7 +71,8 @@ pub fn connect_failure(
         ),
         _ => String::new(),
     };
-    format!("Connection to {destination} as {user} failed\n{reason}{hint}")
+    let user = destination.user;
+    format!("Connection to {destination_text} as {user} failed\n{reason}{hint}")
 }
 
 /// A line as HammerDB prints it on a terminal: a carriage return follows the line feed.
@@ -103,7 +112,7 @@ pub fn counter_entry(line: &str, date: Option<&str>) -> String {
 pub(super) const UNKNOWN: &str = "unknown";
 
 /// The line with the result. `tpm`: `None` if the server does not report its count; `database`: a name such as
-/// `PostgreSQL`.
+/// `PostgreSQL`; `tpm_first`: whether TPM precede NOPM.
 pub fn result_line(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) -> String {
     let tpm = tpm.map_or_else(|| UNKNOWN.to_owned(), |tpm| tpm.to_string());
     let figures = if tpm_first {
@@ -187,7 +196,7 @@ impl TransactionKind {
 }
 
 /// The warehouses of a virtual user if the users divide all warehouses among themselves: every `users`-th
-/// warehouse, at least one. Virtual user 2 is the first that runs transactions.
+/// warehouse, at least one. Virtual user 2 is the first that runs transactions. Empty without warehouses.
 pub fn assigned_warehouses(vuser: u32, users: u32, warehouses: u64) -> Vec<u64> {
     let (users, offset) = (u64::from(users.max(1)), u64::from(vuser.saturating_sub(2)));
     if warehouses == 0 {

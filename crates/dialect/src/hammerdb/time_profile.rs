@@ -4,7 +4,7 @@
 //! never: merge percentiles of several users.
 
 use super::text::TransactionKind;
-use crate::reading::{add_relation, count, number};
+use crate::reading::{PrintedNumber, add_relation, count, number};
 use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
@@ -20,22 +20,19 @@ pub(super) struct Section {
 struct Routine {
     name: String,
     calls: u64,
-    /// The name, value and tolerance of each figure: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in
-    /// per cent.
-    figures: Vec<(&'static str, f64, f64)>,
+    /// Figures by name: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in per cent.
+    figures: Vec<(&'static str, PrintedNumber)>,
 }
 
 impl Routine {
-    fn figure(&self, name: &str) -> Option<(f64, f64)> {
-        let figure = self
-            .figures
-            .iter()
-            .find(|(figure_name, ..)| *figure_name == name);
-        figure.map(|(_, value, tolerance)| (*value, *tolerance))
+    fn figure(&self, name: &str) -> Option<PrintedNumber> {
+        let mut figures = self.figures.iter();
+        let (_, figure) = figures.find(|(figure_name, _)| *figure_name == name)?;
+        Some(*figure)
     }
 
     fn value(&self, name: &str) -> Option<f64> {
-        self.figure(name).map(|(value, _)| value)
+        self.figure(name).map(|figure| figure.value)
     }
 }
 
@@ -90,11 +87,12 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
             number(pair[1]),
         ) && routine.figure(name).is_none()
         {
-            routine.figures.push((name, number.value, number.tolerance));
+            routine.figures.push((name, number));
         }
     }
 }
 
+/// Adds a profile to its run: kinds, shares, and relations between figures. Figures that the run already has stay.
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     let (summaries, users): (Vec<&Section>, Vec<&Section>) =
         sections.iter().partition(|section| section.is_summary);
@@ -111,7 +109,10 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     for section in sections.iter().filter(is_usable) {
         add_section_relations(run, section);
     }
-    if let (Some(summary), false, false) = (summary, users.is_empty(), is_summary_doubled) {
+    if let Some(summary) = summary
+        && !users.is_empty()
+        && !is_summary_doubled
+    {
         for routine in &summary.routines {
             let calls = format!("calls of {} in the summary", routine.name);
             let names = [calls.as_str(), "the sum over virtual users"];
@@ -153,6 +154,7 @@ fn add_shares(run: &mut ReportedRun, transactions: u64) {
     }
 }
 
+/// The calls of a routine by all users together.
 fn total_calls(users: &[&Section], name: &str) -> u64 {
     let routines = users.iter().flat_map(|section| &section.routines);
     let matching = routines.filter(|routine| routine.name == name);
@@ -211,38 +213,42 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
             let figure = format!("{name}: {figure}");
             add_relation(run, kind, [&figure, computed_from], figures, tolerance);
         };
-        let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
-        if let (Some((avg, tolerance)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
-            // HammerDB truncates the last digit instead of rounding it.
+        let total_ms = routine.value("TOTAL");
+        // Tolerances are doubled, because HammerDB truncates the last digit instead of rounding it.
+        if routine.calls > 0
+            && let (Some(avg), Some(total_ms)) = (routine.figure("AVG"), total_ms)
+        {
             let names = ["AVG, ms", "TOTAL / CALLS"];
-            let figures = [avg, total / routine.calls as f64];
-            add(Share, names, figures, 2.0 * tolerance);
-            busy_ms += total;
+            let figures = [avg.value, total_ms / routine.calls as f64];
+            add(Share, names, figures, 2.0 * avg.tolerance);
+            busy_ms += total_ms;
         }
-        if let (Some((ratio, tolerance)), Some((total, _)), Some(elapsed)) = (
-            routine.figure("RATIO"),
-            total,
-            section.elapsed_ms.filter(|ms| *ms > 0.0),
-        ) {
-            let user_time = elapsed * section.users.max(1) as f64;
+        let elapsed_ms = section.elapsed_ms.filter(|ms| *ms > 0.0);
+        if let (Some(ratio), Some(total_ms), Some(elapsed_ms)) =
+            (routine.figure("RATIO"), total_ms, elapsed_ms)
+        {
+            let user_time_ms = elapsed_ms * section.users.max(1) as f64;
             let names = ["RATIO, %", "TOTAL / ELAPSED TIME"];
-            let figures = [ratio, 100.0 * total / user_time];
-            add(Share, names, figures, 2.0 * tolerance);
+            let figures = [ratio.value, 100.0 * total_ms / user_time_ms];
+            add(Share, names, figures, 2.0 * ratio.tolerance);
         }
         let order = ["MIN", "P50", "P95", "P99", "MAX"];
         for pair in order.windows(2) {
-            if let (Some((smaller, tolerance)), Some((larger, _))) =
+            if let (Some(smaller), Some(larger)) =
                 (routine.figure(pair[0]), routine.figure(pair[1]))
             {
                 let names = [format!("{}, ms", pair[0]), format!("its {}", pair[1])];
-                add(AtMost, [&names[0], &names[1]], [smaller, larger], tolerance);
+                let figures = [smaller.value, larger.value];
+                add(AtMost, [&names[0], &names[1]], figures, smaller.tolerance);
             }
         }
     }
     // A user executes one transaction at a time.
-    if let (Some(elapsed), false) = (section.elapsed_ms, section.routines.is_empty()) {
+    if let Some(elapsed_ms) = section.elapsed_ms
+        && !section.routines.is_empty()
+    {
         let figure = format!("{prefix}TOTAL of all routines, ms");
-        let user_time = elapsed * section.users.max(1) as f64;
+        let user_time = elapsed_ms * section.users.max(1) as f64;
         let names = [figure.as_str(), "ELAPSED TIME of its users"];
         add_relation(run, AtMost, names, [busy_ms, user_time], 0.01 * user_time);
     }

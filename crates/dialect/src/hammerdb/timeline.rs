@@ -77,8 +77,14 @@ impl Timeline {
     }
 
     /// Pushes the lines before a virtual user's first statement.
-    fn push_first_lines(&mut self, at: Duration, vuser: u32, profiles: bool, cipher: Option<&str>) {
-        if profiles {
+    fn push_first_lines(
+        &mut self,
+        at: Duration,
+        vuser: u32,
+        has_profile: bool,
+        cipher: Option<&str>,
+    ) {
+        if has_profile {
             self.push_line(at, vuser, "Initializing xtprof time profiler");
         }
         if let Some(cipher) = cipher {
@@ -86,6 +92,7 @@ impl Timeline {
         }
     }
 
+    /// Adds the events of virtual user 1, the monitor of a timed run; none for the test driver.
     fn add_monitor_events(&mut self, request: &RunRequest, minute: Duration, cipher: Option<&str>) {
         let Driver::Timed {
             rampup_min,
@@ -146,8 +153,8 @@ impl Timeline {
             if vuser > 1 {
                 self.events.push((at, TimelineEvent::PrintRunning(vuser)));
             }
-            let profiles = is_timed && request.time_profile_path.is_some();
-            self.push_first_lines(at, vuser, profiles, cipher);
+            let has_profile = is_timed && request.time_profile_path.is_some();
+            self.push_first_lines(at, vuser, has_profile, cipher);
             if request.all_warehouses {
                 let users = request.vusers;
                 let assigned = text::assigned_warehouses(client + 2, users, warehouses.into());
@@ -160,10 +167,8 @@ impl Timeline {
                     self.push_line(at, vuser, line);
                 }
             }
-            let (with, iterations) = (
-                if is_timed { "with" } else { "without" },
-                request.iterations,
-            );
+            let with = if is_timed { "with" } else { "without" };
+            let iterations = request.iterations;
             let line = format!("Processing {iterations} transactions {with} output suppressed...");
             self.push_line(at, vuser, line);
         }

@@ -22,6 +22,7 @@ use super::table::long_options;
 use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
+/// pgbench's `MAX_SCRIPTS`.
 const MAX_SCRIPTS: usize = 128;
 /// The highest latency limit, in microseconds: as nanoseconds, it still fits into an `i64`.
 const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;
@@ -64,18 +65,11 @@ pub fn parse_args(
         },
     };
     parser.set_seed_from_environment()?;
-    loop {
-        match getopt.next() {
-            Ok(Some((key, value))) => {
-                if let Some(invocation) = parser.parse_option(key, value.unwrap_or_default())? {
-                    return Ok(invocation);
-                }
-            }
-            Ok(None) => break,
-            Err(message) => {
-                let message = format!("{}: {message}\n", messages.argv0());
-                return Err(message + &messages.try_help());
-            }
+    let getopt_error =
+        |text: String| format!("{}: {text}\n", messages.argv0()) + &messages.try_help();
+    while let Some((key, value)) = getopt.next().map_err(getopt_error)? {
+        if let Some(invocation) = parser.parse_option(key, value.unwrap_or_default())? {
+            return Ok(invocation);
         }
     }
     let ArgsParser { parsed, host, .. } = parser;
@@ -89,7 +83,48 @@ struct ArgsParser<'a> {
     parsed: ParsedOptions,
 }
 
-type OptionResult = Result<Option<Invocation>, String>;
+/// An option whose value is a whole number.
+#[derive(Clone, Copy)]
+struct IntOption {
+    /// Its name in the errors of level 15 and later.
+    name: &'static str,
+    /// Its name in those of earlier levels.
+    old_name: &'static str,
+    min: i32,
+    max: i32,
+}
+
+impl IntOption {
+    const fn positive(name: &'static str, old_name: &'static str) -> IntOption {
+        IntOption {
+            name,
+            old_name,
+            min: 1,
+            max: i32::MAX,
+        }
+    }
+}
+
+const CLIENTS: IntOption = IntOption::positive("-c/--client", "number of clients");
+const JOBS: IntOption = IntOption::positive("-j/--jobs", "number of threads");
+const SCALE: IntOption = IntOption::positive("-s/--scale", "scaling factor");
+const TRANSACTIONS: IntOption = IntOption::positive("-t/--transactions", "number of transactions");
+const TIME: IntOption = IntOption::positive("-T/--time", "duration");
+const PROGRESS: IntOption = IntOption::positive("-P/--progress", "thread progress delay");
+const AGGREGATE_INTERVAL: IntOption =
+    IntOption::positive("--aggregate-interval", "number of seconds for aggregation");
+const FILLFACTOR: IntOption = IntOption {
+    name: "-F/--fillfactor",
+    old_name: "fillfactor",
+    min: 10,
+    max: 100,
+};
+const PARTITIONS: IntOption = IntOption {
+    name: "--partitions",
+    old_name: "number of partitions",
+    min: 0,
+    max: i32::MAX,
+};
 
 impl ArgsParser<'_> {
     fn fatal(&self, text: &str) -> String {
@@ -97,7 +132,7 @@ impl ArgsParser<'_> {
     }
 
     /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
-    fn parse_option(&mut self, key: Key, value: OsString) -> OptionResult {
+    fn parse_option(&mut self, key: Key, value: OsString) -> Result<Option<Invocation>, String> {
         let text = value.to_string_lossy().into_owned();
         match key {
             Key::Short('b') if text == "list" => return Ok(Some(Invocation::ListBuiltins)),
@@ -124,7 +159,7 @@ impl ArgsParser<'_> {
             }
             'd' => self.parsed.debug = true,
             'n' => self.parsed.no_vacuum = true,
-            's' => self.parsed.scale = Some(self.parse_int_option(letter, &text)?),
+            's' => self.parsed.scale = Some(self.parse_int(SCALE, &text)?),
             _ => {
                 self.parsed.has_benchmark_option = true;
                 self.parse_benchmark(letter, &text)?;
@@ -141,14 +176,19 @@ impl ArgsParser<'_> {
             'r' => self.parsed.run.report_per_command = true,
             'v' => self.parsed.run.vacuum_accounts = true,
             'c' => {
-                let clients = self.parse_int_option(letter, text)?;
+                let name = if self.level.spells_client_correctly() {
+                    CLIENTS.name
+                } else {
+                    "-c/--clients"
+                };
+                let clients = self.parse_int(IntOption { name, ..CLIENTS }, text)?;
                 self.require_open_files(clients)?;
                 self.parsed.run.clients = clients;
             }
-            'j' => self.parsed.run.threads = self.parse_int_option(letter, text)?,
-            't' => self.parsed.transactions = Some(self.parse_int_option(letter, text)?),
-            'T' => self.parsed.duration_s = Some(self.parse_int_option(letter, text)?),
-            'P' => self.parsed.run.progress_s = Some(self.parse_int_option(letter, text)?),
+            'j' => self.parsed.run.threads = self.parse_int(JOBS, text)?,
+            't' => self.parsed.transactions = Some(self.parse_int(TRANSACTIONS, text)?),
+            'T' => self.parsed.duration_s = Some(self.parse_int(TIME, text)?),
+            'P' => self.parsed.run.progress_s = Some(self.parse_int(PROGRESS, text)?),
             'D' => self.define_variable(text)?,
             'L' => {
                 let limit_us = (self.parse_limit("latency", text)? * 1000.0) as i64;
@@ -187,7 +227,7 @@ impl ArgsParser<'_> {
         }
         self.parsed.has_init_option = true;
         match letter {
-            'F' => self.parsed.init.fillfactor = self.parse_int_option(letter, text)?,
+            'F' => self.parsed.init.fillfactor = self.parse_int(FILLFACTOR, text)?,
             'q' => self.parsed.init.quiet = true,
             _ => {
                 self.check_steps(text)?;
@@ -207,7 +247,7 @@ impl ArgsParser<'_> {
             "tablespace" => self.parsed.init.tablespace = Some(text),
             "index-tablespace" => self.parsed.init.index_tablespace = Some(text),
             "foreign-keys" => self.parsed.foreign_keys = true,
-            "partitions" => self.parsed.partitions = self.parse_int_option('p', &text)?,
+            "partitions" => self.parsed.partitions = self.parse_int(PARTITIONS, &text)?,
             "partition-method" => {
                 self.parsed.partition_method = Some(self.parse_partition_method(&text)?)
             }
@@ -230,7 +270,7 @@ impl ArgsParser<'_> {
                 self.parsed.sampling_rate = Some(rate);
             }
             "aggregate-interval" => {
-                self.parsed.aggregate_interval_s = Some(self.parse_int_option('a', &text)?)
+                self.parsed.aggregate_interval_s = Some(self.parse_int(AGGREGATE_INTERVAL, &text)?)
             }
             "progress-timestamp" => self.parsed.run.progress_timestamp = true,
             "log-prefix" => self.parsed.log_prefix = Some(text),
@@ -253,29 +293,19 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    /// Parses the value of an integer option. `letter`: the option's letter, or `p` for --partitions and `a`
-    /// for --aggregate-interval, which have none.
-    fn parse_int_option(&self, letter: char, text: &str) -> Result<u32, String> {
-        let client =
-            if self.level.spells_client_correctly() { "-c/--client" } else { "-c/--clients" };
-        let (name, old_name, min, max) = match letter {
-            'c' => (client, "number of clients", 1, i32::MAX),
-            'j' => ("-j/--jobs", "number of threads", 1, i32::MAX),
-            's' => ("-s/--scale", "scaling factor", 1, i32::MAX),
-            't' => ("-t/--transactions", "number of transactions", 1, i32::MAX),
-            'T' => ("-T/--time", "duration", 1, i32::MAX),
-            'F' => ("-F/--fillfactor", "fillfactor", 10, 100),
-            'P' => ("-P/--progress", "thread progress delay", 1, i32::MAX),
-            'p' => ("--partitions", "number of partitions", 0, i32::MAX),
-            _ => {
-                let old_name = "number of seconds for aggregation";
-                ("--aggregate-interval", old_name, 1, i32::MAX)
-            }
-        };
+    fn parse_int(&self, option: IntOption, text: &str) -> Result<u32, String> {
+        let IntOption {
+            name,
+            old_name,
+            min,
+            max,
+        } = option;
         if !self.level.at_least(15) {
             let value = number::atoi(text);
-            let valid = (min..=max).contains(&value).then_some(value as u32);
-            return valid.ok_or_else(|| self.fatal(&format!("invalid {old_name}: \"{text}\"")));
+            if !(min..=max).contains(&value) {
+                return Err(self.fatal(&format!("invalid {old_name}: \"{text}\"")));
+            }
+            return Ok(value as u32);
         }
         match number::parse_option_int(text, min, max) {
             Ok(value) => Ok(value as u32),

@@ -90,17 +90,13 @@ fn set_database_name(
 ) -> Result<(), String> {
     let mut operands = operands.into_iter();
     let non_empty = |name: &str| host.env_var(name).filter(|value| !value.is_empty());
-    let dbname = match parsed.dbname.take() {
+    let operand = || Some(operands.next()?.to_string_lossy().into_owned());
+    let from_command_line = parsed.dbname.take().or_else(operand);
+    let from_environment = || non_empty("PGDATABASE").or_else(|| non_empty("PGUSER"));
+    parsed.connection.dbname = match from_command_line.or_else(from_environment) {
         Some(name) => name,
-        None => match operands.next() {
-            Some(operand) => operand.to_string_lossy().into_owned(),
-            None => match non_empty("PGDATABASE").or_else(|| non_empty("PGUSER")) {
-                Some(name) => name,
-                None => host.user_name().map_err(|text| messages.fatal(&text))?,
-            },
-        },
+        None => host.user_name().map_err(|text| messages.fatal(&text))?,
     };
-    parsed.connection.dbname = dbname;
     if let Some(extra) = operands.next() {
         let text = format!(
             "too many command-line arguments (first is \"{}\")",

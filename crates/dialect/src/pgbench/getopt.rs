@@ -1,4 +1,4 @@
-//! GNU `getopt_long`: permuted, bundled and abbreviated options.
+//! GNU `getopt_long`: operands among options, several letters in one argument, and abbreviated long options.
 //!
 //! In: arguments and the tables of options. Out: options in order, then operands. Must never: interpret an
 //! option.
@@ -41,10 +41,11 @@ pub(crate) struct Getopt<'a> {
     stop_at_operand: bool,
 }
 
+/// The key of an option and its value, if it takes one.
 pub(crate) type ParsedOption = (Key, Option<OsString>);
 
 impl<'a> Getopt<'a> {
-    /// `arguments`: without the program's name.
+    /// `arguments`: without the program's name. `posix`: whether options end at the first operand.
     pub fn new(long: &'a [LongOption], arguments: &[OsString], posix: bool) -> Self {
         Self {
             long,
@@ -114,37 +115,40 @@ impl<'a> Getopt<'a> {
         let end = argument.iter().position(|byte| *byte == b'=');
         let name = String::from_utf8_lossy(&argument[..end.unwrap_or(argument.len())]).into_owned();
         let displayed = String::from_utf8_lossy(argument);
-        let option = match self.long.iter().find(|long| long.name == name) {
-            Some(exact) => exact,
-            None => {
-                let is_candidate =
-                    |long: &&LongOption| !long.exact_only && long.name.starts_with(name.as_str());
-                let candidates: Vec<_> = self.long.iter().filter(is_candidate).collect();
-                match candidates[..] {
-                    [candidate] => candidate,
-                    [] => return Err(format!("unrecognized option '--{displayed}'")),
-                    _ => {
-                        let names = candidates.iter().map(|long| format!(" '--{}'", long.name));
-                        let names: String = names.collect();
-                        return Err(format!(
-                            "option '--{displayed}' is ambiguous; possibilities:{names}"
-                        ));
-                    }
-                }
-            }
-        };
+        let option = self.find_long(&name, &displayed)?;
         let value = end.map(|end| OsString::from_vec(argument[end + 1..].to_vec()));
-        match (option.takes_value, value) {
-            (false, None) => Ok((option.key, None)),
-            (false, Some(_)) => Err(format!(
-                "option '--{}' doesn't allow an argument",
-                option.name
-            )),
-            (true, Some(value)) => Ok((option.key, Some(value))),
-            (true, None) => match self.remaining.pop() {
-                Some(value) => Ok((option.key, Some(value))),
-                None => Err(format!("option '--{}' requires an argument", option.name)),
-            },
+        if !option.takes_value {
+            return match value {
+                None => Ok((option.key, None)),
+                Some(_) => Err(format!(
+                    "option '--{}' doesn't allow an argument",
+                    option.name
+                )),
+            };
+        }
+        match value.or_else(|| self.remaining.pop()) {
+            Some(value) => Ok((option.key, Some(value))),
+            None => Err(format!("option '--{}' requires an argument", option.name)),
+        }
+    }
+
+    /// The option with this name or with this unambiguous start of a name. `displayed`: the argument, for errors.
+    fn find_long(&self, name: &str, displayed: &str) -> Result<&'a LongOption, String> {
+        if let Some(exact) = self.long.iter().find(|long| long.name == name) {
+            return Ok(exact);
+        }
+        let is_candidate = |long: &&LongOption| !long.exact_only && long.name.starts_with(name);
+        let candidates: Vec<_> = self.long.iter().filter(is_candidate).collect();
+        match candidates[..] {
+            [candidate] => Ok(candidate),
+            [] => Err(format!("unrecognized option '--{displayed}'")),
+            _ => {
+                let names = candidates.iter().map(|long| format!(" '--{}'", long.name));
+                let names: String = names.collect();
+                Err(format!(
+                    "option '--{displayed}' is ambiguous; possibilities:{names}"
+                ))
+            }
         }
     }
 }

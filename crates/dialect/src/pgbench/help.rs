@@ -14,8 +14,9 @@ pub(crate) fn help(progname: &str, level: &Level) -> String {
     );
     let mut last = "";
     for (heading, [majors, option, description]) in table::rows(include_str!("help.txt")) {
-        if std::mem::replace(&mut last, heading) != heading {
+        if heading != last {
             text += &format!("\n{heading}\n");
+            last = heading;
         }
         if includes_major(majors, level.major()) {
             push_option(&mut text, option, description);

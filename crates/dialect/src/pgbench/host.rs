@@ -26,10 +26,15 @@ pub trait Host {
     /// The system's error message.
     fn raise_open_file_limit(&mut self, limit: u64) -> Result<(), String>;
 
+    /// A seed from the current time.
     fn time_seed(&self) -> u64;
 
     /// A seed from the system's random number generator; `None` if there is no generator.
     fn strong_seed(&self) -> Option<u64>;
 
+    /// The name of the operating system's user.
+    ///
+    /// # Errors
+    /// The message that pgbench prints.
     fn user_name(&self) -> Result<String, String>;
 }

@@ -37,6 +37,7 @@ pub enum Freeze {
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
+/// The kind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
 /// Actions in order. They are made one at a time, because up to level 16 there are eleven for each unit of the
@@ -105,37 +106,48 @@ fn tablespace_clause(prefix: &str, name: Option<&str>) -> String {
 fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> {
     let aid = if options.scale >= BIGINT_SCALE { "aid bigint" } else { "aid    int" };
     let tables = [
-        format!("history(tid int,bid int,{aid},delta int,mtime timestamp,filler char(22))"),
-        "tellers(tid int not null,bid int,tbalance int,filler char(84))".to_owned(),
-        format!("accounts({aid} not null,bid int,abalance int,filler char(84))"),
-        "branches(bid int not null,bbalance int,filler char(88))".to_owned(),
+        (
+            "history",
+            format!("tid int,bid int,{aid},delta int,mtime timestamp,filler char(22)"),
+        ),
+        (
+            "tellers",
+            "tid int not null,bid int,tbalance int,filler char(84)".to_owned(),
+        ),
+        (
+            "accounts",
+            format!("{aid} not null,bid int,abalance int,filler char(84)"),
+        ),
+        (
+            "branches",
+            "bid int not null,bbalance int,filler char(88)".to_owned(),
+        ),
     ];
     // From level 18 on, only the partitions are unlogged, because PostgreSQL 18 rejects an unlogged
     // partitioned table.
     let is_parent_logged = level.at_least(18) && options.partitions.is_some();
     let unlogged = if options.unlogged && !is_parent_logged { " unlogged" } else { "" };
     let space = tablespace_clause("", options.tablespace.as_deref());
-    let statements = tables.map(|table| {
-        let with = match (table.split('(').next(), options.partitions) {
-            (Some("history"), _) => String::new(),
-            (Some("accounts"), Some((method, _))) => {
-                format!(" partition by {} (aid)", method.name())
-            }
+    let statements = tables.map(|(table, columns)| {
+        let with = match (table, options.partitions) {
+            ("history", _) => String::new(),
+            ("accounts", Some((method, _))) => format!(" partition by {} (aid)", method.name()),
             _ => format!(" with (fillfactor={})", options.fillfactor),
         };
-        format!("create{unlogged} table pgbench_{table}{with}{space}")
+        format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
     });
-    let tables = message_and_statements("creating tables", statements).into_iter();
+    let create_tables = message_and_statements("creating tables", statements).into_iter();
     let Some((method, count)) = options.partitions else {
-        return Box::new(tables);
+        return Box::new(create_tables);
     };
     let message = SetupAction::Print(format!("creating {count} partitions...\n"));
     let partition_action =
         move |number| SetupAction::Sql(partition_sql(level, options, method, count, number));
     let partitions = (1..=count).map(partition_action);
-    Box::new(tables.chain([message]).chain(partitions))
+    Box::new(create_tables.chain([message]).chain(partitions))
 }
 
+/// The statement that creates partition `number`, from 1, of `count`.
 fn partition_sql(
     level: &Level,
     options: &InitOptions,
@@ -148,6 +160,7 @@ fn partition_sql(
         PartitionMethod::Range => {
             let rows = Table::Accounts.rows(options.scale);
             let size = rows.div_ceil(u64::from(count));
+            // Between the first `parts` partitions and those after them.
             let bound = |parts: u32| match parts {
                 0 => "minvalue".to_owned(),
                 _ if parts == count => "maxvalue".to_owned(),
@@ -182,10 +195,12 @@ fn generate_client_side<'a>(
     let copy = |table: Table| {
         let can_freeze = level.at_least(15) && server_version >= 140_000;
         let partitioned = table == Table::Accounts && options.partitions.is_some();
-        let freeze = match can_freeze {
-            true if level.at_least(18) => Freeze::IfPlainTable,
-            true if !partitioned => Freeze::Yes,
-            _ => Freeze::No,
+        let freeze = if can_freeze && level.at_least(18) {
+            Freeze::IfPlainTable
+        } else if can_freeze && !partitioned {
+            Freeze::Yes
+        } else {
+            Freeze::No
         };
         SetupAction::Copy { table, freeze }
     };
@@ -224,7 +239,9 @@ fn generate_server_side(scale: u32) -> Vec<SetupAction> {
             "aid, (aid - 1) / 100000 + 1, 0, ''",
         ),
     ] {
-        let (name, rows, number) = (table.name(), table.rows(scale), &columns[..3]);
+        let (name, rows) = (table.name(), table.rows(scale));
+        // The first column, such as `bid`, which the series numbers.
+        let number = &columns[..3];
         actions.push(SetupAction::Sql(format!(
             "insert into {name}({columns}) select {values} from generate_series(1, {rows}) as {number}"
         )));

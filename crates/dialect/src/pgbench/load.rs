@@ -10,7 +10,7 @@ const ROWS_PER_LINE: u64 = 100_000;
 /// Seconds between two lines with `-q`.
 const QUIET_INTERVAL_S: f64 = 5.0;
 
-/// Prints the progress of one table's generation.
+/// Formats the progress of one table's generation.
 #[derive(Clone, Debug)]
 pub struct LoadProgress {
     table: Table,
@@ -29,7 +29,7 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// Starts a table. `is_terminal`: whether standard error is a terminal.
+    /// Starts a table. `quiet`: whether `-q` is set; `is_terminal`: whether standard error is a terminal.
     pub fn new(level: &Level, table: Table, scale: u32, quiet: bool, is_terminal: bool) -> Self {
         Self {
             table,
@@ -67,11 +67,14 @@ impl LoadProgress {
 
     /// The text to print after all rows; on a terminal it clears the line for the next text.
     pub fn finish(&self) -> String {
-        match (self.is_terminal, self.names_table) {
-            (false, _) => String::new(),
-            (true, false) => "\n".to_owned(),
-            (true, true) if self.line_length == 0 => String::new(),
-            (true, true) => " ".repeat(self.line_length) + "\r",
+        if !self.is_terminal {
+            String::new()
+        } else if !self.names_table {
+            "\n".to_owned()
+        } else if self.line_length == 0 {
+            String::new()
+        } else {
+            " ".repeat(self.line_length) + "\r"
         }
     }
 
@@ -79,9 +82,9 @@ impl LoadProgress {
     fn push_line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
         let remaining_s = (self.total_rows as f64 - rows as f64) * elapsed_s / rows as f64;
         let total = self.total_rows;
-        let (name, percent) = (self.table.name(), rows * 100 / total);
-        let of_table = self.names_table.then(|| format!(" of {name}"));
-        let of_table = of_table.unwrap_or_default();
+        let percent = rows * 100 / total;
+        let of_table =
+            if self.names_table { format!(" of {}", self.table.name()) } else { String::new() };
         let line = format!(
             "{rows} of {total} tuples ({percent}%){of_table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)"
         );

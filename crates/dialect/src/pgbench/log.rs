@@ -110,7 +110,8 @@ impl LogFormat {
                 counts.other_failures,
             ];
             // pgbench counts other failures from level 19 on.
-            for count in &failures[..if self.major >= 19 { 3 } else { 2 }] {
+            let shown = if self.major >= 19 { 3 } else { 2 };
+            for count in &failures[..shown] {
                 put_field(out, value_if(self.failures_detailed, *count));
             }
         }
@@ -148,6 +149,7 @@ fn lag_us(sample: &Sample) -> u64 {
     }
 }
 
+/// Writes the log of one thread.
 pub struct Logger<W: Write> {
     out: W,
     buffer: Vec<u8>,
@@ -161,9 +163,11 @@ pub struct Logger<W: Write> {
     /// The sampling rate, and the random generator that decides which transactions are logged.
     sampling: Option<(f64, Random)>,
     aggregate: Option<Aggregate>,
+    /// The first error of a write, which `finish` returns.
     write_error: Option<io::Error>,
 }
 
+/// The current interval of `--aggregate-interval`.
 struct Aggregate {
     interval_us: u64,
     start_unix_s: u64,
@@ -214,6 +218,7 @@ impl<W: Write> Logger<W> {
         u64::try_from(unix_ns / 1000).unwrap_or(0)
     }
 
+    /// Adds a transaction that has ended. Writes to the file only when the buffer is full.
     pub fn log_sample(&mut self, client: u32, sample: &Sample) {
         let index = client.saturating_sub(self.first_client) as usize;
         let Some(transaction_count) = self.transaction_counts.get_mut(index) else {
@@ -287,6 +292,9 @@ impl<W: Write> Logger<W> {
     }
 
     /// Writes the remaining lines. `end_ns`: the end of the run, on its clock.
+    ///
+    /// # Errors
+    /// The first error of any write.
     pub fn finish(mut self, end_ns: u64) -> io::Result<()> {
         self.close_intervals(self.unix_us(end_ns));
         self.flush();

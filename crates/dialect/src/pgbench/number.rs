@@ -2,26 +2,43 @@
 //!
 //! Must never: accept more or less than strtol, strtod and scanf do, or print other digits than printf.
 
-/// `strtol(text, &end, 10)`: the value (saturated), whether it overflowed, and the text after the number.
-fn strtol(text: &str) -> (i64, bool, &str) {
+/// What `strtol(text, &end, 10)` returns.
+struct Strtol<'a> {
+    /// Saturated; 0 if there is no digit.
+    value: i64,
+    overflow: bool,
+    /// The text after the number; all of it if there is no digit.
+    remaining: &'a str,
+}
+
+fn strtol(text: &str) -> Strtol<'_> {
     let (negative, digits) = split_sign(text);
     let end = digits.bytes().take_while(u8::is_ascii_digit).count();
     if end == 0 {
-        return (0, false, text);
+        return Strtol {
+            value: 0,
+            overflow: false,
+            remaining: text,
+        };
     }
     let mut value: i64 = 0;
     let mut overflow = false;
     for byte in digits[..end].bytes() {
         let digit = i64::from(byte - b'0');
-        let digit = if negative { -digit } else { digit };
-        let next = value.checked_mul(10).and_then(|n| n.checked_add(digit));
+        let signed_digit = if negative { -digit } else { digit };
+        let shifted = value.checked_mul(10);
+        let next = shifted.and_then(|value| value.checked_add(signed_digit));
         overflow |= next.is_none();
         value = next.unwrap_or(value);
     }
     if overflow {
         value = if negative { i64::MIN } else { i64::MAX };
     }
-    (value, overflow, &digits[end..])
+    Strtol {
+        value,
+        overflow,
+        remaining: &digits[end..],
+    }
 }
 
 /// Whether a number is negative, and the text after its sign and the white space before it.
@@ -49,25 +66,26 @@ pub(crate) enum InvalidInt {
 /// Parses an integer option as levels from 15 on do: white space may surround the number, other text is an
 /// error; an empty text is 0.
 pub(crate) fn parse_option_int(text: &str, min: i32, max: i32) -> Result<i32, InvalidInt> {
-    let (value, overflow, remaining) = strtol(text);
-    if !remaining.trim_start_matches(is_c_space).is_empty() {
+    let number = strtol(text);
+    if !number.remaining.trim_start_matches(is_c_space).is_empty() {
         return Err(InvalidInt::NotANumber);
     }
-    match i32::try_from(value) {
-        Ok(value) if !overflow && (min..=max).contains(&value) => Ok(value),
+    match i32::try_from(number.value) {
+        Ok(value) if !number.overflow && (min..=max).contains(&value) => Ok(value),
         _ => Err(InvalidInt::OutOfRange),
     }
 }
 
 /// `atoi`: the number at the beginning of a text, truncated to 32 bits as by glibc; 0 if there is none.
 pub(crate) fn atoi(text: &str) -> i32 {
-    strtol(text).0 as i32
+    strtol(text).value as i32
 }
 
 /// A script's weight after `@`; `None` unless all of the text is a number.
 pub(crate) fn parse_weight(text: &str) -> Option<i64> {
-    let (value, overflow, remaining) = strtol(text);
-    (!text.is_empty() && remaining.is_empty() && !overflow).then_some(value)
+    let number = strtol(text);
+    let is_whole = !text.is_empty() && number.remaining.is_empty();
+    (is_whole && !number.overflow).then_some(number.value)
 }
 
 /// Parses a seed as `sscanf("%lu%c")` does: with optional leading blanks and sign, and no text after it.
@@ -89,9 +107,9 @@ pub(crate) fn atof(text: &str) -> f64 {
     let text = text.trim_start_matches(is_c_space);
     let (negative, body) = split_sign(text);
     let sign = if negative { -1.0 } else { 1.0 };
-    let starts_with = |text_prefix: &str| {
-        body.get(..text_prefix.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(text_prefix))
+    let starts_with = |prefix: &str| {
+        let start = body.get(..prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     if starts_with("inf") {
         return sign * f64::INFINITY;
@@ -158,7 +176,7 @@ fn parse_hexadecimal(body: &str) -> Option<f64> {
         remaining = &remaining[c.len_utf8()..];
     }
     if let Some(exponent_text) = remaining.strip_prefix(['p', 'P']) {
-        let (power, _, _) = strtol(exponent_text);
+        let power = strtol(exponent_text).value;
         let digits = exponent_text.trim_start_matches(['+', '-']);
         if digits.starts_with(|c: char| c.is_ascii_digit())
             && !exponent_text.starts_with(is_c_space)

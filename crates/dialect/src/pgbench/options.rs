@@ -78,6 +78,7 @@ pub struct ScriptChoice {
 }
 
 impl ScriptChoice {
+    /// Its name in reports.
     pub fn description(&self) -> String {
         match &self.source {
             ScriptSource::Builtin(builtin) => builtin.description.to_owned(),
@@ -97,7 +98,8 @@ pub struct LogOptions {
     pub aggregate_interval_s: Option<u32>,
 }
 
-/// For agents, without the connection, which has a password, and the scripts, of which some are in files.
+/// The options of a benchmark. Agents of a fleet receive them without the connection, which may contain a password, and
+/// without the scripts, of which some are in files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
     #[serde(skip)]

@@ -25,8 +25,8 @@ pub fn progress_line(
     seconds: f64,
 ) -> String {
     let at = match at {
-        ProgressTime::Elapsed(seconds) => format_fixed(seconds, 1),
-        ProgressTime::Unix(seconds) => format_fixed(seconds, 3),
+        ProgressTime::Elapsed(elapsed_s) => format_fixed(elapsed_s, 1),
+        ProgressTime::Unix(unix_s) => format_fixed(unix_s, 3),
     };
     let mut line = format!(
         "progress: {at} s, {} tps, lat {} ms stddev {}",

@@ -1,5 +1,4 @@
-//! Reads results from the output of pgbench 9.0 to 19: parses what `report`, `script_report` and `progress`
-//! print.
+//! Reads results from the output of pgbench 9.0 to 19: its reports and progress lines.
 //!
 //! Must never: report a mean as measured that pgbench computed from other figures.
 
@@ -15,6 +14,13 @@ use prony_store::{
 /// pgbench 13 and older print tps excluding and including connections. Above this ratio of the two,
 /// connecting affects the throughput.
 const CONNECTING_RATIO: f64 = 1.005;
+
+/// The versions in the first line.
+#[derive(Default)]
+struct Banner {
+    client: String,
+    server: String,
+}
 
 /// The part of a report about one script.
 #[derive(Default)]
@@ -35,6 +41,7 @@ struct ReportReader {
     skipped_percent: Option<PrintedNumber>,
     late_percent: Option<PrintedNumber>,
     late_total: u64,
+    /// Whether pgbench computed the mean from other figures.
     mean_is_derived: bool,
 }
 
@@ -42,7 +49,7 @@ struct ReportReader {
 pub fn read_output(text: &str) -> Vec<ReportedRun> {
     let mut runs = Vec::new();
     let mut reader: Option<ReportReader> = None;
-    let mut banner = (String::new(), String::new());
+    let mut banner = Banner::default();
     let mut series = Vec::new();
     for line in text.lines().map(str::trim_end) {
         if let Some(versions) = line.strip_prefix("pgbench (") {
@@ -70,7 +77,7 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
     runs
 }
 
-fn read_banner(text: &str) -> (String, String) {
+fn read_banner(text: &str) -> Banner {
     let (client, server) = match text.split_once(", server ") {
         Some((client, server)) => (client, server),
         None => (text, text),
@@ -80,10 +87,13 @@ fn read_banner(text: &str) -> (String, String) {
         let text: String = printable.collect();
         text.strip_suffix(')').unwrap_or(&text).to_owned()
     };
-    (version(client), version(server))
+    Banner {
+        client: version(client),
+        server: version(server),
+    }
 }
 
-/// Reads a line of `-P`.
+/// Reads a line of `-P`, which begins where `series` ends; `None` if it has another form.
 fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
     let (time, remaining) = leading_number(remaining)?;
     let (tps, remaining) = leading_number(remaining.strip_prefix(" s, ")?)?;
@@ -93,7 +103,7 @@ fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
         remaining.starts_with(" failed").then_some(number)
     });
     let start_s = series.last().map_or(0.0, |last| last.at_s + last.length_s);
-    // With --progress-timestamp, lines have Unix time: only the differences between lines are known.
+    // With --progress-timestamp, lines have Unix time. They are left out, because the start of the first is not known.
     let seconds = time.value - start_s;
     if !(0.0..1e6).contains(&seconds) {
         return None;
@@ -110,12 +120,12 @@ fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
 }
 
 impl ReportReader {
-    fn begin_report(&mut self, title: &str, banner: &(String, String)) {
+    fn begin_report(&mut self, title: &str, banner: &Banner) {
         let run = &mut self.run;
         run.tool = "pgbench";
         run.product = Some(Product::POSTGRESQL);
-        run.version.clone_from(&banner.0);
-        run.server_version.clone_from(&banner.1);
+        run.version.clone_from(&banner.client);
+        run.server_version.clone_from(&banner.server);
         run.title = title.to_owned();
         run.workload = match title {
             "<builtin: TPC-B (sort of)>" | "TPC-B (sort of)" => Some("tpcb"),
@@ -166,17 +176,21 @@ impl ReportReader {
                 })
             }
             "number of failed transactions" => leading_count(value).map(|(number, remaining)| {
-                (run.failed, self.failed_percent) = (number, percentage_in_brackets(remaining));
+                run.failed = number;
+                self.failed_percent = percentage_in_brackets(remaining);
             }),
             "number of transactions skipped" => leading_count(value).map(|(number, remaining)| {
-                (run.skipped, self.skipped_percent) = (number, percentage_in_brackets(remaining));
+                run.skipped = number;
+                self.skipped_percent = percentage_in_brackets(remaining);
             }),
             "number of transactions retried" => count(value).map(|number| run.retried = number),
             "total number of retries" => count(value).map(|number| run.retries = number),
             "latency average" => number(value).map(|number| {
-                (run.mean_ms, run.mean_tolerance_ms) = (Some(number.value), number.tolerance);
+                run.mean_ms = Some(number.value);
+                run.mean_tolerance_ms = number.tolerance;
                 self.mean_is_derived = true;
             }),
+            // A standard deviation can only be measured, and so was the mean.
             "latency stddev" => number(value).map(|_| self.mean_is_derived = false),
             "rate limit schedule lag" => {
                 run.scheduled = true;
@@ -191,7 +205,8 @@ impl ReportReader {
                     let first_tps = run.tps.unwrap_or(number.value);
                     run.connecting_in_throughput |= number.value > CONNECTING_RATIO * first_tps;
                 } else {
-                    (self.tps, run.tps) = (Some(number), Some(number.value));
+                    self.tps = Some(number);
+                    run.tps = Some(number.value);
                 }
             }),
             _ => return self.read_numbered_line(key, value),
@@ -199,6 +214,7 @@ impl ReportReader {
         Some(parsed.is_some())
     }
 
+    /// As [`ReportReader::read_parameter`], for a key that contains a number.
     fn read_numbered_line(&mut self, key: &str, value: &str) -> Option<bool> {
         if let Some(remaining) = key.strip_prefix("latency p") {
             let (percentile, remaining) = leading_number(remaining)?;
@@ -216,7 +232,8 @@ impl ReportReader {
         };
         self.run.over_latency_limit = late;
         if let Some((total, remaining)) = remaining.strip_prefix('/').and_then(leading_count) {
-            (self.late_total, self.late_percent) = (total, percentage_in_brackets(remaining));
+            self.late_total = total;
+            self.late_percent = percentage_in_brackets(remaining);
         }
         Some(true)
     }
@@ -230,7 +247,8 @@ impl ReportReader {
         } else if let Some((transactions, text)) = leading_count(text)
             && text.starts_with(" transactions (")
         {
-            (script.transactions, script.percent) = (transactions, percentage_in_brackets(text));
+            script.transactions = transactions;
+            script.percent = percentage_in_brackets(text);
         } else if let Some(value) = text.strip_prefix("latency average = ") {
             script.mean_ms = number(value).map(|mean| mean.value);
         }
@@ -273,38 +291,27 @@ impl ReportReader {
 
     fn add_percentages(&mut self) {
         let run = &mut self.run;
-        let (scheduled, late) = (scheduled_transactions(run), run.over_latency_limit);
-        let shares = [
-            (
-                "failed transactions",
-                self.failed_percent,
-                run.failed,
-                scheduled,
-            ),
-            (
-                "skipped transactions",
-                self.skipped_percent,
-                run.skipped,
-                scheduled,
-            ),
-            (
-                "transactions above the limit",
-                self.late_percent,
-                late,
-                self.late_total,
-            ),
-        ];
-        for (name, printed, part, total) in shares {
-            // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
-            if let (Some(printed), true) = (printed, total > 0) {
-                let names = [&format!("{name}, per cent"), &format!("{part} of {total}")];
-                let names = names.map(String::as_str);
-                let figures = [printed.value, 100.0 * part as f64 / total as f64];
-                add_relation(run, RelationKind::Share, names, figures, printed.tolerance);
-            }
-        }
+        // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
+        let scheduled = scheduled_transactions(run);
+        let (failed, skipped, late) = (run.failed, run.skipped, run.over_latency_limit);
+        add_percentage(
+            run,
+            "failed transactions",
+            self.failed_percent,
+            failed,
+            scheduled,
+        );
+        add_percentage(
+            run,
+            "skipped transactions",
+            self.skipped_percent,
+            skipped,
+            scheduled,
+        );
+        let late_name = "transactions above the limit";
+        add_percentage(run, late_name, self.late_percent, late, self.late_total);
         if late > 0 || self.late_total > 0 {
-            let names = ["transactions above the limit", "transactions"];
+            let names = [late_name, "transactions"];
             let figures = [late as f64, run.transactions.unwrap_or(0) as f64];
             add_relation(run, RelationKind::AtMost, names, figures, 0.0);
         }
@@ -330,7 +337,9 @@ impl ReportReader {
         let figures = [total as f64, script_total as f64];
         add_relation(run, RelationKind::Sum, names, figures, 0.0);
         for script in &self.scripts {
-            if let (Some(printed), true) = (script.percent, total > 0) {
+            if total > 0
+                && let Some(printed) = script.percent
+            {
                 let share = 100.0 * script.transactions as f64 / total as f64;
                 let figure = format!("{}, per cent of total", script.name);
                 let names = [figure.as_str(), "its transactions / all"];
@@ -353,6 +362,25 @@ impl ReportReader {
                 ..ObservedShare::default()
             });
         }
+    }
+}
+
+/// Records that a printed percentage must be that of `part` in `total`.
+fn add_percentage(
+    run: &mut ReportedRun,
+    name: &str,
+    printed: Option<PrintedNumber>,
+    part: u64,
+    total: u64,
+) {
+    if total == 0 {
+        return;
+    }
+    if let Some(printed) = printed {
+        let names = [&format!("{name}, per cent"), &format!("{part} of {total}")];
+        let names = names.map(String::as_str);
+        let figures = [printed.value, 100.0 * part as f64 / total as f64];
+        add_relation(run, RelationKind::Share, names, figures, printed.tolerance);
     }
 }
 

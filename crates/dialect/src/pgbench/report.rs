@@ -296,6 +296,7 @@ impl ReportWriter<'_> {
         to_us(self.run.duration_ns + connecting_ns)
     }
 
+    /// The rate of so many transactions, as printed.
     fn tps(&self, transactions: u64) -> String {
         format_fixed(transactions as f64 / (self.elapsed_us() / 1e6), 6)
     }
@@ -375,25 +376,27 @@ impl ReportWriter<'_> {
 
     fn write_commands(&mut self, prefix: &str, script: &ScriptReport) {
         let has_retries = self.options.max_tries != 1;
-        let heading = match (self.level.at_least(15), has_retries) {
-            (false, _) => "",
-            (true, false) => " and failures",
-            (true, true) => ", failures and retries",
+        let has_failures = self.level.at_least(15);
+        let heading = if !has_failures {
+            ""
+        } else if has_retries {
+            ", failures and retries"
+        } else {
+            " and failures"
         };
+        // Between the columns after the first.
+        let gap = if self.level.at_least(18) { " " } else { "  " };
         self.text += &format!("{prefix}statement latencies in milliseconds{heading}:\n");
         for command in &script.commands {
             let mean = format_fixed(command.latency.mean_ms(), 3);
-            let line = &command.first_line;
-            let (failures, retries) = (command.failures, command.retries);
-            self.text += &match (self.level.major(), has_retries) {
-                (..=14, _) => format!("   {mean:>11}  {line}\n"),
-                (15..=17, false) => format!("   {mean:>11}  {failures:>10}  {line}\n"),
-                (15..=17, true) => {
-                    format!("   {mean:>11}  {failures:>10}  {retries:>10}  {line}\n")
-                }
-                (_, false) => format!("   {mean:>11}  {failures:>10} {line}\n"),
-                (_, true) => format!("   {mean:>11}  {failures:>10} {retries:>10} {line}\n"),
-            };
+            self.text += &format!("   {mean:>11}  ");
+            if has_failures {
+                self.text += &format!("{:>10}{gap}", command.failures);
+            }
+            if has_failures && has_retries {
+                self.text += &format!("{:>10}{gap}", command.retries);
+            }
+            self.text += &format!("{}\n", command.first_line);
         }
     }
 }

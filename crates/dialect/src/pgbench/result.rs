@@ -25,11 +25,9 @@ pub fn run_report(
     scripts: &[Script],
     measured: &MeasuredRun<'_>,
 ) -> RunReport {
-    let MeasuredRun {
-        totals, connect_s, ..
-    } = *measured;
+    let totals = measured.totals;
     let all_kinds = totals.all_kinds();
-    let script = |(number, script): (usize, &Script)| {
+    let script_report = |(number, script): (usize, &Script)| {
         let tally = totals.kinds.get(number);
         let counts = tally
             .map(|tally| outcome_counts(tally, &totals.errors, Some(number), &options.percentiles));
@@ -38,7 +36,7 @@ pub fn run_report(
             commands: command_reports(script, measured.commands.get(number)),
         }
     };
-    let connecting_ns = (connect_s * 1e9) as u64;
+    let connecting_ns = (measured.connect_s * 1e9) as u64;
     let reconnect_ns = all_kinds.connect.as_ref().map(|times| times.sum_ns as u64);
     RunReport {
         options: options.clone(),
@@ -51,7 +49,7 @@ pub fn run_report(
         // in parallel, and its threads take about equal times.
         connections_ns: reconnect_ns
             .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
-        scripts: scripts.iter().enumerate().map(script).collect(),
+        scripts: scripts.iter().enumerate().map(script_report).collect(),
     }
 }
 
@@ -103,6 +101,7 @@ fn outcome_counts(
     }
 }
 
+/// The failures of one class, of one script or of all.
 fn count_failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
     let entries = errors.entries().iter();
     entries

@@ -2,6 +2,9 @@
 //!
 //! Must never: change a line that pgbench prints.
 
+const PERCENTILES: &str = "PRONY_PGBENCH_PERCENTILES";
+const LOAD_JOBS: &str = "PRONY_LOAD_JOBS";
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EnvSettings {
     /// PRONY_PGBENCH_PERCENTILES, which `--percentiles` overrides.
@@ -18,16 +21,18 @@ impl EnvSettings {
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let get = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut settings = Self::default();
-        let name = "PRONY_PGBENCH_PERCENTILES";
-        if let Some(value) = get(name) {
-            settings.percentiles = parse_percentiles(name, &value)?;
+        if let Some(value) = get(PERCENTILES) {
+            settings.percentiles = parse_percentiles(PERCENTILES, &value)?;
         }
-        let name = "PRONY_LOAD_JOBS";
-        if let Some(value) = get(name) {
-            let jobs = value.trim().parse().ok();
-            let jobs = jobs.filter(|jobs| (1..=1024).contains(jobs));
-            let problem = "is not a number of connections from 1 to 1024";
-            settings.load_jobs = Some(jobs.ok_or_else(|| format!("{name}: {value:?} {problem}"))?);
+        if let Some(value) = get(LOAD_JOBS) {
+            match value.trim().parse() {
+                Ok(jobs @ 1..=1024) => settings.load_jobs = Some(jobs),
+                _ => {
+                    return Err(format!(
+                        "{LOAD_JOBS}: {value:?} is not a number of connections from 1 to 1024"
+                    ));
+                }
+            }
         }
         Ok(settings)
     }

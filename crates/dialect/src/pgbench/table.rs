@@ -4,7 +4,8 @@ use super::getopt::{Key, LongOption};
 use super::level::Level;
 
 /// Long options, in the order in which getopt lists candidates: the name, whether the option takes a value,
-/// the short option with the same meaning, and the first and last major version that has the option.
+/// the short option with the same meaning, and the first and last major version that has the option, 0 and 99 without such
+/// a limit.
 #[rustfmt::skip]
 const LONG_OPTIONS: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("builtin", true, Some('b'), 0, 99),

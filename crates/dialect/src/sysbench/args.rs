@@ -92,11 +92,14 @@ pub fn parse_args(
     }
 }
 
+/// The arguments that were parsed so far.
 struct CommandLine {
     texts: OptionTexts,
     /// Options that are not general.
     extras: Vec<RawOption>,
+    /// The first operand, or the value of `--test`.
     test: Option<String>,
+    /// The next operand.
     command: Option<String>,
 }
 

@@ -58,27 +58,31 @@ pub const BUNDLED_TESTS: &[BundledTest] = &[
 pub const NON_DATABASE_TESTS: &[&str] = &["fileio", "cpu", "memory", "threads", "mutex"];
 
 impl BundledTest {
-    pub fn of_name(name: &str) -> Option<&'static BundledTest> {
-        let file = name.rsplit('/').next().unwrap_or(name);
-        let stem = file.strip_suffix(".lua");
-        let name = match stem {
+    /// The test with this name, or the one whose script a path names.
+    pub fn of_name(name_or_path: &str) -> Option<&'static BundledTest> {
+        let file = name_or_path.rsplit('/').next().unwrap_or(name_or_path);
+        let name = match file.strip_suffix(".lua") {
             Some(stem) => stem,
             // A path without `.lua` is not a script.
-            None if file != name => return None,
-            None => name,
+            None if file != name_or_path => return None,
+            None => file,
         };
         BUNDLED_TESTS.iter().find(|test| test.name == name)
     }
 
+    /// The options in the order of their names.
     pub fn options(&self, compat: Compat) -> Vec<&'static OptionSpec> {
+        if !self.declares_options {
+            return Vec::new();
+        }
         let belongs_to_test =
             |spec: &&OptionSpec| spec.group == self.name || spec.group == SHARED_GROUP;
         let mut options: Vec<_> = spec::test_options(compat).filter(belongs_to_test).collect();
-        options.retain(|_| self.declares_options);
         options.sort_by_key(|spec| spec.name);
         options
     }
 
+    /// The command with this name; `None` if the test does not have it.
     pub fn command(&self, name: &str, compat: Compat) -> Option<Command> {
         Some(match name {
             "prepare" => Command::Prepare,
@@ -92,6 +96,9 @@ impl BundledTest {
     }
 
     /// The text of `help` after the banner, if the test was called by `name`.
+    ///
+    /// # Errors
+    /// sysbench's error about a test without help.
     pub fn help(&self, name: &str, compat: Compat) -> Result<String, String> {
         if !self.declares_options {
             return Err(format!(

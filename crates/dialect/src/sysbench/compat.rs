@@ -19,7 +19,7 @@ impl Compat {
     /// Parses the variable's value. No value or an empty value means 1.0.
     ///
     /// # Errors
-    /// Which value is none of a version.
+    /// The message about a value that is not a known version.
     pub fn read(value: Option<&str>) -> Result<Self, String> {
         let value = value.unwrap_or_default().trim();
         match value.split('.').collect::<Vec<_>>()[..] {

@@ -33,7 +33,10 @@ pub fn read(text: &str) -> Config {
 
 /// Parses values, without quotes and comment; `None` if a quote is not closed.
 fn values(text: &str) -> Option<Vec<String>> {
-    let (mut values, mut value, mut quote) = (Vec::new(), None::<String>, None);
+    let mut values = Vec::new();
+    // The value that has begun, and the quote in which it is.
+    let mut value: Option<String> = None;
+    let mut quote = None;
     for letter in text.chars() {
         match (quote, letter) {
             (Some(quote_mark), _) if letter == quote_mark => quote = None,

@@ -36,7 +36,7 @@ const DEFAULT_PORT: u16 = 3306;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     Socket(String),
-    /// A host; `localhost` means the default socket, as in MySQL's clients.
+    /// A host and its port; `localhost` means the default socket, as in MySQL's clients.
     Host(String, u16),
 }
 
@@ -80,7 +80,7 @@ pub fn parse_ps_mode(database: &DatabaseOptions) -> Result<QueryMode, String> {
 }
 
 /// The endpoints that connections use in rotation: the sockets, if there are any; otherwise the ports of the
-/// first host, then those of the next host.
+/// first host, then those of the next host. Never empty.
 pub fn endpoints(mysql: &MysqlOptions) -> Vec<Endpoint> {
     if !mysql.sockets.is_empty() {
         return mysql

@@ -62,6 +62,7 @@ impl Histogram {
         histogram
     }
 
+    /// Counts `count` equal times.
     pub fn add(&mut self, time_ms: f64, count: u64) {
         let bucket_count = &mut self.counts[bucket_of_ms(time_ms)];
         *bucket_count = bucket_count.saturating_add(count);

@@ -11,6 +11,7 @@ use prony_workload::sysbench::Driver;
 pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass a script name or path on the command line without any options.";
 /// The error if more events of `--rate` wait than the queue holds; sysbench then exits with 1.
 pub const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
+/// The number of events of `--rate` that may wait.
 pub const QUEUE_CAPACITY_EVENTS: u64 = 131_072;
 /// Printed at `--verbosity=4` when all events of `--events` have ended.
 pub const EVENT_LIMIT_REACHED: &str = "Event limit exceeded, exiting...\n";
@@ -18,6 +19,11 @@ pub const EVENT_LIMIT_REACHED: &str = "Event limit exceeded, exiting...\n";
 pub const TIME_LIMIT_REACHED: &str = "Time limit exceeded, exiting...\n";
 /// Printed at `--verbosity=4` when all threads have ended.
 pub const ALL_THREADS_ENDED: &str = "Done.\n\n";
+/// The exit status if threads did not start within `--thread-init-timeout`.
+pub const EXIT_STATUS_LATE_START: u8 = 2;
+/// The exit status after `--forced-shutdown`.
+pub const EXIT_STATUS_FORCED_SHUTDOWN: u8 = 2;
+
 /// The error of `prewarm` on PostgreSQL.
 pub fn prewarm_mysql_only(compat: Compat) -> &'static str {
     match compat {
@@ -40,10 +46,6 @@ pub fn thread_not_created(number: u32, error: &std::io::Error) -> String {
     let errno = error.raw_os_error().unwrap_or(0);
     format!("sb_thread_create() for thread #{number} failed. errno = {errno} ({text})")
 }
-/// The exit status if threads did not start within `--thread-init-timeout`.
-pub const EXIT_STATUS_LATE_START: u8 = 2;
-/// The exit status after `--forced-shutdown`.
-pub const EXIT_STATUS_FORCED_SHUTDOWN: u8 = 2;
 
 /// The error for tests that do not measure a database.
 pub fn not_a_database_test(test: &str) -> String {
@@ -59,11 +61,12 @@ pub fn unknown_option_in_file(name: &str) -> String {
     format!("Global option '{name}' will not be exported, because the type is unknown")
 }
 
+/// The error of a command line without a command.
 pub fn command_required(test: &BundledTest, compat: Compat) -> String {
-    let commands = match (test.declares_options, compat) {
-        (true, Compat::V1_0) => "prepare, prewarm, run, cleanup, help",
-        (true, Compat::V1_1) => "prepare, warmup, prewarm, run, cleanup, help",
-        (false, _) => "prepare, run, cleanup",
+    let commands = match compat {
+        _ if !test.declares_options => "prepare, run, cleanup",
+        Compat::V1_0 => "prepare, prewarm, run, cleanup, help",
+        Compat::V1_1 => "prepare, warmup, prewarm, run, cleanup, help",
     };
     format!("Command is required. Supported commands: {commands}")
 }
@@ -113,8 +116,8 @@ pub fn pgsql_unreachable(message: &str) -> String {
     ))
 }
 
-/// The error of a statement, if the error is not ignored. PostgreSQL's driver does not print the query of a prepared
-/// statement.
+/// The error of a statement, if the error is not ignored. `prepared`: whether it was a prepared statement, whose query
+/// PostgreSQL's driver does not print.
 pub fn statement_failed(
     driver: Driver,
     prepared: bool,
@@ -194,6 +197,7 @@ pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 /// The reason if a statement of `bulk_insert` failed.
 pub const BULK_INSERT_FAILED: &str = "db_bulk_insert_next() failed";
 
+/// The error of a function, as sysbench names it, for this reason.
 pub fn function_failed(function: &str, reason: &str) -> String {
     fatal_line(&format!("`{function}' function failed: {reason}"))
 }

@@ -6,12 +6,11 @@ use crate::pgbench::number::atof;
 
 /// Parses a decimal 32-bit integer without trailing text; the empty text is 0.
 pub fn parse_int(text: &str) -> Option<i32> {
-    let digits = text.trim_start();
     if text.is_empty() {
         return Some(0);
     }
     // `parse` accepts one sign and digits, as strtol does.
-    digits.parse().ok()
+    text.trim_start().parse().ok()
 }
 
 /// Parses a size: digits and an optional K, M, G or T. Returns 0 for any other text; callers reject 0.
@@ -43,7 +42,7 @@ pub fn leading_integer(text: &str) -> i64 {
     leading_number(text) as i64
 }
 
-/// Parses a boolean on the command line; `None` if the text is unknown.
+/// Parses a boolean on the command line, where an option without a value is on; `None` if the text is unknown.
 pub fn parse_switch(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("on" | "true" | "1") => Some(true),

@@ -64,6 +64,7 @@ pub struct ScriptCommand {
 pub struct RawOption {
     /// The name as written, without the dashes.
     pub raw_name: String,
+    /// The key: the name with `_` for `-`.
     pub name: String,
     /// The value; `None` without `=`.
     pub value: Option<String>,

@@ -27,7 +27,7 @@ pub enum ProgramCost {
 /// two workers had 1.2 to 1.4 times the transactions of one; with 16 users, 0.7 to 0.9 times.
 const FEW_USERS_MAX: u32 = 8;
 
-/// The number of workers for this many users; a run has no more than users.
+/// The number of workers for this many users. A run starts no more workers than it has users.
 fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
     if users <= FEW_USERS_MAX {
         return default_threads(users, processors);
@@ -43,13 +43,18 @@ fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
 
 /// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors of this
 /// machine.
+///
+/// # Errors
+/// The line of the log about an invalid `--db-ps-mode`.
 pub fn drive_plan(
     settings: &GeneralOptions,
     processors: usize,
     cost: ProgramCost,
 ) -> Result<DrivePlan, String> {
-    let time = settings.time_s.map_or(MAX_DURATION, to_duration);
-    let time = time.min(MAX_DURATION);
+    let time = settings
+        .time_s
+        .map_or(MAX_DURATION, to_duration)
+        .min(MAX_DURATION);
     let database = &settings.database;
     Ok(DrivePlan {
         clients: settings.threads,
@@ -90,6 +95,7 @@ fn to_duration(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
+/// The workload of a bundled test, with the options that change what is sent to the server.
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     // `bulk_insert` uses one table per thread, and is the only test without options.
@@ -137,8 +143,9 @@ fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
         "rand_spec_iter" => random.distribution == "special" || random.distribution == "gaussian",
         _ => true,
     };
-    let options = options.into_iter().filter(|(name, _)| applies(name));
     options
+        .into_iter()
+        .filter(|(name, _)| applies(name))
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
@@ -149,7 +156,9 @@ pub fn unsupported_driver_option(mysql: &MysqlOptions) -> Option<String> {
     if mysql.dry_run {
         return Some("--mysql-dry-run: Prony measures a real server; remove the option".to_owned());
     }
-    mysql.compression.then(|| {
-        "--mysql-compression: connections are not compressed; remove the option".to_owned()
-    })
+    if mysql.compression {
+        let reason = "--mysql-compression: connections are not compressed; remove the option";
+        return Some(reason.to_owned());
+    }
+    None
 }

@@ -5,6 +5,7 @@
 
 use prony_measure::QueryCounts;
 
+/// Events that have ended, and their queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub events: u64,
@@ -14,7 +15,9 @@ pub struct Counters {
 /// The queue of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueState {
+    /// The number of events that wait.
     pub length: u64,
+    /// The number of events in progress.
     pub concurrency: u64,
 }
 

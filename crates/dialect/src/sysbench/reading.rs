@@ -1,5 +1,4 @@
-//! Reads results from the output of sysbench 1.0 and 1.1: parses what `header`, `progress` and `report`
-//! print.
+//! Reads results from the output of sysbench 1.0 and 1.1: its header, progress lines and reports.
 //!
 //! Must never: take a checkpoint's report for the report of the run.
 
@@ -26,7 +25,9 @@ struct ReportFigures {
     writes: Option<u64>,
     others: Option<u64>,
     total_queries: Option<u64>,
+    /// The count, and its rate per second.
     transactions: Option<(u64, PrintedNumber)>,
+    /// The count, and its rate per second.
     queries: Option<(u64, PrintedNumber)>,
     errors: Option<u64>,
     reconnects: Option<u64>,
@@ -37,6 +38,7 @@ struct ReportFigures {
     avg_ms: Option<PrintedNumber>,
     max_ms: Option<PrintedNumber>,
     sum_ms: Option<PrintedNumber>,
+    /// Per cent, and the latency in ms.
     percentile: Option<(f64, PrintedNumber)>,
     thread_events: Option<PrintedNumber>,
     thread_time_s: Option<PrintedNumber>,
@@ -145,6 +147,7 @@ impl OutputReader {
         Some(count_with_rate(value).is_some())
     }
 
+    /// As [`OutputReader::read_value`], for a key whose value is a number that may have decimals.
     fn read_figure(&mut self, key: &str, value: &str) -> Option<bool> {
         let figures = &mut self.figures;
         let number = number(value);
@@ -347,20 +350,20 @@ impl ReportFigures {
             add_relation(run, Share, names, figures, avg.tolerance);
         }
         let percentile_ms = self.percentile.map(|(_, ms)| ms);
-        let at_most = [
-            ("min, ms", "avg", self.min_ms, self.avg_ms, 0.0),
-            ("avg, ms", "max", self.avg_ms, self.max_ms, 0.0),
-            // A percentile is the upper end of a histogram bucket, which is 2 % wide.
-            ("percentile, ms", "max", percentile_ms, self.max_ms, 0.02),
-        ];
-        for (name, larger_name, smaller, larger, width) in at_most {
-            if let (Some(smaller), Some(larger)) = (smaller, larger) {
-                let tolerance = smaller.tolerance + larger.tolerance + width * larger.value;
-                let names = [&format!("latency, {name}"), larger_name];
-                let figures = [smaller.value, larger.value];
-                add_relation(run, AtMost, names, figures, tolerance);
-            }
-        }
+        let mut add_at_most =
+            |names: [&str; 2], figures: [Option<PrintedNumber>; 2], bucket_width: f64| {
+                if let [Some(smaller), Some(larger)] = figures {
+                    let bucket = bucket_width * larger.value;
+                    let tolerance = smaller.tolerance + larger.tolerance + bucket;
+                    let figures = [smaller.value, larger.value];
+                    add_relation(run, AtMost, names, figures, tolerance);
+                }
+            };
+        add_at_most(["latency, min, ms", "avg"], [self.min_ms, self.avg_ms], 0.0);
+        add_at_most(["latency, avg, ms", "max"], [self.avg_ms, self.max_ms], 0.0);
+        // A percentile is the value of a histogram's bucket, and buckets are 2 % wide.
+        let names = ["latency, percentile, ms", "max"];
+        add_at_most(names, [percentile_ms, self.max_ms], 0.02);
     }
 }
 

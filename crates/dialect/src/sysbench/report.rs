@@ -31,8 +31,10 @@ pub struct Fairness {
 impl Fairness {
     /// Computes the fairness from the number of events of each thread and the seconds spent in them.
     pub fn from_threads(threads: &[(u64, f64)]) -> Self {
-        let (events_avg, events_stddev) = moments(threads, |thread| thread.0 as f64);
-        let (time_avg_s, time_stddev_s) = moments(threads, |thread| thread.1);
+        let events: Vec<f64> = threads.iter().map(|(events, _)| *events as f64).collect();
+        let times_s: Vec<f64> = threads.iter().map(|(_, time_s)| *time_s).collect();
+        let (events_avg, events_stddev) = mean_and_stddev(&events);
+        let (time_avg_s, time_stddev_s) = mean_and_stddev(&times_s);
         Fairness {
             events_avg,
             events_stddev,
@@ -42,14 +44,14 @@ impl Fairness {
     }
 }
 
-/// The mean and the population standard deviation.
-fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, f64) {
-    if threads.is_empty() {
+/// The mean and the population standard deviation; 0 without values.
+fn mean_and_stddev(values: &[f64]) -> (f64, f64) {
+    if values.is_empty() {
         return (0.0, 0.0);
     }
-    let count = threads.len() as f64;
-    let mean = threads.iter().map(&value).sum::<f64>() / count;
-    let squares = threads.iter().map(|thread| (value(thread) - mean).powi(2));
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean).powi(2));
     (mean, (squares.sum::<f64>() / count).sqrt())
 }
 

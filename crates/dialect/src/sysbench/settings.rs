@@ -88,7 +88,8 @@ impl OptionTexts {
         Ok(value)
     }
 
-    /// Checks all general options, in sysbench's order, and converts them to values.
+    /// Checks all general options, in sysbench's order, and converts them to values. Adds warnings and the banner to the
+    /// output.
     pub fn check_options(&mut self) -> UsageResult<GeneralOptions> {
         let threads = self.int_or_deprecated("num_threads", "threads", 1)?;
         let valid_threads = u32::try_from(threads).ok();
@@ -97,11 +98,11 @@ impl OptionTexts {
             let text = format!("Invalid value for --threads: {threads}.\n");
             return Err(self.fatal(&text));
         };
-        let events = self.int_or_deprecated("max_requests", "events", 0)?;
-        let time = self.int_or_deprecated("max_time", "time", 0)?;
+        let max_events = self.int_or_deprecated("max_requests", "events", 0)?;
+        let max_time = self.int_or_deprecated("max_time", "time", 0)?;
         // A negative value means no limit, as in sysbench.
-        let events = u64::try_from(events).ok().filter(|events| *events > 0);
-        let time_s = u32::try_from(time).ok().filter(|time| *time > 0);
+        let events = u64::try_from(max_events).ok().filter(|events| *events > 0);
+        let time_s = u32::try_from(max_time).ok().filter(|time| *time > 0);
         let forced_shutdown_s = self.parse_forced_shutdown(time_s)?;
         if events.is_none() && time_s.is_none() {
             self.out.stdout +=
@@ -149,13 +150,11 @@ impl OptionTexts {
 
     /// Seconds from the end of `--time` to a forced shutdown; `None` without a time limit.
     fn parse_forced_shutdown(&self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
-        let Some(time) = time_s else {
+        let text = self.text("forced_shutdown").to_owned();
+        let Some(time) = time_s.filter(|_| text != "off") else {
             return Ok(None);
         };
-        let text = self.text("forced_shutdown").to_owned();
-        let seconds = if text == "off" {
-            return Ok(None);
-        } else if text.is_empty() {
+        let seconds = if text.is_empty() {
             Some(time / 20)
         } else if let Some(percent) = text.strip_suffix('%') {
             number::parse_int(percent).and_then(|percent| {
@@ -279,7 +278,7 @@ impl OptionTexts {
             }
             list
         };
-        let ports = or_default(number::parse_list(self.text("mysql_port")), "3306");
+        let port_texts = or_default(number::parse_list(self.text("mysql_port")), "3306");
         let hosts = or_default(number::parse_list(self.text("mysql_host")), "localhost");
         let sockets = number::parse_list(self.text("mysql_socket"));
         // An invalid port is an error only if the driver uses it; for localhost, it uses a socket.
@@ -287,7 +286,7 @@ impl OptionTexts {
             && sockets.is_empty()
             && hosts.iter().any(|host| host != "localhost");
         let port = |text: &String| self.parse_mysql_port(text, is_used);
-        let ports: UsageResult<Vec<u16>> = ports.iter().map(port).collect();
+        let ports: UsageResult<Vec<u16>> = port_texts.iter().map(port).collect();
         let ignored_codes = number::parse_list(self.text("mysql_ignore_errors"));
         Ok(MysqlOptions {
             hosts,

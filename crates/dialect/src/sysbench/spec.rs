@@ -59,6 +59,7 @@ pub struct OptionSpec {
     help: &'static str,
     /// The section of `options.txt` or `tests.txt` that contains the option.
     pub(super) group: &'static str,
+    /// The only version that has the option; `None` if both have it.
     only_version: Option<Compat>,
 }
 
@@ -68,9 +69,8 @@ pub fn option_key(name: &str) -> String {
 }
 
 impl OptionSpec {
-    fn from_row(
-        (group, [only_version, name, value_type, default, help]): (&'static str, [&'static str; 5]),
-    ) -> OptionSpec {
+    fn from_row(group: &'static str, columns: [&'static str; 5]) -> OptionSpec {
+        let [only_version, name, value_type, default, help] = columns;
         OptionSpec {
             name,
             value_type: ValueType::from_name(value_type),
@@ -112,7 +112,9 @@ static TEST_OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| read_specs(include_str!("tests.txt")));
 
 fn read_specs(text: &'static str) -> Vec<OptionSpec> {
-    table::rows(text).map(OptionSpec::from_row).collect()
+    table::rows(text)
+        .map(|(group, columns)| OptionSpec::from_row(group, columns))
+        .collect()
 }
 
 pub fn general_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {

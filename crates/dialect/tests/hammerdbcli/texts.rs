@@ -4,7 +4,7 @@ use crate::hammer::backend::FakeBackend;
 use crate::support::*;
 use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::text::{
-    assigned_warehouses, complete_line, connect_failure, counter_entry, counter_line,
+    Destination, assigned_warehouses, complete_line, connect_failure, counter_entry, counter_line,
     counter_log_header, creating_line, log_entry, log_header,
 };
 use prony_dialect::hammerdb::{
@@ -29,7 +29,12 @@ fn a_refused_login_names_what_may_be_missing() {
             }),
             cause: FailureCause::Login(ConnectError::Server(Box::new(refusal))),
         };
-        connect_failure(("tpcc", "", "tpcc"), "tpcc", &Error::Connect(vec![failure]))
+        let destination = Destination {
+            database: "tpcc",
+            server: "",
+            user: "tpcc",
+        };
+        connect_failure(&destination, "tpcc", &Error::Connect(vec![failure]))
     };
     let missing = text(b"28000", "role \"tpcc\" does not exist");
     missing
@@ -122,7 +127,8 @@ fn the_time_profile_matches_xtprof() {
 #[test]
 fn the_transaction_counter_applies_to_the_following_runs() {
     let (backend, status) = run_file(
-        "tcset refreshrate 30\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\nvurun",
+        "tcset refreshrate 30\ntcset refreshrate 0\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\n\
+         vurun",
     );
     assert_eq!(status, 0, "{}", backend.memory.error);
     assert_eq!(backend.runs[0].counter, None);
@@ -131,7 +137,7 @@ fn the_transaction_counter_applies_to_the_following_runs() {
     assert_eq!(counter.log_path.as_deref(), Some("/tmp/hdbtcount.log"));
     assert_eq!(backend.runs[2].counter, None);
     let out = &backend.memory.out;
-    out.assert_starts_with("Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r");
+    out.assert_starts_with("Transaction Counter refresh rate set to 30\n\rError: refresh rate must be an integer of 1 or greater\n\rTransaction Counter log to temp set to 1\n\r");
     out.assert_contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r");
     out.assert_contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not support metstart");
     assert_eq!(

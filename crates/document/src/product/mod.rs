@@ -14,8 +14,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A database product, as its server identifies itself. Documents store its identifier. Versions are those of
-/// `Control::server_version`.
+/// A database product, as its server identifies itself. Documents store its identifier. Versions are numbers such as 80_022
+/// for 8.0.22, those of `Control::server_version`; `None` means that no version has the feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     /// Its identifier in documents, such as `postgresql`.
@@ -24,7 +24,7 @@ pub struct Product {
     pub name: &'static str,
     /// The SQL that it understands.
     pub dialect: SqlDialect,
-    /// The setting for the size of its own cache, or another name for it.
+    /// The setting for the size of its own cache; the cache's name if it has no such setting.
     pub cache_setting: &'static str,
     /// How to make its cache fit its machine.
     pub cache_advice: &'static str,
@@ -34,7 +34,7 @@ pub struct Product {
     pub has_vacuum: bool,
     /// Whether its licences, above all of older versions, may forbid the publication of results.
     pub may_forbid_publication: bool,
-    /// A query for the id of the operating system's thread that serves this session.
+    /// A query for the id of the operating system's thread that serves this session; `None` if it does not show one.
     pub thread_id_query: Option<&'static str>,
     /// Whether performance_schema records when a session's last statement ended.
     pub records_statement_ends: bool,

@@ -15,26 +15,27 @@ const FIGURES: &str =
 
 impl Requirement {
     /// Reads a requirement. Spaces do not matter.
+    ///
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence that begins with the text.
     pub fn parse(text: &str) -> Result<Requirement, String> {
         let text = text.trim();
         if text.contains(char::is_control) {
             return Err("must be one line of text".to_owned());
         }
-        if let Some(requirement) = not_slower(text) {
-            return requirement;
+        if let Some(rest) = text.strip_prefix("not slower than ") {
+            let requirement = parse_not_slower(rest);
+            return requirement.ok_or_else(|| "must be `not slower than LABEL by 3%`".to_owned());
         }
-        let comparators = Comparator::ALL.iter().copied();
-        let start = text.find(['<', '>', '=']);
-        let (start, comparator) = start
-            .and_then(|start| {
-                let mut comparators = comparators;
-                let comparator =
-                    comparators.find(|comparator| text[start..].starts_with(comparator.name()))?;
-                Some((start, comparator))
-            })
-            .ok_or_else(|| format!("must be {FORM}"))?;
-        let figure = parse_figure(text[..start].trim())?;
-        let limit = parse_limit(&figure, text[start + comparator.name().len()..].trim())?;
+        let is_of_other_form = || format!("must be {FORM}");
+        let figure_end = text.find(['<', '>', '=']).ok_or_else(is_of_other_form)?;
+        let (figure_text, relation) = text.split_at(figure_end);
+        let mut comparators = Comparator::ALL.iter().copied();
+        let comparator = comparators
+            .find(|comparator| relation.starts_with(comparator.name()))
+            .ok_or_else(is_of_other_form)?;
+        let figure = parse_figure(figure_text.trim())?;
+        let limit = parse_limit(&figure, relation[comparator.name().len()..].trim())?;
         let requirement = Requirement {
             figure,
             comparator,
@@ -44,7 +45,7 @@ impl Requirement {
         Ok(requirement)
     }
 
-    /// Refuses a relation that is the wrong way around for its figure, and one that always holds or never.
+    /// Refuses a relation that is the wrong way around for its figure, that always holds, or that never holds.
     fn check_relation(&self) -> Result<(), String> {
         let figure = &self.figure;
         let is_rate = matches!(
@@ -78,67 +79,77 @@ impl Requirement {
     }
 }
 
-/// `not slower than LABEL by 3%`; `None` if the text is of another form.
-fn not_slower(text: &str) -> Option<Result<Requirement, String>> {
-    let rest = text.strip_prefix("not slower than ")?;
-    let parsed = rest.rsplit_once(" by ").and_then(|(label, share)| {
-        let share = percentage(share.trim()).filter(|share| (0.0..1.0).contains(share))?;
-        Some((label.trim(), share))
-    });
-    let Some((label, share)) = parsed.filter(|(label, _)| !label.is_empty()) else {
-        return Some(Err("must be `not slower than LABEL by 3%`".to_owned()));
-    };
-    Some(Ok(Requirement {
+/// `LABEL by 3%`, as after `not slower than`; `None` if the text is of another form.
+fn parse_not_slower(text: &str) -> Option<Requirement> {
+    let (label, loss) = text.rsplit_once(" by ")?;
+    let label = label.trim();
+    let loss = percentage(loss.trim())?;
+    if label.is_empty() || loss >= 1.0 {
+        return None;
+    }
+    Some(Requirement {
         figure: RequiredFigure::Primary,
         comparator: Comparator::AtLeast,
         limit: RequiredLimit::Of {
-            share: 1.0 - share,
+            share: 1.0 - loss,
             label: label.to_owned(),
         },
-    }))
+    })
 }
 
 fn parse_figure(text: &str) -> Result<RequiredFigure, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "throughput" | "tps" => Ok(RequiredFigure::Throughput),
+        "nopm" | "tpm" => Ok(RequiredFigure::Metric(text.to_ascii_uppercase())),
+        "errors" => Ok(RequiredFigure::Errors),
+        "outage" => Ok(RequiredFigure::Outage),
+        "recovery" => Ok(RequiredFigure::Recovery),
+        "lost" => Ok(RequiredFigure::Lost),
+        _ => parse_time_figure(text).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            format!("has no figure that is known ({shown}): write {FIGURES}")
+        }),
+    }
+}
+
+/// A statistic of times, such as `p99`, `server.p95` or `new_order.server.p99`; `None` if the text is something else.
+fn parse_time_figure(text: &str) -> Option<RequiredFigure> {
     let lower = text.to_ascii_lowercase();
-    let unknown = || {
-        let shown: String = text.chars().take(40).collect();
-        format!("has no figure that is known ({shown}): write {FIGURES}")
+    // No statistic's name is the end of another's.
+    let mut statistics = Statistic::ALL.iter().copied();
+    let statistic = statistics.find(|statistic| lower.ends_with(statistic.name()))?;
+    let before = &text[..text.len() - statistic.name().len()];
+    let path = match before.strip_suffix('.') {
+        Some("") => return None,
+        Some(path) => path,
+        None if before.is_empty() => "",
+        None => return None,
     };
-    Ok(match lower.as_str() {
-        "throughput" | "tps" => RequiredFigure::Throughput,
-        "nopm" | "tpm" => RequiredFigure::Metric(text.to_ascii_uppercase()),
-        "errors" => RequiredFigure::Errors,
-        "outage" => RequiredFigure::Outage,
-        "recovery" => RequiredFigure::Recovery,
-        "lost" => RequiredFigure::Lost,
-        _ => {
-            // p99.9 ends as no other does.
-            let mut statistics = Statistic::ALL.iter().rev().copied();
-            let (statistic, path) = statistics
-                .find_map(|statistic| Some((statistic, lower.strip_suffix(statistic.name())?)))
-                .ok_or_else(unknown)?;
-            let path = &text[..path.len()];
-            let path = match path.strip_suffix('.') {
-                Some(path) if !path.is_empty() => path,
-                None if path.is_empty() => path,
-                _ => return Err(unknown()),
-            };
-            let (kind, is_server) = match path.strip_suffix("server") {
-                Some("") => ("", true),
-                Some(kind) if kind.ends_with('.') => (kind.trim_end_matches('.'), true),
-                _ => (path, false),
-            };
-            RequiredFigure::Time {
-                kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
-                is_server,
-                statistic,
-            }
-        }
+    let (kind, is_server) = match path.strip_suffix(".server") {
+        Some(kind) => (kind.trim_end_matches('.'), true),
+        None if path == "server" => ("", true),
+        None => (path, false),
+    };
+    Some(RequiredFigure::Time {
+        kind: (!kind.is_empty()).then(|| kind.to_owned()),
+        is_server,
+        statistic,
     })
 }
 
 fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, String> {
-    let (parsed, expected) = match figure {
+    let may_compare = !matches!(
+        figure,
+        RequiredFigure::Errors
+            | RequiredFigure::Outage
+            | RequiredFigure::Recovery
+            | RequiredFigure::Lost
+    );
+    if may_compare && let Some((share, label)) = text.split_once(" of ") {
+        let limit = limit_of_runs(share.trim(), label.trim());
+        return limit.ok_or_else(|| "must compare in the form `97% of LABEL`".to_owned());
+    }
+    let (limit, expected) = match figure {
         RequiredFigure::Errors => (
             percentage(text)
                 .map(RequiredLimit::Share)
@@ -153,72 +164,62 @@ fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, Str
             nanoseconds(text).map(RequiredLimit::Time),
             "a time such as 30s",
         ),
-        _ => {
-            if let Some((share, label)) = text.split_once(" of ") {
-                let label = label.trim();
-                let share =
-                    percentage(share.trim()).filter(|share| *share > 0.0 && !label.is_empty());
-                let share = share.ok_or("must compare in the form `97% of LABEL`")?;
-                return Ok(RequiredLimit::Of {
-                    share,
-                    label: label.to_owned(),
-                });
-            }
-            if let RequiredFigure::Time { .. } = figure {
-                (
-                    nanoseconds(text).map(RequiredLimit::Time),
-                    "a time such as 20ms, or `110% of LABEL`",
-                )
-            } else {
-                let expected = match figure {
-                    RequiredFigure::Metric(_) => {
-                        "a number such as 300000 or 300000/min, or `97% of LABEL`,"
-                    }
-                    _ => "a number such as 5000 or 5000/s, or `97% of LABEL`,",
-                };
-                (rate(figure, text), expected)
-            }
-        }
+        RequiredFigure::Time { .. } => (
+            nanoseconds(text).map(RequiredLimit::Time),
+            "a time such as 20ms, or `110% of LABEL`",
+        ),
+        RequiredFigure::Metric(_) => (
+            per_minute(text).map(RequiredLimit::PerMinute),
+            "a number such as 300000 or 300000/min, or `97% of LABEL`,",
+        ),
+        RequiredFigure::Primary | RequiredFigure::Throughput => (
+            per_second(text).map(RequiredLimit::PerSecond),
+            "a number such as 5000 or 5000/s, or `97% of LABEL`,",
+        ),
     };
-    parsed.ok_or_else(|| format!("must have {expected} as the limit of {figure}"))
+    limit.ok_or_else(|| format!("must have {expected} as the limit of {figure}"))
 }
 
-/// A rate in the unit of its figure.
-fn rate(figure: &RequiredFigure, text: &str) -> Option<RequiredLimit> {
-    let is_metric = matches!(figure, RequiredFigure::Metric(_));
-    // tps are transactions of all kinds, of which a metric counts some.
-    let units = if is_metric {
-        &[("/s", 60.0, 1.0), ("/min", 1.0, 1.0), ("", 1.0, 1.0)][..]
-    } else {
-        &[
-            ("/s", 1.0, 1.0),
-            ("/min", 1.0, 60.0),
-            ("tps", 1.0, 1.0),
-            ("", 1.0, 1.0),
-        ]
-    };
-    let mut units = units.iter();
-    let (unit, times, per) = units.find(|(unit, ..)| text.ends_with(unit))?;
-    let number = finite(text.strip_suffix(unit)?.trim_end())? * times / per;
-    Some(if is_metric {
-        RequiredLimit::PerMinute(number)
-    } else {
-        RequiredLimit::PerSecond(number)
+/// The limit of `97% of LABEL`.
+fn limit_of_runs(share: &str, label: &str) -> Option<RequiredLimit> {
+    let share = percentage(share)?;
+    let is_limit = share > 0.0 && !label.is_empty();
+    is_limit.then(|| RequiredLimit::Of {
+        share,
+        label: label.to_owned(),
     })
 }
 
-/// A number that is not negative.
-fn finite(text: &str) -> Option<f64> {
-    let number: f64 = text.parse().ok()?;
+/// The rate of an industry metric. It has no `tps`: those are transactions of all kinds, of which a metric counts some.
+fn per_minute(text: &str) -> Option<f64> {
+    match text.strip_suffix("/s") {
+        Some(number) => Some(non_negative(number)? * 60.0),
+        None => non_negative(text.strip_suffix("/min").unwrap_or(text)),
+    }
+}
+
+fn per_second(text: &str) -> Option<f64> {
+    match text.strip_suffix("/min") {
+        Some(number) => Some(non_negative(number)? / 60.0),
+        None => {
+            let number = text.strip_suffix("/s").or_else(|| text.strip_suffix("tps"));
+            non_negative(number.unwrap_or(text))
+        }
+    }
+}
+
+/// A finite number that is not negative, perhaps with spaces after it.
+fn non_negative(text: &str) -> Option<f64> {
+    let number: f64 = text.trim_end().parse().ok()?;
     (number.is_finite() && !number.is_sign_negative()).then_some(number)
 }
 
 /// The share in `3%` or `3 %`.
 fn percentage(text: &str) -> Option<f64> {
-    finite(text.strip_suffix('%')?.trim_end()).map(|percent| percent / 100.0)
+    non_negative(text.strip_suffix('%')?).map(|percent| percent / 100.0)
 }
 
-/// A time such as `1.5ms` or `1h30m`.
+/// A time such as `1.5ms` or `1h30m`, each unit smaller than the one before it.
 fn nanoseconds(text: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 9] = [
         ("d", 8.64e13),
@@ -231,22 +232,25 @@ fn nanoseconds(text: &str) -> Option<f64> {
         ("µs", 1e3),
         ("ns", 1.0),
     ];
-    let (mut rest, mut total, mut last) = (text, 0.0, f64::INFINITY);
+    let mut rest = text;
+    let mut total_ns = 0.0;
+    let mut last_unit_ns = f64::INFINITY;
     loop {
         let unit_start = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (number, after) = rest.split_at(unit_start);
         let unit_end = after.find(|c: char| c.is_ascii_digit());
         let (unit, after) = after.split_at(unit_end.unwrap_or(after.len()));
-        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
-        if *length >= last {
+        let (_, unit_ns) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+        if *unit_ns >= last_unit_ns {
             return None;
         }
-        total += finite(number)? * length;
+        total_ns += non_negative(number)? * unit_ns;
         if after.is_empty() {
             // Whole nanoseconds, so that the text of a time reads as the same time.
-            return Some(total.round());
+            return Some(total_ns.round());
         }
-        (rest, last) = (after, *length);
+        rest = after;
+        last_unit_ns = *unit_ns;
     }
 }
 

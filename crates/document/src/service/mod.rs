@@ -1,5 +1,5 @@
 //! The services and derived products that answer as a product of another name: each is an entry with what
-//! distinguishes it, which the rest of the code asks.
+//! distinguishes it, which the rest of the code queries.
 //!
 //! In: the server's version and settings. Out: its entry; `None` if nothing shows one. Must never: guess from an
 //! address; hold what only one version, or the configuration of one server, determines.
@@ -8,7 +8,7 @@ mod mysql;
 mod postgresql;
 mod sqlserver;
 
-use crate::SqlDialect;
+use crate::SqlDialect::{self, MySql, PostgreSql, TransactSql};
 use crate::topic::ObservedTopic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,11 +65,11 @@ named_values! {
 /// What distinguishes a service from the product as which it answers.
 #[derive(Debug)]
 pub struct Quirks {
-    /// What shows it, each for the dialect that it answers.
+    /// What shows it, any one of them; each on servers of one dialect.
     pub signs: &'static [(SqlDialect, Sign)],
     /// Where its provider documents these signs.
     pub source: &'static str,
-    /// Whether its engine is another than that of the product as which it answers.
+    /// Whether it has another engine than the product as which it answers.
     pub is_other_engine: bool,
     /// What it does not have.
     pub absent: &'static [Absent],
@@ -95,11 +95,12 @@ pub struct Quirks {
 pub struct SmallTransactions {
     /// The largest number of rows that a transaction may change.
     pub rows: u32,
-    /// Bytes of rows from which no further row is added to one; below the service's limit by a row.
+    /// A transaction with this many bytes of rows gets no further row; below the service's limit by more than a row.
     pub bytes: usize,
-    /// What begins a statement that builds an index, in place of `create index`.
+    /// What begins the statement that builds an index, in place of `create index`.
     pub create_index: &'static str,
-    /// The statement that waits until an index is built, whose `{job}` that statement returned; `None` if it waits itself.
+    /// The statement that waits until an index is built, with the `{job}` that [`SmallTransactions::create_index`] returned;
+    /// `None` if that statement waits.
     pub wait_for_index: Option<&'static str>,
 }
 
@@ -110,10 +111,26 @@ pub enum Sign {
     Version(&'static str),
     /// A setting whose name begins so.
     Setting(&'static str),
-    /// A part of a setting's value, in lower case.
+    /// A setting, and a part of its value in lower case.
     Value(&'static str, &'static str),
-    /// Parts of the values of several settings, in lower case.
+    /// Several settings, each with a part of its value in lower case; the service has all.
     Values(&'static [(&'static str, &'static str)]),
+}
+
+impl Sign {
+    /// Whether a server has this sign. `version` is in lower case.
+    fn is_in(&self, version: &str, settings: &[(String, String)]) -> bool {
+        let has_value = |setting: &str, part: &str| {
+            let mut values = settings.iter().filter(|(name, _)| name == setting);
+            values.any(|(_, value)| value.to_ascii_lowercase().contains(part))
+        };
+        match self {
+            Sign::Version(part) => version.contains(part),
+            Sign::Setting(start) => settings.iter().any(|(name, _)| name.starts_with(start)),
+            Sign::Value(setting, part) => has_value(setting, part),
+            Sign::Values(values) => values.iter().all(|(name, part)| has_value(name, part)),
+        }
+    }
 }
 
 /// What a service does not have.
@@ -152,8 +169,6 @@ pub struct Unsuited {
     pub why: &'static str,
 }
 
-use SqlDialect::{MySql, PostgreSql, TransactSql};
-
 /// A service that is like its product in everything that Prony reads.
 const PLAIN: Quirks = Quirks {
     signs: &[],
@@ -177,29 +192,17 @@ impl Service {
         found.map(|found| found.why)
     }
 
-    /// The service that these texts show.
+    /// The service that a server's version and settings show; `None` if they show none.
     pub fn recognize(
         dialect: SqlDialect,
         version: &str,
         settings: &[(String, String)],
     ) -> Option<Service> {
         let version = version.to_ascii_lowercase();
-        let has = |(setting, part): &(&str, &str)| {
-            let mut settings = settings.iter();
-            settings
-                .any(|(name, value)| name == setting && value.to_ascii_lowercase().contains(part))
-        };
-        let shows = |sign: &Sign| match sign {
-            Sign::Version(part) => version.contains(part),
-            Sign::Setting(start) => settings.iter().any(|(name, _)| name.starts_with(start)),
-            Sign::Value(setting, part) => has(&(setting, part)),
-            Sign::Values(values) => values.iter().all(has),
-        };
-        let is_shown = |service: &&Service| {
+        Service::ALL.iter().copied().find(|service| {
             let mut signs = service.quirks().signs.iter();
-            signs.any(|(of, sign)| *of == dialect && shows(sign))
-        };
-        Service::ALL.iter().find(is_shown).copied()
+            signs.any(|(of, sign)| *of == dialect && sign.is_in(&version, settings))
+        })
     }
 
     /// Its entry.
@@ -235,12 +238,12 @@ impl Service {
         absent.flat_map(|absent| absent.topics.iter().map(|topic| (*topic, absent.why)))
     }
 
-    /// Whether the whole transaction may be repeated after this error, which has a number only in protocols that have
-    /// numbers, for a reason that the product as which it answers does not have.
+    /// Whether the whole transaction may be repeated after this error, although it may not on the product as which the service
+    /// answers. `number` is 0 in protocols whose errors have no numbers.
     pub fn is_retry(self, number: u32, sqlstate: [u8; 5]) -> bool {
         self.quirks().retries.iter().any(|retry| match retry.code {
-            RetryCode::Number(of) => of == number,
-            RetryCode::SqlState(of) => number == 0 && of == sqlstate,
+            RetryCode::Number(expected) => expected == number,
+            RetryCode::SqlState(expected) => number == 0 && expected == sqlstate,
         })
     }
 }

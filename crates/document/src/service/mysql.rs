@@ -8,7 +8,7 @@ use crate::topic::ObservedTopic::{
     UnloggedTables, WriteAheadLog,
 };
 
-/// What InnoDB has.
+/// What a server without InnoDB does not have.
 const INNODB: &[ObservedTopic] = &[
     Checkpoints,
     WriteAheadLog,

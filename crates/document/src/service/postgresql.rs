@@ -1,5 +1,5 @@
-//! Services and derived products that answer as PostgreSQL; those that also answer as another product, and differ in
-//! nothing else, stand here too.
+//! Services and derived products that answer as PostgreSQL, among them those that are also sold with another product, such as
+//! Amazon RDS: each of these has one entry, here.
 
 use super::{
     Absent, MySql, PLAIN, PostgreSql, Quirks, Retry, RetryCode, Sign, SmallTransactions,

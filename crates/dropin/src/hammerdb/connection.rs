@@ -114,7 +114,11 @@ pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
     let failure_message = |error: Error| {
         let server = target.describe();
         text::connect_failure(
-            (&target.database, &server, &target.user),
+            &text::Destination {
+                database: &target.database,
+                server: &server,
+                user: &target.user,
+            },
             login.password_section(),
             &error,
         )

@@ -1,4 +1,4 @@
-//! The server, and the way to it.
+//! What the doctor reads of the server, and how fast the way to it is.
 //!
 //! In: a control connection. Out: facts. Must never: fail because this user may not read something.
 
@@ -20,13 +20,13 @@ pub(super) fn read(
     colocation: &Colocation,
 ) -> Result<DatabaseFacts, Error> {
     let round_trips_ns = measure_round_trips(control)?;
-    let settings = read_server_facts(control)?;
-    let (server_state, mut missing) = read_server_state(control, &settings)?;
-    let mut reader = CounterReader::new(control)?.of_service(settings.service);
+    let facts = read_server_facts(control)?;
+    let (server_state, mut missing) = read_server_state(control, &facts)?;
+    let mut reader = CounterReader::new(control)?.of_service(facts.service);
     let counters = reader.read(control)?;
     missing.extend(reader.take_missing());
+    // Topics with the reasons; without those that the service does not have, which no grant would show.
     let mut not_observed: Vec<(String, String)> = Vec::new();
-    // What the service does not have is nothing that a grant would show.
     for value in missing.into_iter().filter(|missing| !missing.absent) {
         let topic = value.what.text().to_owned();
         if not_observed.iter().all(|(known, _)| *known != topic) {
@@ -36,22 +36,23 @@ pub(super) fn read(
     }
     let mut account_limits = read_account_limits(control)?;
     let limits_not_read = account_limits.not_read.take();
-    not_observed
-        .extend(limits_not_read.map(|why| ("the account's limits of connections".to_owned(), why)));
+    if let Some(reason) = limits_not_read {
+        not_observed.push(("the account's limits of connections".to_owned(), reason));
+    }
     let (user, account_host) = account_of(&account_limits, &target.user);
-    let product = settings.product(control.product());
+    let product = facts.product(control.product());
     let is_local = colocation.same_machine == Some(true);
     Ok(DatabaseFacts {
         product: Some(product),
-        service: settings.service,
-        is_debug_build: is_debug_build(&settings),
+        service: facts.service,
+        is_debug_build: is_debug_build(&facts),
         tls: control.tls().map(str::to_owned),
         is_remote: control.endpoint().is_remote() && !is_local,
         same_machine: colocation.same_machine,
         same_machine_because: colocation.reason.to_owned(),
         round_trips_ns,
-        max_connections: max_connections(product.dialect, &settings),
-        reserved_connections: reserved_connections(product.dialect, &settings),
+        max_connections: max_connections(product.dialect, &facts),
+        reserved_connections: reserved_connections(product.dialect, &facts),
         connections: counters.connections,
         narrower_limits: account_limits.limits,
         user,
@@ -60,12 +61,12 @@ pub(super) fn read(
         database_bytes: server_state.database_bytes,
         cache_bytes: server_state.cache_bytes,
         memory_bytes: is_local.then(|| read_this_machine().memory_bytes).flatten(),
-        version: settings.version,
+        version: facts.version,
         storage: None,
     })
 }
 
-/// The user and the host of the account that the server chose, or the user of the log-in.
+/// The user and the host of the account that the server chose; the user of the log-in if the server has no such accounts.
 fn account_of(limits: &AccountLimits, login_user: &str) -> (String, Option<String>) {
     let account = limits.account.as_deref();
     match account.and_then(|account| account.rsplit_once('@')) {
@@ -74,14 +75,16 @@ fn account_of(limits: &AccountLimits, login_user: &str) -> (String, Option<Strin
     }
 }
 
-fn setting(settings: &ServerFacts, name: &str) -> Option<u64> {
-    settings.setting(name)?.trim().parse().ok()
+/// The number that a setting has; `None` if there is no such setting, or it is no number.
+fn setting(facts: &ServerFacts, name: &str) -> Option<u64> {
+    facts.setting(name)?.trim().parse().ok()
 }
 
-fn max_connections(dialect: SqlDialect, settings: &ServerFacts) -> Option<u64> {
+/// The largest number of connections; `None` if the server does not say.
+fn max_connections(dialect: SqlDialect, facts: &ServerFacts) -> Option<u64> {
     match dialect {
-        SqlDialect::PostgreSql | SqlDialect::MySql => setting(settings, "max_connections"),
-        SqlDialect::TransactSql => Some(match setting(settings, "user connections")? {
+        SqlDialect::PostgreSql | SqlDialect::MySql => setting(facts, "max_connections"),
+        SqlDialect::TransactSql => Some(match setting(facts, "user connections")? {
             0 => SQL_SERVER_MAX_CONNECTIONS,
             limit => limit,
         }),
@@ -89,21 +92,18 @@ fn max_connections(dialect: SqlDialect, settings: &ServerFacts) -> Option<u64> {
 }
 
 /// Connections that an ordinary user may not use.
-fn reserved_connections(dialect: SqlDialect, settings: &ServerFacts) -> u64 {
+fn reserved_connections(dialect: SqlDialect, facts: &ServerFacts) -> u64 {
     let names: &[&str] = match dialect {
         SqlDialect::PostgreSql => &["superuser_reserved_connections", "reserved_connections"],
         // MySQL and MariaDB accept one more connection than the limit, for an administrator.
         SqlDialect::MySql | SqlDialect::TransactSql => &[],
     };
-    names
-        .iter()
-        .filter_map(|name| setting(settings, name))
-        .sum()
+    names.iter().filter_map(|name| setting(facts, name)).sum()
 }
 
-fn is_debug_build(settings: &ServerFacts) -> bool {
-    settings.setting("debug_assertions") == Some("on")
-        || settings.version.to_ascii_lowercase().contains("-debug")
+fn is_debug_build(facts: &ServerFacts) -> bool {
+    facts.setting("debug_assertions") == Some("on")
+        || facts.version.to_ascii_lowercase().contains("-debug")
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Files of `/proc` and `/sys`, below a folder that tests replace.
 //!
-//! In: paths. Out: texts, numbers, lists of CPUs. Must never: fail because a file does not exist.
+//! In: paths. Out: texts, numbers, lists of numbers. Must never: fail because a file does not exist.
 
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Number of CPUs beyond which a list or mask is not believed.
-const CPUS_MAX: u32 = 1 << 16;
+/// A list or mask with this number or a greater one is not believed: no CPU and no port has it.
+const NUMBERS_MAX: u32 = 1 << 16;
 
 /// The kernel's files below a folder, `/` unless a test has its own.
 pub(crate) struct SystemFiles {
@@ -33,10 +33,12 @@ impl SystemFiles {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
+    /// The number in a file; `None` if the file has none of this type.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
+    /// The names in a folder, sorted; empty if it cannot be read.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = read_dir(self.path(folder)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -46,12 +48,12 @@ impl SystemFiles {
     }
 }
 
-/// The numbers of a list such as `0-3,8`.
-pub(super) fn parse_cpu_list(text: &str) -> Vec<u32> {
+/// The numbers of a list such as `0-3,8`, of CPUs or ports.
+pub(super) fn parse_number_list(text: &str) -> Vec<u32> {
     let parts = text.trim().split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        (last < CPUS_MAX).then_some(first..=last)
+        (last < NUMBERS_MAX).then_some(first..=last)
     });
     parts.flatten().collect()
 }
@@ -60,7 +62,7 @@ pub(super) fn parse_cpu_list(text: &str) -> Vec<u32> {
 pub(super) fn parse_cpu_mask(text: &str) -> Vec<u32> {
     let groups = text.trim().split(',').rev();
     let mut cpus = Vec::new();
-    for (group, start) in groups.zip((0..CPUS_MAX).step_by(32)) {
+    for (group, start) in groups.zip((0..NUMBERS_MAX).step_by(32)) {
         let bits = u32::from_str_radix(group, 16).unwrap_or(0);
         cpus.extend(
             (0..32)
@@ -77,9 +79,9 @@ mod tests {
 
     #[test]
     fn lists_and_masks_of_cpus_are_parsed() {
-        assert_eq!(parse_cpu_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(parse_cpu_list(""), [] as [u32; 0]);
-        assert_eq!(parse_cpu_list("0-4294967295"), [] as [u32; 0]);
+        assert_eq!(parse_number_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(parse_number_list(""), [] as [u32; 0]);
+        assert_eq!(parse_number_list("0-4294967295"), [] as [u32; 0]);
         assert_eq!(parse_cpu_mask("3,00000005\n"), [0, 2, 32, 33]);
         assert_eq!(parse_cpu_mask("0"), [] as [u32; 0]);
     }

@@ -1,6 +1,6 @@
 //! What the kernel's files do not say: whether io_uring works, how late timers are, what others do.
 //!
-//! In: nothing. Out: facts. Must never: put load on the machine.
+//! Must never: put load on the machine.
 
 use crate::signals;
 use prony_drive::affinity::use_precise_timers;
@@ -10,9 +10,11 @@ use prony_server::observe::machine::read_this_machine;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Number of sleeps whose lateness is measured.
 const SLEEPS: usize = 50;
 const SLEEP: Duration = Duration::from_millis(1);
 
+/// Adds to `facts` what is measured. `watch`: how long to watch what others do; zero: not at all.
 pub(super) fn measure(facts: &mut MachineFacts, watch: Duration) {
     facts.usage = watch_machine(watch);
     facts.io_uring_problem = ring::probe().err().map(|error| error.to_string());
@@ -36,7 +38,7 @@ fn timer_lateness_ns() -> u64 {
     times_ns[SLEEPS / 2]
 }
 
-/// Whether the kernel's clock follows a time server (adjtimex(2)).
+/// Whether the kernel's clock follows a time server (adjtimex(2)); `None` if the kernel does not say.
 fn clock_is_synchronised() -> Option<bool> {
     // SAFETY: all-zero bytes are a valid `timex`, whose `modes` of zero change nothing.
     let mut state = unsafe { std::mem::zeroed::<libc::timex>() };

@@ -31,6 +31,7 @@ pub struct DoctorOptions {
     pub probe_storage: bool,
 }
 
+/// The way from this machine to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServerRoute {
     /// No server was named.
@@ -53,31 +54,37 @@ impl ServerRoute {
     }
 }
 
-/// Examines this machine, and the server of a connection to this target.
+/// Examines this machine, and the server of a connection to this target; `None`: only the machine.
+///
+/// # Errors
+/// The server does not answer, or refuses a query that every user may send.
 pub fn examine(
-    mut server: Option<(&mut Control, &Target)>,
+    server: Option<(&mut Control, &Target)>,
     options: DoctorOptions,
 ) -> Result<DoctorReport, Error> {
-    let colocation = server.as_mut().map(|(control, _)| find_colocation(control));
-    let route = match (&server, &colocation) {
-        (Some((control, _)), Some(colocation)) => ServerRoute::new(control, colocation),
-        _ => ServerRoute::Unknown,
+    let Some((control, target)) = server else {
+        let machine = examine_machine(ServerRoute::Unknown, options.watch);
+        return Ok(judge_facts(&machine, None, options.load));
     };
-    let mut machine = read_machine(Path::new("/"), route);
-    measured::measure(&mut machine, options.watch);
-    let database = server
-        .zip(colocation)
-        .map(|((control, target), colocation)| {
-            let mut facts = database::read(control, target, &colocation)?;
-            facts.storage = options.probe_storage.then(|| storage::probe(target));
-            Ok(facts)
-        })
-        .transpose()
-        .map_err(Error::Server)?;
-    Ok(judge_facts(&machine, database.as_ref(), options.load))
+    let colocation = find_colocation(control);
+    let machine = examine_machine(ServerRoute::new(control, &colocation), options.watch);
+    let mut database = database::read(control, target, &colocation).map_err(Error::Server)?;
+    if options.probe_storage {
+        database.storage = Some(storage::probe(target));
+    }
+    Ok(judge_facts(&machine, Some(&database), options.load))
+}
+
+fn examine_machine(route: ServerRoute, watch: Duration) -> MachineFacts {
+    let mut facts = read_machine(Path::new("/"), route);
+    measured::measure(&mut facts, watch);
+    facts
 }
 
 /// What a server says of itself, without a judgement.
+///
+/// # Errors
+/// As those of [`examine`].
 pub fn read_database(control: &mut Control, target: &Target) -> Result<DatabaseFacts, Error> {
     let colocation = find_colocation(control);
     database::read(control, target, &colocation).map_err(Error::Server)

@@ -3,8 +3,9 @@
 //! In: the kernel's files. Out: facts. Must never: guess which interface leads to the server.
 
 use super::ServerRoute;
-use super::files::{SystemFiles, parse_cpu_list, parse_cpu_mask};
+use super::files::{SystemFiles, parse_cpu_mask, parse_number_list};
 use prony_judge::doctor::{MachineFacts, NetworkInterface, TcpSettings};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -23,13 +24,15 @@ pub(super) fn read(files: &SystemFiles, route: ServerRoute, facts: &mut MachineF
         let range = facts.port_range;
         range.is_some_and(|(first, last)| (u32::from(first)..=u32::from(last)).contains(port))
     };
-    facts.reserved_ports = parse_cpu_list(&reserved)
+    let reserved_ports = parse_number_list(&reserved);
+    facts.reserved_ports = reserved_ports
         .iter()
-        .filter(|p| is_in_range(p))
+        .filter(|port| is_in_range(port))
         .count() as u32;
     facts.connections_in_time_wait = files
         .text("proc/net/sockstat")
         .and_then(|text| time_wait_count(&text));
+    // Three numbers: the smallest, the default and the largest size.
     let max = |name: &str| setting(name)?.split_ascii_whitespace().nth(2)?.parse().ok();
     let switch = |name: &str| setting(name).map(|value| value != "0");
     facts.tcp = TcpSettings {
@@ -43,8 +46,10 @@ pub(super) fn read(files: &SystemFiles, route: ServerRoute, facts: &mut MachineF
         congestion_control: setting("tcp_congestion_control"),
     };
     let names = files.names(INTERFACES).into_iter();
-    let names = names.filter(|name| name != "lo" && files.path(INTERFACES).join(name).is_dir());
-    facts.interfaces = names.map(|name| read_interface(files, name)).collect();
+    facts.interfaces = names
+        .filter(|name| name != "lo" && files.path(INTERFACES).join(name).is_dir())
+        .map(|name| read_interface(files, name))
+        .collect();
     facts.route_interface = match route {
         ServerRoute::Local | ServerRoute::OwnAddress => Some("lo".to_owned()),
         ServerRoute::Remote(address) => route_interface(files, Some(address.ip().to_canonical())),
@@ -74,19 +79,17 @@ fn read_interface(files: &SystemFiles, name: String) -> NetworkInterface {
         .flat_map(|mask| parse_cpu_mask(&mask))
         .collect();
     // Of a virtio device, the interrupts are those of the PCI device above it.
-    let interrupts = ["device/msi_irqs", "device/../msi_irqs"]
-        .map(|list| files.names(&format!("{folder}/{list}")));
-    let interrupts = interrupts.into_iter().find(|numbers| !numbers.is_empty());
-    let interrupt_cpus: BTreeSet<u32> = interrupts
-        .into_iter()
-        .flatten()
-        .filter_map(|number| {
-            let lists = ["effective_affinity_list", "smp_affinity_list"];
-            let mut lists = lists.iter().map(|list| format!("proc/irq/{number}/{list}"));
-            lists.find_map(|list| files.text(&list))
-        })
-        .flat_map(|list| parse_cpu_list(&list))
-        .collect();
+    let mut interrupts = files.names(&format!("{folder}/device/msi_irqs"));
+    if interrupts.is_empty() {
+        interrupts = files.names(&format!("{folder}/device/../msi_irqs"));
+    }
+    let mut interrupt_cpus = BTreeSet::new();
+    for number in interrupts {
+        let cpus = ["effective_affinity_list", "smp_affinity_list"]
+            .iter()
+            .find_map(|list| files.text(&format!("proc/irq/{number}/{list}")));
+        interrupt_cpus.extend(parse_number_list(&cpus.unwrap_or_default()));
+    }
     NetworkInterface {
         has_device: files.path(&folder).join("device").exists(),
         lower: files
@@ -98,32 +101,35 @@ fn read_interface(files: &SystemFiles, name: String) -> NetworkInterface {
         receive_queues: receive_queues().count() as u32,
         rps_cpus: rps_cpus.into_iter().collect(),
         interrupt_cpus: interrupt_cpus.into_iter().collect(),
-        // -1: the device belongs to no node.
+        // -1, which is no unsigned number, means that the device belongs to no node.
         numa_node: files.number(&format!("{folder}/device/numa_node")),
         name,
     }
 }
 
-/// A route: the length of its prefix, its metric and its interface.
-type Route = (u32, u32, String);
+struct Route {
+    /// Length of the prefix, in bits: the longest wins.
+    prefix: u32,
+    /// Among routes with the same prefix, the lowest wins.
+    metric: u32,
+    interface: String,
+}
 
-/// The interface of the most specific route to an address, of IPv4's default route without one.
+/// The interface of the most specific route to an address; without an address, that of IPv4's default route.
 fn route_interface(files: &SystemFiles, address: Option<IpAddr>) -> Option<String> {
     let routes: Vec<Route> = match address {
         Some(IpAddr::V6(address)) => {
             let text = files.text("proc/net/ipv6_route")?;
-            let lines = text.lines();
-            lines
-                .filter_map(|line| ipv6_route(line, address.into()))
-                .collect()
+            let routes = text.lines().map(|line| ipv6_route(line, address.into()));
+            routes.flatten().collect()
         }
         Some(IpAddr::V4(address)) => ipv4_routes(files, u32::from(address).swap_bytes())?,
         None => ipv4_routes(files, 0)?,
     };
     let best = routes
         .into_iter()
-        .max_by_key(|(prefix, metric, _)| (*prefix, std::cmp::Reverse(*metric)));
-    best.map(|(_, _, interface)| interface)
+        .max_by_key(|route| (route.prefix, Reverse(route.metric)))?;
+    Some(best.interface)
 }
 
 /// Routes of `/proc/net/route` to an address in network byte order, as the file has it.
@@ -135,7 +141,11 @@ fn ipv4_routes(files: &SystemFiles, address: u32) -> Option<Vec<Route>> {
         let (destination, flags, mask) = (hex(1)?, hex(3)?, hex(7)?);
         let metric = fields.get(6)?.parse().ok()?;
         let leads_there = address & mask == destination && flags & ROUTE_REJECTS == 0;
-        leads_there.then(|| (mask.count_ones(), metric, fields[0].to_owned()))
+        leads_there.then(|| Route {
+            prefix: mask.count_ones(),
+            metric,
+            interface: fields[0].to_owned(),
+        })
     });
     Some(routes.collect())
 }
@@ -150,5 +160,9 @@ fn ipv6_route(line: &str, address: u128) -> Option<Route> {
     let interface = *fields.get(9)?;
     let leads_there =
         address & mask == destination && flags & ROUTE_REJECTS == 0 && interface != "lo";
-    leads_there.then(|| (prefix, metric, interface.to_owned()))
+    leads_there.then(|| Route {
+        prefix,
+        metric,
+        interface: interface.to_owned(),
+    })
 }

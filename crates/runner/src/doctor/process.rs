@@ -3,27 +3,32 @@
 //! In: the kernel's files. Out: facts. Must never: take a missing limit for no limit, except in control groups
 //! that are known to have none.
 
-use super::files::{SystemFiles, parse_cpu_list};
+use super::files::{SystemFiles, parse_number_list};
 use prony_judge::doctor::{CgroupLimits, MachineFacts};
 use prony_server::observe::machine::{meminfo_bytes, proc_field};
 use std::collections::BTreeSet;
 
 /// The bit of `CAP_IPC_LOCK` in a set of capabilities (capability.h).
 const CAP_IPC_LOCK: u32 = 14;
-/// Limits of version 1 that mean no limit: a multiple of the page near the largest number.
+/// Limits of memory from here on mean no limit in control groups of version 1: the kernel reports the largest number that is a
+/// multiple of the page size.
 const UNLIMITED_BYTES: u64 = 1 << 60;
+
+/// Columns of `/proc/self/limits`.
+const SOFT: usize = 0;
+const HARD: usize = 1;
 
 pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
     let limits = files.text("proc/self/limits").unwrap_or_default();
-    facts.open_files = limit(&limits, "Max open files", 1);
-    facts.locked_memory_bytes = limit(&limits, "Max locked memory", 0);
+    facts.open_files = limit(&limits, "Max open files", HARD);
+    facts.locked_memory_bytes = limit(&limits, "Max locked memory", SOFT);
     facts.open_files_max = files.number("proc/sys/fs/nr_open");
     let status = files.text("proc/self/status").unwrap_or_default();
-    facts.may_lock_memory = proc_field(&status, "CapEff")
-        .and_then(|set| u64::from_str_radix(set, 16).ok())
-        .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1)
-        && !is_in_user_namespace(files);
-    facts.cpus = proc_field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_cpu_list);
+    let capabilities =
+        proc_field(&status, "CapEff").and_then(|set| u64::from_str_radix(set, 16).ok());
+    let has_ipc_lock = capabilities.is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
+    facts.may_lock_memory = has_ipc_lock && !is_in_user_namespace(files);
+    facts.cpus = proc_field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_number_list);
     facts.kernel = files.text("proc/sys/kernel/osrelease");
     facts.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
     facts.timer_slack_ns = files.number("proc/self/timerslack_ns");
@@ -36,14 +41,14 @@ pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
         .map(|(total, free)| (total, total.saturating_sub(free)));
 }
 
-/// Whether this process is in a user namespace of its own, where its capabilities do not lift limits of the machine:
-/// its users are not those of the machine (user_namespaces(7)).
+/// Whether this process is in a user namespace of its own, where its capabilities do not lift limits of the machine: the
+/// namespace does not map all users of the machine to themselves (user_namespaces(7)).
 fn is_in_user_namespace(files: &SystemFiles) -> bool {
     let map = files.text("proc/self/uid_map");
     map.is_some_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
-/// A limit of `/proc/self/limits`: the soft one in column 0, the hard one in column 1.
+/// A limit of `/proc/self/limits`; `u64::MAX` if it is unlimited.
 fn limit(limits: &str, name: &str, column: usize) -> Option<u64> {
     let mut lines = limits.lines();
     let values = lines.find_map(|line| line.strip_prefix(name))?;
@@ -68,7 +73,7 @@ fn read_cpus(files: &SystemFiles, facts: &mut MachineFacts) {
     let numbers = names.filter_map(|name| name.strip_prefix("node")?.parse::<u32>().ok());
     let nodes = numbers.filter_map(|number| {
         let cpus = files.text(&format!("{NODES}/node{number}/cpulist"))?;
-        Some((number, parse_cpu_list(&cpus)))
+        Some((number, parse_number_list(&cpus)))
     });
     facts.numa_nodes = nodes.collect();
     facts.numa_nodes.sort_unstable();
@@ -197,15 +202,13 @@ fn memory_used(
     let statistics = files.text(&format!("{folder}/memory.stat"));
     let inactive = statistics.and_then(|text| {
         let mut lines = text.lines();
-        lines.find_map(|line| {
-            let (name, value) = line.split_once(' ')?;
-            (name == inactive_field).then(|| value.trim().parse::<u64>().ok())?
-        })
+        let value = lines.find_map(|line| line.strip_prefix(inactive_field)?.strip_prefix(' '))?;
+        value.trim().parse::<u64>().ok()
     });
     Some(used.saturating_sub(inactive.unwrap_or(0)))
 }
 
-/// Notes a limit of the CPU time if it is stricter than the known one.
+/// Records a limit of the CPU time if it is stricter than the known one.
 fn limit_cpus(limits: &mut CgroupLimits, cpus: f64, file: String) {
     if cpus.is_finite() && limits.cpus.is_none_or(|known| cpus < known) {
         limits.cpus = Some(cpus);
@@ -213,7 +216,7 @@ fn limit_cpus(limits: &mut CgroupLimits, cpus: f64, file: String) {
     }
 }
 
-/// Notes a limit of the memory if it leaves less than the known one.
+/// Records a limit of the memory if it leaves less than the known one.
 fn limit_memory(limits: &mut CgroupLimits, bytes: u64, used: Option<u64>, file: String) {
     let used = used.unwrap_or(0);
     let known_left = limits

@@ -16,8 +16,7 @@ use prony_store::{MissingObservation, Observed, ObservedTopic, ServerMachine, Se
 /// Reads the server's state, its machine and a round-trip time.
 ///
 /// # Errors
-/// If the URL of the node_exporter is invalid, or the exporter does not answer, because the user has
-/// requested it.
+/// The URL of the node_exporter is invalid, or the exporter, which the user has requested, does not answer.
 pub(crate) fn observe_before(
     control: &mut Control,
     facts: &ServerFacts,
@@ -41,21 +40,14 @@ pub(crate) fn observe_before(
             "{}; --server-metrics URL names its node_exporter",
             colocation.reason
         );
-        add_missing(
-            &mut observed,
-            vec![MissingObservation::new(
-                ObservedTopic::ServerMachine,
-                reason,
-            )],
-        );
+        let missing = MissingObservation::new(ObservedTopic::ServerMachine, reason);
+        add_missing(&mut observed, [missing]);
     }
     if let Err(error) = read_state(control, facts, &mut observed) {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
-        add_missing(
-            &mut observed,
-            vec![MissingObservation::new(ObservedTopic::StateBefore, reason)],
-        );
+        let missing = MissingObservation::new(ObservedTopic::StateBefore, reason);
+        add_missing(&mut observed, [missing]);
     }
     Ok(Observation {
         observed,
@@ -79,8 +71,8 @@ impl Observation {
         }
     }
 
-    /// For a tool that sends the server no queries during the load; `before` is what [`read_others`](super::read_others)
-    /// returned.
+    /// For a tool that sends the server no queries of its own during the load; `before` is what
+    /// [`read_others`](super::read_others) returned.
     pub fn before_and_after(
         connection: &ConnectionInfo,
         before: Option<ServerState>,
@@ -125,6 +117,7 @@ fn server_machine(
     }
 }
 
+/// The exporter, and its first reading.
 fn connect_exporter(url: &WithOrigin<String>) -> Result<(Exporter, MachineReading), Error> {
     let origin = || url.origin.clone();
     let exporter = Exporter::new(&url.value).map_err(|problem| Error::ExporterUrl {
@@ -140,6 +133,7 @@ fn connect_exporter(url: &WithOrigin<String>) -> Result<(Exporter, MachineReadin
     Ok((exporter, reading))
 }
 
+/// Adds the server's state and the round-trip time.
 fn read_state(
     control: &mut Control,
     facts: &ServerFacts,

@@ -16,10 +16,18 @@ pub(super) struct EventDetector {
     commits: Option<u64>,
     /// WAL position of PostgreSQL's last complete checkpoint.
     last_redo_lsn: Option<u64>,
-    /// InnoDB: the LSN that the next complete checkpoint has to reach (the end of the log when the detector
-    /// began to wait for it), and the time when it began to wait.
-    awaited_checkpoint: Option<(u64, f64)>,
+    /// The next checkpoint of InnoDB; `None` if the last one reached the end of the log.
+    awaited_checkpoint: Option<AwaitedCheckpoint>,
+    /// Activities, and since when.
     in_progress: BTreeMap<Activity, f64>,
+}
+
+/// A checkpoint that counts as complete when its LSN reaches what was the end of the log when the detector began to wait:
+/// all pages that were dirty at that time are on disk.
+struct AwaitedCheckpoint {
+    end_lsn: u64,
+    /// When the detector began to wait.
+    since_s: f64,
 }
 
 impl EventDetector {
@@ -32,24 +40,23 @@ impl EventDetector {
         reconnected: bool,
     ) -> Vec<Event> {
         let mut events = Vec::new();
-        self.detect_restart(counters, at_s, reconnected, &mut events);
+        self.detect_restart_or_failover(counters, at_s, reconnected, &mut events);
         self.detect_checkpoint(counters, at_s, &mut events);
         self.detect_activities(counters, at_s, &mut events);
         events
     }
 
+    /// Returns the events of the activities that are still in progress.
     pub(super) fn end_activities(&mut self) -> Vec<Event> {
         let unfinished = std::mem::take(&mut self.in_progress).into_iter();
         unfinished
-            .map(|(activity, since_s)| {
-                event(event_kind(activity.kind), &activity.detail, since_s, None)
-            })
+            .map(|(activity, since_s)| activity_event(&activity, since_s, None))
             .collect()
     }
 
     /// A start time that changes is not enough: some engines report a wrong one, or that of one of several
     /// machines. A restart also ends connections, or resets the counters.
-    fn detect_restart(
+    fn detect_restart_or_failover(
         &mut self,
         counters: &Counters,
         at_s: f64,
@@ -66,7 +73,8 @@ impl EventDetector {
         if (reconnected || was_reset) && starts.is_some_and(has_changed) {
             let detail = "the server was restarted, or another server took its place";
             events.push(event(EventKind::Restart, detail, at_s, Some(at_s)));
-            (self.last_redo_lsn, self.awaited_checkpoint) = (None, None);
+            self.last_redo_lsn = None;
+            self.awaited_checkpoint = None;
         }
         let roles = self.is_replica.zip(counters.is_replica);
         if let Some((before, after)) = roles.filter(|(before, after)| before != after) {
@@ -100,22 +108,25 @@ impl EventDetector {
                     ));
                 }
             }
-            // A checkpoint counts as complete when its LSN reaches what was the end of the log when the
-            // detector began to wait: all pages that were dirty at that time are on disk.
             Some(Checkpoint::Fuzzy {
                 checkpoint_lsn,
                 end_lsn,
-            }) => match self.awaited_checkpoint {
-                Some((goal_lsn, since_s)) if checkpoint_lsn >= goal_lsn => {
+            }) => {
+                if let Some(awaited) = &self.awaited_checkpoint
+                    && checkpoint_lsn >= awaited.end_lsn
+                {
                     let detail = "all pages that were dirty at its start are on disk";
+                    let since_s = awaited.since_s;
                     events.push(event(EventKind::Checkpoint, detail, since_s, Some(at_s)));
-                    self.awaited_checkpoint = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s));
+                    self.awaited_checkpoint = None;
                 }
-                Some(_) => {}
-                None => {
-                    self.awaited_checkpoint = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s))
+                if self.awaited_checkpoint.is_none() && checkpoint_lsn < end_lsn {
+                    self.awaited_checkpoint = Some(AwaitedCheckpoint {
+                        end_lsn,
+                        since_s: at_s,
+                    });
                 }
-            },
+            }
             None => {}
         }
     }
@@ -127,13 +138,7 @@ impl EventDetector {
         self.in_progress.retain(|activity, since_s| {
             let continues = activities.contains(activity);
             if !continues {
-                let ended_activity = event(
-                    event_kind(activity.kind),
-                    &activity.detail,
-                    *since_s,
-                    Some(at_s),
-                );
-                events.push(ended_activity);
+                events.push(activity_event(activity, *since_s, Some(at_s)));
             }
             continues
         });
@@ -143,14 +148,15 @@ impl EventDetector {
     }
 }
 
-fn event_kind(activity: ActivityKind) -> EventKind {
-    match activity {
+fn activity_event(activity: &Activity, since_s: f64, until_s: Option<f64>) -> Event {
+    let kind = match activity.kind {
         ActivityKind::Vacuum => EventKind::Vacuum,
         ActivityKind::Analyze => EventKind::Analyze,
         ActivityKind::Backup => EventKind::Backup,
         ActivityKind::IndexBuild => EventKind::IndexBuild,
         ActivityKind::TableRebuild => EventKind::TableRebuild,
-    }
+    };
+    event(kind, &activity.detail, since_s, until_s)
 }
 
 fn event(kind: EventKind, detail: &str, at_s: f64, until_s: Option<f64>) -> Event {

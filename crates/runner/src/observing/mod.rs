@@ -1,6 +1,6 @@
 //! Observes the server and its machine once a second during a run.
 //!
-//! The result is rows and events of the server, and at the end its state and the cost of observing. The
+//! The results are rows and events of the server, and at the end its state and the cost of observing. The
 //! observer has its own thread, which is not joined, and its own connection. Must never: take part in the
 //! load, delay the end of a run, or end it.
 
@@ -40,6 +40,7 @@ const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 /// A server that has not answered for this long is unresponsive, nanoseconds.
 const UNRESPONSIVE_NS: u64 = 3_000_000_000;
 
+/// Whether and how a plan wants the server observed.
 #[derive(Clone, Debug, Default)]
 pub struct ServerObserverOptions {
     /// Why the server is not observed, so that only its version and settings are read; `None` if it is
@@ -53,6 +54,7 @@ pub struct ServerObserverOptions {
 pub struct Observation {
     /// The part of the document so far.
     pub(crate) observed: Observed,
+    /// The node_exporter of the server's machine, if the user named one.
     pub(crate) exporter: Option<Exporter>,
     /// Whether to read what others do after the load, of a server that is not observed during it.
     pub(crate) reads_others_after: bool,
@@ -68,7 +70,7 @@ pub struct WithOrigin<T> {
 
 pub(crate) struct ServerObserverInput {
     pub target: Target,
-    /// Its settings before the run.
+    /// Its version and settings before the run.
     pub facts: ServerFacts,
     /// The node_exporter of its machine, if any; otherwise this machine's `/proc` is read.
     pub exporter: Option<Exporter>,
@@ -101,6 +103,7 @@ enum StopRequest {
     AtOnce,
 }
 
+/// How a load ended, as far as it matters for what is read after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadEnd {
     /// The load ended as planned.
@@ -118,9 +121,10 @@ impl LoadEnd {
             return LoadEnd::Early;
         }
         let in_flight = drive_result.collected.measured.excluded.in_flight;
-        match in_flight.ambiguous + in_flight.cut_off {
-            0 => LoadEnd::Complete,
-            _ => LoadEnd::CutOff,
+        if in_flight.ambiguous + in_flight.cut_off > 0 {
+            LoadEnd::CutOff
+        } else {
+            LoadEnd::Complete
         }
     }
 }
@@ -134,7 +138,7 @@ pub(crate) struct ServerObserver {
     final_state_timeout: Duration,
 }
 
-/// Rows and events received since the last call.
+/// Rows and events that arrived since the last call of [`ServerObserver::receive`].
 #[derive(Default)]
 pub(crate) struct ServerUpdate {
     pub seconds: Vec<ServerSecond>,
@@ -171,7 +175,7 @@ impl ServerObserver {
         })
     }
 
-    /// Receives messages without waiting and adds them to the document.
+    /// Adds the messages that have arrived to the document, and returns what they contained; does not wait.
     pub fn receive(&self, observed: &mut Observed) -> ServerUpdate {
         let mut update = ServerUpdate::default();
         while let Ok(message) = self.messages.try_recv() {
@@ -188,7 +192,6 @@ impl ServerObserver {
 
     /// Stops observing; unless the load ended early, waits briefly for the server's final state.
     pub fn end(self, load_end: LoadEnd, observed: &mut Observed) {
-        let is_early = load_end == LoadEnd::Early;
         let (stop_request, timeout) = match load_end {
             LoadEnd::Early => (StopRequest::AtOnce, LAST_ROW_TIMEOUT),
             // The grace period has already passed.
@@ -210,12 +213,10 @@ impl ServerObserver {
                     }
                 }
                 Err(_) => {
-                    let reason = "the server did not answer in time after the run";
-                    if !is_early {
-                        add_missing(
-                            observed,
-                            vec![MissingObservation::new(ObservedTopic::StateAfter, reason)],
-                        );
+                    if load_end != LoadEnd::Early {
+                        let reason = "the server did not answer in time after the run";
+                        let missing = MissingObservation::new(ObservedTopic::StateAfter, reason);
+                        add_missing(observed, [missing]);
                     }
                     return;
                 }
@@ -251,13 +252,10 @@ fn add_message(
 }
 
 /// Adds missing observations to the document, at most one per topic.
-fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
+fn add_missing(observed: &mut Observed, missing: impl IntoIterator<Item = MissingObservation>) {
     for observation in missing {
-        if !observed
-            .missing
-            .iter()
-            .any(|existing| existing.what == observation.what)
-        {
+        let is_known = |existing: &MissingObservation| existing.what == observation.what;
+        if !observed.missing.iter().any(is_known) {
             observed.missing.push(observation);
         }
     }

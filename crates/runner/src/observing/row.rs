@@ -15,7 +15,8 @@ pub(super) fn server_second(
     after: &ServerSample,
     start_ns: u64,
 ) -> ServerSecond {
-    let (earlier, later) = (&before.counters, &after.counters);
+    let earlier = &before.counters;
+    let later = &after.counters;
     let growth_of = |counter: fn(&Counters) -> Option<u64>| {
         growth(counter(earlier.as_ref()?), counter(later.as_ref()?))
     };
@@ -23,17 +24,17 @@ pub(super) fn server_second(
     let mut second = ServerSecond {
         at_s: (before.at_ns as f64 - start_ns as f64) / 1e9,
         length_s,
-        commits: growth_of(|counter| counter.commits),
-        rollbacks: growth_of(|counter| counter.rollbacks),
-        other_commits: growth_of(|counter| counter.other_commits),
-        other_rollbacks: growth_of(|counter| counter.other_rollbacks),
-        cache_hits: growth_of(|counter| counter.cache_hits),
-        cache_reads: growth_of(|counter| counter.cache_reads),
-        log_bytes: growth_of(|counter| counter.log_bytes),
-        temp_bytes: growth_of(|counter| counter.temp_bytes),
-        deadlocks: growth_of(|counter| counter.deadlocks),
-        node_conflicts: growth_of(|counter| counter.node_conflicts),
-        flow_control_share: growth_of(|counter| counter.flow_control_ns)
+        commits: growth_of(|counters| counters.commits),
+        rollbacks: growth_of(|counters| counters.rollbacks),
+        other_commits: growth_of(|counters| counters.other_commits),
+        other_rollbacks: growth_of(|counters| counters.other_rollbacks),
+        cache_hits: growth_of(|counters| counters.cache_hits),
+        cache_reads: growth_of(|counters| counters.cache_reads),
+        log_bytes: growth_of(|counters| counters.log_bytes),
+        temp_bytes: growth_of(|counters| counters.temp_bytes),
+        deadlocks: growth_of(|counters| counters.deadlocks),
+        node_conflicts: growth_of(|counters| counters.node_conflicts),
+        flow_control_share: growth_of(|counters| counters.flow_control_ns)
             .map(|stopped_ns| (stopped_ns as f64 / 1e9 / length_s).min(1.0))
             .filter(|share| share.is_finite()),
         wait_s: waits_between(before, after),

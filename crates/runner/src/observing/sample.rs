@@ -20,18 +20,22 @@ pub(super) struct ServerSample {
     pub(super) at_ns: u64,
     /// The server's counters; `None` while the connection is lost.
     pub(super) counters: Option<Counters>,
+    /// `None` if it is neither this machine nor one with a node_exporter that answers.
     pub(super) server_machine: Option<MachineReading>,
+    /// `None` if the server is on the same machine.
     pub(super) client_machine: Option<MachineReading>,
-    /// CPU time of the server's processes, if they are on this machine.
+    /// CPU time of the server's processes, seconds, if they are on this machine.
     pub(super) server_cpu_s: Option<f64>,
-    /// Time for which the CPU limit throttled this process's control group.
+    /// Time for which the CPU limit throttled this process's control group, seconds.
     pub(super) throttled_s: Option<f64>,
 }
 
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
     exporter_failures: u32,
-    pub(super) colocation: Option<Colocation>,
+    /// Where the server runs; replaced at each connection.
+    pub(super) colocation: Colocation,
+    /// What could not be read; whoever reports it takes it.
     pub(super) missing: Vec<MissingObservation>,
 }
 
@@ -40,7 +44,7 @@ impl<'a> MachineReader<'a> {
         MachineReader {
             exporter: input.exporter.as_ref(),
             exporter_failures: 0,
-            colocation: Some(input.colocation.clone()),
+            colocation: input.colocation.clone(),
             missing: Vec::new(),
         }
     }
@@ -49,23 +53,15 @@ impl<'a> MachineReader<'a> {
     pub(super) fn sample(&mut self, counters: Option<Counters>) -> ServerSample {
         let at_ns = Clock::System.now_ns();
         let this_machine = read_this_machine();
-        let is_same_machine = self
-            .colocation
-            .as_ref()
-            .and_then(|colocation| colocation.same_machine)
-            == Some(true);
-        let processes = self
-            .colocation
-            .as_ref()
-            .and_then(|colocation| colocation.processes);
-        let (server_machine, client_machine) = match (self.exporter, is_same_machine) {
-            (Some(_), _) => (
-                self.read_exporter(),
-                (!is_same_machine).then_some(this_machine),
-            ),
-            (None, true) => (Some(this_machine), None),
-            (None, false) => (None, Some(this_machine)),
-        };
+        let is_same_machine = self.colocation.same_machine == Some(true);
+        let processes = self.colocation.processes;
+        let mut server_machine = self.read_exporter();
+        let mut client_machine = None;
+        if !is_same_machine {
+            client_machine = Some(this_machine);
+        } else if self.exporter.is_none() {
+            server_machine = Some(this_machine);
+        }
         ServerSample {
             at_ns,
             counters,
@@ -76,6 +72,7 @@ impl<'a> MachineReader<'a> {
         }
     }
 
+    /// The reading of the node_exporter; `None` if there is none, or it does not answer.
     fn read_exporter(&mut self) -> Option<MachineReading> {
         if self.exporter_failures >= EXPORTER_FAILURES_MAX {
             return None;

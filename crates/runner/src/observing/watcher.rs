@@ -32,7 +32,7 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(150);
 /// Prefixes of MySQL's variables that change with each transaction or are not settings.
 const VOLATILE_SETTINGS: [&str; 4] = ["gtid_", "timestamp", "rand_seed", "pseudo_"];
 
-/// Observes until a stop request.
+/// Observes until a stop request, and then sends the final observation.
 pub(super) fn watch(
     input: &ServerObserverInput,
     schedule: RunSchedule,
@@ -68,16 +68,16 @@ pub(super) fn watch(
         watcher.report_row(before);
     }
     let unfinished = watcher.event_detector.end_activities();
-    unfinished
-        .into_iter()
-        .for_each(|event| watcher.send(ObserverMessage::Event(event)));
+    for event in unfinished {
+        watcher.send(ObserverMessage::Event(event));
+    }
     let mut final_observation = watcher.final_observation();
     let load_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
     match stop_request {
         StopRequest::ReadState if input.queries_server => {
             watcher.read_final_state(&mut final_observation);
         }
-        // The reading takes longer than a shorter load, which is not judged by it.
+        // A shorter load is not judged by what others did: reading that would take longer than the load.
         StopRequest::ReadState if input.reads_others_after && load_ns >= SECOND_NS => {
             match watcher.read_others() {
                 Ok(after) => final_observation.after = Some(after),
@@ -135,14 +135,17 @@ impl Watcher<'_> {
                 let serving = colocation.serving;
                 self.serving_cpu_start_s =
                     serving.and_then(|(process, thread)| task_cpu_s(process, thread));
-                self.machines.colocation = Some(colocation);
-                (self.control, self.reader) = (Some(control), Some(reader));
-                (self.has_connected, self.reconnected) = (true, true);
+                self.machines.colocation = colocation;
+                self.control = Some(control);
+                self.reader = Some(reader);
+                self.has_connected = true;
+                self.reconnected = true;
             }
             Err(error) => self.disconnect(&error, ObservedTopic::DuringLoad),
         }
     }
 
+    /// Reports the error as the reason why this topic could not be observed, and drops the connection.
     fn disconnect(&mut self, error: &Error, topic: ObservedTopic) {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
@@ -150,19 +153,17 @@ impl Watcher<'_> {
             topic, reason,
         )]));
         self.add_cost();
-        (self.control, self.reader) = (None, None);
+        self.control = None;
+        self.reader = None;
     }
 
+    /// Adds the cost of the current connection, which is about to end.
     fn add_cost(&mut self) {
         if let Some(reader) = &self.reader {
             self.earlier_queries += reader.statements_sent;
             self.earlier_query_time_s += reader.statement_time_s;
         }
-        let serving = self
-            .machines
-            .colocation
-            .as_ref()
-            .and_then(|colocation| colocation.serving);
+        let serving = self.machines.colocation.serving;
         let now_s = serving.and_then(|(process, thread)| task_cpu_s(process, thread));
         if let Some((now_s, since_s)) = now_s.zip(self.serving_cpu_start_s.take()) {
             *self.cost.server_cpu_s.get_or_insert_default() += (now_s - since_s).max(0.0);
@@ -192,9 +193,9 @@ impl Watcher<'_> {
         if let Some(counters) = &sample.counters {
             let reconnected = std::mem::take(&mut self.reconnected);
             let events = self.event_detector.detect(counters, at_s, reconnected);
-            events
-                .into_iter()
-                .for_each(|event| self.send(ObserverMessage::Event(event)));
+            for event in events {
+                self.send(ObserverMessage::Event(event));
+            }
         }
         let mut missing = std::mem::take(&mut self.machines.missing);
         if let Some(reader) = &mut self.reader {
@@ -212,6 +213,7 @@ impl Watcher<'_> {
 
     fn read_counters(&mut self) -> Option<Counters> {
         if !self.input.queries_server {
+            // A server that is not queried cannot be unresponsive.
             self.answered_ns
                 .store(Clock::System.now_ns(), Ordering::Relaxed);
         }
@@ -240,6 +242,7 @@ impl Watcher<'_> {
         sample
     }
 
+    /// The cost of observing the load. What is read after it has no part in it.
     fn final_observation(&mut self) -> FinalObservation {
         self.add_cost();
         self.cost.queries = self.earlier_queries;
@@ -260,7 +263,10 @@ impl Watcher<'_> {
             return;
         };
         match self.read_state_and_changes(&mut control) {
-            Ok((after, changed)) => (end.after, end.settings_changed) = (Some(after), changed),
+            Ok((after, changed)) => {
+                end.after = Some(after);
+                end.settings_changed = changed;
+            }
             Err(error) => self.disconnect(&error, ObservedTopic::StateAfter),
         }
     }
@@ -276,6 +282,7 @@ impl Watcher<'_> {
         Ok(state_of(&counters, &reader.take_missing()))
     }
 
+    /// The server's state, and the settings that have other values than before the run.
     fn read_state_and_changes(
         &mut self,
         control: &mut Control,

@@ -8,6 +8,12 @@ use super::interp::Interp;
 use super::number::{TOO_LARGE, Value};
 use super::{Flow, Host};
 
+/// An operand with its text, which some operators compare.
+struct Operand {
+    value: Value,
+    text: String,
+}
+
 fn error(text: impl Into<String>) -> Flow {
     Flow::Error(text.into())
 }
@@ -34,13 +40,14 @@ impl Interp {
             }
             Node::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.condition(host, left)?;
-                let result =
-                    if left == (*operator == "||") { left } else { self.condition(host, right)? };
+                // A true left operand decides `||`, a false one `&&`.
+                let deciding = *operator == "||";
+                let result = if left == deciding { left } else { self.condition(host, right)? };
                 Ok(Value::Integer(i64::from(result)))
             }
             Node::Binary(operator, left, right) => {
-                let left = self.value_with_text(host, left)?;
-                let right = self.value_with_text(host, right)?;
+                let left = self.evaluate_operand(host, left)?;
+                let right = self.evaluate_operand(host, right)?;
                 Ok(apply_binary(operator, &left, &right)?)
             }
             Node::Call(name, args) => {
@@ -51,19 +58,15 @@ impl Interp {
         }
     }
 
-    /// An operand with its text, which some comparisons need.
-    fn value_with_text(
-        &mut self,
-        host: &mut dyn Host,
-        node: &Node,
-    ) -> Result<(Value, String), Flow> {
+    fn evaluate_operand(&mut self, host: &mut dyn Host, node: &Node) -> Result<Operand, Flow> {
         if let Node::Parts(parts) = node {
             let text = self.substitute(host, parts)?;
-            return Ok((Value::parse(&text), text));
+            let value = Value::parse(&text);
+            return Ok(Operand { value, text });
         }
         let value = self.evaluate(host, node)?;
         let text = value.text();
-        Ok((value, text))
+        Ok(Operand { value, text })
     }
 
     pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
@@ -147,8 +150,12 @@ fn min_or_max(args: &[Value], name: &str) -> Result<Value, Flow> {
     let mut best: Option<(f64, &Value)> = None;
     for arg in args {
         let number = arg.as_real()?;
-        let is_better = best.is_none_or(|(best, _)| (number > best) == (name == "max"));
-        if is_better {
+        let is_best = match best {
+            None => true,
+            Some((best, _)) if name == "max" => number > best,
+            Some((best, _)) => number < best,
+        };
+        if is_best {
             best = Some((number, arg));
         }
     }
@@ -167,7 +174,7 @@ fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
         ('~', Value::Real(_)) => Err(format!(
             "can't use floating-point value as operand of \"{sign}\""
         )),
-        // A plus.
+        // `+`.
         (_, Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
         (_, Value::Text(text)) => Err(not_a_number(text, &sign.to_string())),
     }
@@ -178,17 +185,13 @@ fn not_a_number(text: &str, operator: &str) -> String {
     format!("can't use {kind} string as operand of \"{operator}\"")
 }
 
-fn apply_binary(
-    operator: &str,
-    left: &(Value, String),
-    right: &(Value, String),
-) -> Result<Value, String> {
+fn apply_binary(operator: &str, left: &Operand, right: &Operand) -> Result<Value, String> {
     let boolean = |value: bool| Ok(Value::Integer(i64::from(value)));
     match operator {
-        "eq" => return boolean(left.1 == right.1),
-        "ne" => return boolean(left.1 != right.1),
+        "eq" => return boolean(left.text == right.text),
+        "ne" => return boolean(left.text != right.text),
         "in" | "ni" => {
-            let is_element = super::list::split(&right.1)?.contains(&left.1);
+            let is_element = super::list::split(&right.text)?.contains(&left.text);
             return boolean(is_element == (operator == "in"));
         }
         "==" | "!=" | "<" | ">" | "<=" | ">=" => {
@@ -204,20 +207,21 @@ fn apply_binary(
         }
         _ => {}
     }
-    match (&left.0, &right.0) {
+    match (&left.value, &right.value) {
         (Value::Integer(a), Value::Integer(b)) => compute_integers(operator, *a, *b),
         (Value::Text(_), _) | (_, Value::Text(_)) => {
-            let text = if matches!(left.0, Value::Text(_)) { &left.1 } else { &right.1 };
+            let text = if matches!(left.value, Value::Text(_)) { &left.text } else { &right.text };
             Err(not_a_number(text, operator))
         }
         (a, b) => compute_reals(operator, a.as_real()?, b.as_real()?),
     }
 }
 
-fn compare(left: &(Value, String), right: &(Value, String)) -> Option<std::cmp::Ordering> {
-    match (&left.0, &right.0) {
+/// Compares as numbers, or as texts if one operand is no number; `None` if one is not a number (NaN).
+fn compare(left: &Operand, right: &Operand) -> Option<std::cmp::Ordering> {
+    match (&left.value, &right.value) {
         (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
-        (Value::Text(_), _) | (_, Value::Text(_)) => Some(left.1.cmp(&right.1)),
+        (Value::Text(_), _) | (_, Value::Text(_)) => Some(left.text.cmp(&right.text)),
         (a, b) => a.as_real().ok()?.partial_cmp(&b.as_real().ok()?),
     }
 }

@@ -8,6 +8,7 @@ use super::interp::{Interp, error, wrong_args};
 use super::number::require_integer;
 use super::{Call, CommandResult, Host, TclResult, list, parse, pattern};
 
+/// Tcl's commands that Prony has.
 const BUILT_IN_COMMANDS: &str = "\
     after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
     fconfigure file flush for foreach format gets glob global if incr info join lappend lassign lindex linsert \
@@ -93,28 +94,27 @@ impl Interp {
     /// Makes procedures of other namespaces, such as `a::*`, available in the current namespace.
     fn import(&mut self, patterns: &[&str]) {
         for pattern in patterns {
-            let pattern = pattern.strip_prefix("::").unwrap_or(pattern);
+            let absolute = pattern.strip_prefix("::").unwrap_or(pattern);
             let (source_namespace, tail_pattern) =
-                pattern.rsplit_once("::").unwrap_or(("", pattern));
-            let split_if_matching = |name: &String| {
-                let parts = name.rsplit_once("::").unwrap_or(("", name));
-                (parts.0 == source_namespace && pattern::matches(tail_pattern, parts.1))
-                    .then(|| (parts.1.to_owned(), name.clone()))
-            };
-            let matching: Vec<_> = self.procs.keys().filter_map(split_if_matching).collect();
-            for (tail, name) in matching {
-                let procedure = Rc::clone(&self.procs[&name]);
-                let local = self.qualified(&tail);
-                self.procs.insert(local, procedure);
+                absolute.rsplit_once("::").unwrap_or(("", absolute));
+            let mut imported = Vec::new();
+            for (name, procedure) in &self.procs {
+                let (namespace, tail) = name.rsplit_once("::").unwrap_or(("", name));
+                if namespace == source_namespace && pattern::matches(tail_pattern, tail) {
+                    imported.push((self.qualified(tail), Rc::clone(procedure)));
+                }
             }
+            self.procs.extend(imported);
         }
     }
 
     pub(super) fn has_command(&self, host: &dyn Host, name: &str) -> bool {
-        self.procs.contains_key(name)
-            || self.aliases.contains_key(name)
-            || (!self.removed_commands.contains(name)
-                && (built_in_commands().any(|command| command == name) || host.has_command(name)))
+        if self.procs.contains_key(name) || self.aliases.contains_key(name) {
+            return true;
+        }
+        let is_original =
+            built_in_commands().any(|command| command == name) || host.has_command(name);
+        is_original && !self.removed_commands.contains(name)
     }
 
     fn rename(&mut self, host: &dyn Host, old: &str, new: &str) -> TclResult {

@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use super::interp::{Interp, Proc, error, wrong_args};
+use super::pattern::Matching;
 use super::{
     Call, CommandResult, Flow, Host, TclResult, expr, list, number, parse, pattern, regex,
 };
@@ -112,6 +113,7 @@ impl Interp {
         Ok(String::new())
     }
 
+    /// `foreach`, or `lmap`, which collects the results of the body.
     fn foreach(&mut self, host: &mut dyn Host, args: &[String], collects: bool) -> TclResult {
         if args.len() < 3 || args.len().is_multiple_of(2) {
             return wrong_args("foreach varList list ?varList list ...? command");
@@ -149,16 +151,17 @@ impl Interp {
 
     fn switch(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let mut remaining = args;
-        let (mut is_glob, mut is_regex, mut ignore_case) = (false, false, false);
+        let mut matching = Matching::Exact;
+        let mut ignore_case = false;
         while let [option, after @ ..] = remaining
             && option.starts_with('-')
             && after.len() > 1
         {
             remaining = after;
             match option.as_str() {
-                "-glob" => (is_glob, is_regex) = (true, false),
-                "-regexp" => (is_glob, is_regex) = (false, true),
-                "-exact" => (is_glob, is_regex) = (false, false),
+                "-glob" => matching = Matching::Glob,
+                "-regexp" => matching = Matching::Regex,
+                "-exact" => matching = Matching::Exact,
                 "-nocase" => ignore_case = true,
                 "--" => break,
                 other => {
@@ -184,10 +187,10 @@ impl Interp {
         for index in (0..cases.len()).step_by(2) {
             let case = &cases[index];
             let is_match = (index == last && case == "default")
-                || match (is_glob, is_regex) {
-                    (true, _) => pattern::matches(&fold(case), &fold(text)),
-                    (_, true) => regex::compile(case, ignore_case)?.is_match(text),
-                    _ => fold(case) == fold(text),
+                || match matching {
+                    Matching::Glob => pattern::matches(&fold(case), &fold(text)),
+                    Matching::Regex => regex::compile(case, ignore_case)?.is_match(text),
+                    Matching::Exact => fold(case) == fold(text),
                 };
             if is_match {
                 matched = Some(index);
@@ -198,10 +201,8 @@ impl Interp {
             return Ok(String::new());
         };
         // A body `-` means the body of the next pattern.
-        match (matched + 1..cases.len())
-            .step_by(2)
-            .find(|&body| cases[body] != "-")
-        {
+        let mut bodies = (matched + 1..cases.len()).step_by(2);
+        match bodies.find(|&body| cases[body] != "-") {
             Some(body) => self.eval_text(host, &cases[body]),
             None => error(format!(
                 "no body specified for pattern \"{}\"",

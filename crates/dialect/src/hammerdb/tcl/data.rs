@@ -20,6 +20,7 @@ fn parse_dict(text: &str) -> Result<Vec<(String, String)>, Flow> {
     Ok(pairs)
 }
 
+/// Sets the value of a key, in its place if the key exists.
 fn set_key(pairs: &mut Vec<(String, String)>, key: &str, value: String) {
     match pairs.iter_mut().find(|(existing, _)| existing == key) {
         Some((_, existing)) => *existing = value,
@@ -34,7 +35,7 @@ fn dict_text(pairs: &[(String, String)]) -> String {
     list::join(&flat)
 }
 
-/// The names that match the first pattern, sorted; all without a pattern.
+/// The list of the names that match the first pattern, sorted; all names without a pattern.
 fn matching_names<'a>(names: impl Iterator<Item = &'a String>, patterns: &[&str]) -> String {
     let pattern = patterns.first().copied().unwrap_or("*");
     let mut names: Vec<&String> = names
@@ -135,14 +136,14 @@ impl Interp {
         match subcommand {
             "exists" => bool_result(elements.is_some()),
             "size" => Ok(elements.map_or(0, |elements| elements.len()).to_string()),
-            "names" => Ok(list::join(
-                &matching().map(|(key, _)| key).collect::<Vec<_>>(),
-            )),
-            "get" => Ok(list::join(
-                &matching()
-                    .flat_map(|(key, value)| [key, value])
-                    .collect::<Vec<_>>(),
-            )),
+            "names" => {
+                let keys: Vec<&String> = matching().map(|(key, _)| key).collect();
+                Ok(list::join(&keys))
+            }
+            "get" => {
+                let flat = matching().flat_map(|(key, value)| [key, value]);
+                Ok(list::join(&flat.collect::<Vec<_>>()))
+            }
             "set" => {
                 for (key, value) in parse_dict(args.first().map_or("", String::as_str))? {
                     self.set(&format!("{name}({key})"), value)?;
@@ -173,13 +174,11 @@ impl Interp {
             ("get", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    value = match parse_dict(&value)?
-                        .into_iter()
-                        .find(|(name, _)| name == key)
-                    {
-                        Some((_, value)) => value,
+                    let entries = parse_dict(&value)?;
+                    match entries.into_iter().find(|(name, _)| name == key) {
+                        Some((_, inner)) => value = inner,
                         None => return error(format!("key \"{key}\" not known in dictionary")),
-                    };
+                    }
                 }
                 Ok(value)
             }

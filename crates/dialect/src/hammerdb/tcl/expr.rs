@@ -10,6 +10,7 @@ const MAX_NESTING: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Value(Value),
+    /// Text with substitutions.
     Parts(Vec<Part>),
     Unary(char, Box<Node>),
     Binary(&'static str, Box<Node>, Box<Node>),
@@ -54,6 +55,14 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    fn enter_level(&mut self) -> Result<(), String> {
+        self.nesting += 1;
+        if self.nesting > MAX_NESTING {
+            return Err("expression too deeply nested".to_owned());
+        }
+        Ok(())
+    }
+
     fn syntax_error(&self) -> String {
         if self.reader.peek().is_none() {
             format!("missing operand at _@_\nin expression \"{}_@_\"", self.text)
@@ -78,10 +87,7 @@ impl Parser<'_> {
     }
 
     fn parse_ternary(&mut self) -> Result<Node, String> {
-        self.nesting += 1;
-        if self.nesting > MAX_NESTING {
-            return Err("expression too deeply nested".to_owned());
-        }
+        self.enter_level()?;
         let mut node = self.parse_level(0)?;
         self.skip_whitespace();
         if self.skip_token("?") {
@@ -126,11 +132,11 @@ impl Parser<'_> {
             return self.parse_power();
         }
         let mut left = self.parse_level(level + 1)?;
-        // The operators of a chain are left-associative, so the tree is as deep as the chain is long.
-        let mut length = 0;
+        // Operators of a level are left-associative, so the tree is as deep as a chain of them is long.
+        let mut chain_length = 0;
         while let Some(operator) = self.parse_operator(level) {
-            length += 1;
-            if length > 4 * MAX_NESTING {
+            chain_length += 1;
+            if chain_length > 4 * MAX_NESTING {
                 return Err("expression too long".to_owned());
             }
             let right = self.parse_level(level + 1)?;
@@ -145,10 +151,7 @@ impl Parser<'_> {
         if !self.skip_token("**") {
             return Ok(left);
         }
-        self.nesting += 1;
-        if self.nesting > MAX_NESTING {
-            return Err("expression too deeply nested".to_owned());
-        }
+        self.enter_level()?;
         let right = self.parse_power()?;
         self.nesting -= 1;
         Ok(Node::Binary("**", Box::new(left), Box::new(right)))
@@ -159,10 +162,7 @@ impl Parser<'_> {
         let Some(sign) = self.reader.peek().filter(|c| "+-!~".contains(*c)) else {
             return self.parse_primary();
         };
-        self.nesting += 1;
-        if self.nesting > MAX_NESTING {
-            return Err("expression too deeply nested".to_owned());
-        }
+        self.enter_level()?;
         self.reader.set_position(self.reader.position() + 1);
         let operand = self.parse_unary()?;
         self.nesting -= 1;

@@ -5,12 +5,14 @@
 use super::interp::check_length;
 use super::number::{Value, require_integer};
 
+/// A format specifier, such as `%-8.3f`, without its letter.
 #[derive(Default)]
 struct FormatSpec {
     left_aligned: bool,
     zero_padded: bool,
     plus_sign: bool,
     space_sign: bool,
+    /// `#`: with a prefix such as `0x`, or with all zeros at the end.
     alternate: bool,
     width: usize,
     precision: Option<usize>,
@@ -49,6 +51,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
                 if chars.next_if_eq(&'*').is_some() {
                     let arg = next_arg()?;
                     let width = require_integer(arg)?;
+                    // As the flag `-` before its absolute value.
                     spec.left_aligned |= width < 0;
                     return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
                 }
@@ -102,6 +105,7 @@ fn format_value(spec: &FormatSpec, kind: char, value: &str) -> Result<String, St
 
 fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
     let number = require_integer(value)?;
+    // Other bases than ten show the bits of a negative number, and no sign.
     let (sign, mut digits) = match kind {
         'x' => ("", format!("{number:x}")),
         'X' => ("", format!("{number:X}")),
@@ -131,11 +135,14 @@ fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, 
 }
 
 fn sign_text(spec: &FormatSpec, negative: bool) -> &'static str {
-    match (negative, spec.plus_sign, spec.space_sign) {
-        (true, ..) => "-",
-        (false, true, _) => "+",
-        (false, false, true) => " ",
-        _ => "",
+    if negative {
+        "-"
+    } else if spec.plus_sign {
+        "+"
+    } else if spec.space_sign {
+        " "
+    } else {
+        ""
     }
 }
 
@@ -194,6 +201,7 @@ fn format_general(magnitude: f64, precision: usize, keep_zeros: bool) -> String 
     }
 }
 
+/// Pads a value to the width of its specifier. `prefix`: a sign, or `0x`; zeros come after it.
 fn pad(spec: &FormatSpec, prefix: &str, digits: &str, allows_zero_padding: bool) -> String {
     let length = prefix.len() + digits.chars().count();
     let padding = spec.width.saturating_sub(length);

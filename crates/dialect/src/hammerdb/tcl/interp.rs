@@ -21,7 +21,7 @@ pub(crate) const MAX_VALUE_BYTES: usize = 64 << 20;
 pub(super) enum Variable {
     Scalar(String),
     Array(BTreeMap<String, String>),
-    /// A link to a variable of a caller's frame (`global`, `upvar`).
+    /// A link to a variable of a caller (`global`, `upvar`): the index of its frame, and its name there.
     Link(usize, String),
 }
 
@@ -30,6 +30,7 @@ pub(super) type Frame = HashMap<String, Variable>;
 /// A procedure that a script defines.
 #[derive(Debug)]
 pub(super) struct Proc {
+    /// Each with its default, if it has one.
     pub parameters: Vec<(String, Option<String>)>,
     pub parameter_text: String,
     pub body_text: String,
@@ -39,6 +40,7 @@ pub(super) struct Proc {
 }
 
 pub struct Interp {
+    /// The variables of the procedures that are running, the innermost last; the first frame has the global ones.
     pub(super) frames: Vec<Frame>,
     pub(super) procs: HashMap<String, Rc<Proc>>,
     /// The original name of each renamed command that is not a procedure (`rename`), by its new name.
@@ -46,6 +48,7 @@ pub struct Interp {
     /// Original names of commands that were renamed or deleted, and are therefore unknown.
     pub(super) removed_commands: HashSet<String>,
     pub(super) files: OpenFiles,
+    /// The path of the file that is running (`info script`); empty outside of files.
     pub(super) script_name: String,
     /// The current namespace, such as `a::b`; empty for the global namespace.
     pub(super) namespace: String,
@@ -137,6 +140,7 @@ impl Interp {
         }
     }
 
+    /// Begins a nested evaluation, unless the script must end or nests too deeply.
     pub(super) fn enter_level(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
@@ -150,6 +154,7 @@ impl Interp {
         self.depth = self.depth.saturating_sub(1);
     }
 
+    /// Ends the script if its caller requests it.
     pub(super) fn check_stop(&self, host: &dyn Host) -> Result<(), Flow> {
         if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
@@ -203,6 +208,7 @@ impl Interp {
         Ok(texts)
     }
 
+    /// The text of a word after substitution.
     pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> TclResult {
         let mut text = String::new();
         for part in parts {
@@ -233,11 +239,12 @@ impl Interp {
         args: &[String],
     ) -> TclResult {
         let absolute = name.strip_prefix("::");
-        let namespace_proc = absolute
-            .is_none()
-            .then(|| self.procs.get(&self.qualified(name)));
+        let in_namespace = match absolute {
+            Some(_) => None,
+            None => self.procs.get(&self.qualified(name)),
+        };
         let name = absolute.unwrap_or(name);
-        if let Some(procedure) = namespace_proc.flatten().or_else(|| self.procs.get(name)) {
+        if let Some(procedure) = in_namespace.or_else(|| self.procs.get(name)) {
             let procedure = Rc::clone(procedure);
             return self.call_procedure(host, name, &procedure, args);
         }
@@ -249,7 +256,7 @@ impl Interp {
         outcome.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
     }
 
-    /// Runs a command that is not a procedure, under its current name.
+    /// Runs a command that is not a procedure, by its original name.
     fn run_built_in(&mut self, host: &mut dyn Host, call: Call<'_>) -> CommandResult {
         (self.control_command(host, call))
             .or_else(|| self.variable_command(host, call))

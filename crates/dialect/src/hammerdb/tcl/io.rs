@@ -17,13 +17,9 @@ pub(super) struct OpenFiles {
 #[derive(Debug)]
 enum OpenFile {
     /// A file open for reading: its text, and the position of the next unread byte.
-    Reading {
-        text: String,
-        position: usize,
-    },
-    Writing {
-        path: String,
-    },
+    Reading { text: String, position: usize },
+    /// A file open for writing, to which each text is appended at once.
+    Writing { path: String },
 }
 
 fn unknown_channel<T>(channel: &str) -> Result<T, Flow> {
@@ -122,13 +118,14 @@ impl Interp {
             other => return error(format!("illegal access mode \"{other}\"")),
         };
         self.files.opened_count += 1;
+        // As Tcl's first channel, `file3` follows the three standard channels.
         let name = format!("file{}", self.files.opened_count + 2);
         self.files.by_channel.insert(name.clone(), file);
         Ok(name)
     }
 
     /// The text of a file that is open for reading, and the position of its next unread byte.
-    fn reading(&mut self, channel: &str) -> Result<(&str, &mut usize), Flow> {
+    fn unread_text(&mut self, channel: &str) -> Result<(&str, &mut usize), Flow> {
         match self.files.by_channel.get_mut(channel) {
             Some(OpenFile::Reading { text, position }) => Ok((text, position)),
             Some(OpenFile::Writing { .. }) => {
@@ -138,8 +135,9 @@ impl Interp {
         }
     }
 
+    /// The next line of a file; `None` at its end.
     fn gets(&mut self, channel: &str) -> Result<Option<String>, Flow> {
-        let (text, position) = self.reading(channel)?;
+        let (text, position) = self.unread_text(channel)?;
         let remaining = &text[*position..];
         if remaining.is_empty() {
             return Ok(None);
@@ -156,10 +154,12 @@ impl Interp {
             [channel] => (false, channel),
             _ => return wrong_args("read ?-nonewline? channelId"),
         };
-        let (text, position) = self.reading(channel)?;
-        let remaining = &text[*position..];
-        let trimmed = remaining.strip_suffix('\n').filter(|_| trim_newline);
-        let remaining = trimmed.unwrap_or(remaining).to_owned();
+        let (text, position) = self.unread_text(channel)?;
+        let mut remaining = &text[*position..];
+        if trim_newline {
+            remaining = remaining.strip_suffix('\n').unwrap_or(remaining);
+        }
+        let remaining = remaining.to_owned();
         *position = text.len();
         Ok(remaining)
     }

@@ -64,6 +64,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// Refuses text directly after an element in braces or quotes.
 fn check_end(
     chars: &mut std::iter::Peekable<std::str::Chars>,
     delimiters: &str,
@@ -90,6 +91,7 @@ fn unescape(c: Option<char>) -> char {
     }
 }
 
+/// The text of a list, from which [`split`] returns the same elements.
 pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     let mut text = String::new();
     for (index, element) in elements.iter().enumerate() {
@@ -101,6 +103,7 @@ pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     text
 }
 
+/// Appends an element to a list's text.
 pub(super) fn push(list: &mut String, element: &str) {
     let is_first = list.is_empty();
     if !is_first {
@@ -109,6 +112,7 @@ pub(super) fn push(list: &mut String, element: &str) {
     quote(list, element, is_first);
 }
 
+/// Appends an element, with braces or backslashes if it needs them.
 fn quote(text: &mut String, element: &str, is_first: bool) {
     if element.is_empty() {
         text.push_str("{}");
@@ -142,6 +146,7 @@ fn quote(text: &mut String, element: &str, is_first: bool) {
     }
 }
 
+/// Whether an element means the same within braces.
 fn can_be_braced(element: &str) -> bool {
     let mut depth = 0_i64;
     let mut chars = element.chars();

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use super::interp::{Interp, check_length, error, wrong_args};
 use super::number::{parse_integer, parse_real};
+use super::pattern::Matching;
 use super::{Call, CommandResult, Flow, Host, TclResult, list, pattern, regex};
 
 /// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The returned index may be outside
@@ -106,9 +107,9 @@ impl Interp {
         Ok(list::join(&unassigned))
     }
 
-    fn lset(&mut self, host: &dyn Host, name: &str, position: &str, value: &str) -> TclResult {
+    fn lset(&mut self, host: &dyn Host, name: &str, index: &str, value: &str) -> TclResult {
         let mut elements = split_list(&self.get(host, name)?)?;
-        let position = usize::try_from(parse_index(position, elements.len())?).ok();
+        let position = usize::try_from(parse_index(index, elements.len())?).ok();
         match position.filter(|position| *position <= elements.len()) {
             Some(position) if position == elements.len() => elements.push(value.to_owned()),
             Some(position) => value.clone_into(&mut elements[position]),
@@ -120,10 +121,10 @@ impl Interp {
 
 fn lindex(text: &str, indexes: &[String]) -> TclResult {
     let mut text = text.to_owned();
-    for position in indexes {
-        for position in split_list(position)? {
+    for path in indexes {
+        for index in split_list(path)? {
             let mut elements = split_list(&text)?;
-            let position = usize::try_from(parse_index(&position, elements.len())?).ok();
+            let position = usize::try_from(parse_index(&index, elements.len())?).ok();
             text = match position.filter(|position| *position < elements.len()) {
                 Some(position) => elements.swap_remove(position),
                 None => String::new(),
@@ -141,11 +142,11 @@ fn lrange(text: &str, first: &str, last: &str) -> TclResult {
     })
 }
 
-fn linsert(text: &str, position: &str, new_elements: &[String]) -> TclResult {
+fn linsert(text: &str, index: &str, new_elements: &[String]) -> TclResult {
     let mut elements = split_list(text)?;
     // For linsert, `end` is the position after the last element.
-    let length = elements.len() + usize::from(position.trim_ascii().starts_with("end"));
-    let position = parse_index(position, length)?.clamp(0, elements.len() as i64) as usize;
+    let length = elements.len() + usize::from(index.trim_ascii().starts_with("end"));
+    let position = parse_index(index, length)?.clamp(0, elements.len() as i64) as usize;
     elements.splice(position..position, new_elements.iter().cloned());
     Ok(list::join(&elements))
 }
@@ -195,14 +196,16 @@ fn lsearch(args: &[String]) -> TclResult {
     let [options @ .., text, pattern] = args else {
         return wrong_args("lsearch ?-option value ...? list pattern");
     };
-    let (mut exact, mut all, mut inline, mut negated, mut ignore_case) =
-        (false, false, false, false, false);
-    let mut is_regex = false;
+    let mut matching = Matching::Glob;
+    let mut all = false;
+    let mut inline = false;
+    let mut negated = false;
+    let mut ignore_case = false;
     for option in options {
         match option.as_str() {
-            "-exact" => (exact, is_regex) = (true, false),
-            "-glob" => (exact, is_regex) = (false, false),
-            "-regexp" => (exact, is_regex) = (false, true),
+            "-exact" => matching = Matching::Exact,
+            "-glob" => matching = Matching::Glob,
+            "-regexp" => matching = Matching::Regex,
             "-all" => all = true,
             "-inline" => inline = true,
             "-not" => negated = true,
@@ -212,26 +215,30 @@ fn lsearch(args: &[String]) -> TclResult {
     }
     let fold = |text: &str| pattern::fold_case(text, ignore_case);
     let folded_pattern = fold(pattern);
-    let expression = if is_regex { Some(regex::compile(pattern, ignore_case)?) } else { None };
-    let mut matching = Vec::new();
+    let expression = if matching == Matching::Regex {
+        Some(regex::compile(pattern, ignore_case)?)
+    } else {
+        None
+    };
+    let mut found = Vec::new();
     for (index, element) in split_list(text)?.into_iter().enumerate() {
         let folded = fold(&element);
         let is_match = match &expression {
             Some(expression) => expression.is_match(&element),
-            None if exact => folded == folded_pattern,
+            None if matching == Matching::Exact => folded == folded_pattern,
             None => pattern::matches(&folded_pattern, &folded),
         };
         if is_match != negated {
-            matching.push(if inline { element } else { index.to_string() });
+            found.push(if inline { element } else { index.to_string() });
             if !all {
                 break;
             }
         }
     }
     if all {
-        return Ok(list::join(&matching));
+        return Ok(list::join(&found));
     }
-    Ok(matching
+    Ok(found
         .pop()
         .unwrap_or_else(|| if inline { String::new() } else { "-1".to_owned() }))
 }
@@ -241,7 +248,9 @@ fn lsort(args: &[String]) -> TclResult {
         return wrong_args("lsort ?-option value ...? list");
     };
     let mut elements = split_list(text)?;
-    let (mut reversed, mut unique, mut order) = (false, false, "-ascii");
+    let mut reversed = false;
+    let mut unique = false;
+    let mut order = "-ascii";
     for option in options {
         match option.as_str() {
             "-decreasing" => reversed = true,
@@ -288,6 +297,7 @@ fn lsort(args: &[String]) -> TclResult {
 
 /// Compares as `lsort -dictionary`: digits within texts as numbers, and letters without case.
 fn compare_in_dictionary_order(a: &str, b: &str) -> Ordering {
+    // Runs of digits and of other characters, in lower case, each with its number if it has one.
     let pieces = |text: &str| -> Vec<(String, Option<u128>)> {
         let mut pieces: Vec<(String, Option<u128>)> = Vec::new();
         let mut remaining = text;
@@ -302,10 +312,10 @@ fn compare_in_dictionary_order(a: &str, b: &str) -> Ordering {
         }
         pieces
     };
-    for (a, b) in pieces(a).iter().zip(&pieces(b)) {
-        let order = match (a.1, b.1) {
-            (Some(a), Some(b)) => a.cmp(&b),
-            _ => a.0.cmp(&b.0),
+    for ((text_a, number_a), (text_b, number_b)) in pieces(a).iter().zip(&pieces(b)) {
+        let order = match (number_a, number_b) {
+            (Some(number_a), Some(number_b)) => number_a.cmp(number_b),
+            _ => text_a.cmp(text_b),
         };
         if order.is_ne() {
             return order;

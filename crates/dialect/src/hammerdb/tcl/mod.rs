@@ -61,7 +61,7 @@ pub enum Flow {
     Continue,
     /// `exit` or `quit`, with the exit status.
     Exit(u8),
-    /// The caller requested the end, or the step limit is reached; `catch` does not catch it.
+    /// The caller requested the end, for this reason; `catch` does not catch it.
     Stopped(String),
 }
 

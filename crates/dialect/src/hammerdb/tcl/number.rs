@@ -49,6 +49,7 @@ impl Value {
     }
 }
 
+/// Parses a boolean: a word or the start of one, or a number, which is true unless it is 0.
 pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "tru" | "tr" | "t" | "ye" | "y" => Some(true),
@@ -76,7 +77,7 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
         None if lower.len() > 1 && lower.starts_with('0') => (8, &lower[1..]),
         None => (10, &*lower),
     };
-    // Rust would take another sign.
+    // Rust would accept a second sign.
     if !digits.chars().all(|c| c.is_digit(base)) {
         return None;
     }

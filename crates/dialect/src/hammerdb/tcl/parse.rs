@@ -424,6 +424,7 @@ impl<'a> TextParser<'a> {
         }
     }
 
+    /// Appends the character whose code the next digits are; `letter` if there are none, or no such character.
     fn push_code(&mut self, text: &mut String, letter: char, base: u32, max_digits: usize) {
         let digits: String = (self.remaining().chars().take(max_digits))
             .take_while(|c| c.is_digit(base))

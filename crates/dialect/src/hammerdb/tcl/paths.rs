@@ -18,12 +18,12 @@ impl Interp {
                 let home = || host.system().env_var("HOME");
                 let path = args.first().cloned().or_else(home);
                 let path = path.unwrap_or_else(|| "/".to_owned());
-                let reason = host.system_mut().change_directory(&path).err();
-                reason.map_or(Ok(String::new()), |reason| {
-                    error(format!(
+                match host.system_mut().change_directory(&path) {
+                    Ok(()) => Ok(String::new()),
+                    Err(reason) => error(format!(
                         "couldn't change working directory to \"{path}\": {reason}"
-                    ))
-                })
+                    )),
+                }
             }
             ("cd", _) => wrong_args("cd ?dirName?"),
             ("glob", args) => glob(host, args),
@@ -61,9 +61,8 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
         ["split", path] => {
             let root = path.starts_with('/').then_some("/");
             let parts = path.split('/').filter(|part| !part.is_empty());
-            Ok(list::join(
-                &root.into_iter().chain(parts).collect::<Vec<_>>(),
-            ))
+            let all: Vec<&str> = root.into_iter().chain(parts).collect();
+            Ok(list::join(&all))
         }
         ["dirname", path] => Ok(match path.trim_end_matches('/').rsplit_once('/') {
             Some(("", _)) => "/".to_owned(),
@@ -76,10 +75,9 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
             Ok(tail.rfind('.').map_or("", |dot| &tail[dot..]).to_owned())
         }
         ["rootname", path] => {
-            let extension = tail(path)
-                .rfind('.')
-                .map_or(0, |dot| tail(path).len() - dot);
-            Ok(path[..path.len() - extension].to_owned())
+            let tail = tail(path);
+            let extension_length = tail.rfind('.').map_or(0, |dot| tail.len() - dot);
+            Ok(path[..path.len() - extension_length].to_owned())
         }
         ["normalize", path] => Ok(normalize(&join_path(&[
             &host.system().working_directory(),
@@ -128,7 +126,10 @@ fn tail(path: &str) -> &str {
 }
 
 fn glob(host: &dyn Host, args: &[String]) -> TclResult {
-    let (mut allows_no_match, mut tails, mut folder, mut kind) = (false, false, "", None);
+    let mut allows_no_match = false;
+    let mut tails = false;
+    let mut folder = "";
+    let mut kind = None;
     let mut patterns = args;
     while let [option, remaining @ ..] = patterns
         && option.starts_with('-')
@@ -138,7 +139,10 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
             ("-nocomplain", _) => allows_no_match = true,
             ("-tails", _) => tails = true,
             ("--", _) => break,
-            ("-directory", [path, remaining @ ..]) => (folder, patterns) = (path, remaining),
+            ("-directory", [path, remaining @ ..]) => {
+                folder = path;
+                patterns = remaining;
+            }
             ("-types" | "-type", [types, remaining @ ..]) => {
                 kind = match types.as_str() {
                     "d" => Some(PathKind::Directory),
@@ -159,9 +163,12 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
     }
     let mut paths = Vec::new();
     for pattern in patterns {
-        for pattern in expand_braces(pattern) {
-            let start = if pattern.starts_with('/') { "/" } else { folder };
-            let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        for expanded in expand_braces(pattern) {
+            let start = if expanded.starts_with('/') { "/" } else { folder };
+            let parts: Vec<&str> = expanded
+                .split('/')
+                .filter(|part| !part.is_empty())
+                .collect();
             collect_matches(host, start, &parts, &mut paths);
         }
     }

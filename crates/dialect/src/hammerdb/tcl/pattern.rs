@@ -2,6 +2,14 @@
 //!
 //! Must never: take exponential time.
 
+/// How a command compares a text with a pattern (`-exact`, `-glob`, `-regexp`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Matching {
+    Exact,
+    Glob,
+    Regex,
+}
+
 /// Whether a text matches a pattern with `*`, `?`, `[a-z]` and `\x`.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();

@@ -47,7 +47,10 @@ impl Options {
                 "-indices" => options.indices = true,
                 "-nocase" => options.no_case = true,
                 "-expanded" => options.expanded = true,
-                "-line" => (options.line_anchor, options.line_stop) = (true, true),
+                "-line" => {
+                    options.line_anchor = true;
+                    options.line_stop = true;
+                }
                 "-lineanchor" => options.line_anchor = true,
                 "-linestop" => options.line_stop = true,
                 "-start" => {
@@ -100,6 +103,7 @@ pub(super) fn compile(pattern: &str, no_case: bool) -> Result<Regex, Flow> {
     options.compile(pattern)
 }
 
+/// Translates a pattern of Tcl to the crate's syntax.
 fn translate(pattern: &str) -> String {
     let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
     if let Some(literal) = pattern.strip_prefix("***=") {
@@ -287,7 +291,9 @@ impl Interp {
         };
         let pattern = options.compile(pattern)?;
         let start = byte_offset_of_char(text, options.start);
-        let (mut changed, mut copied_to, mut count) = (String::new(), 0, 0);
+        let mut changed = String::new();
+        let mut copied_to = 0;
+        let mut count = 0;
         for captures in all_matches(&pattern, text, start) {
             self.check_stop(host)?;
             let Some(full_match) = captures.get(0) else {

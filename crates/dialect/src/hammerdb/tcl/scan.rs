@@ -6,13 +6,29 @@ use super::interp::{Interp, error, wrong_args};
 use super::{TclResult, list};
 use crate::pgbench::number::decimal_prefix;
 
+/// A conversion specifier, such as `%3d`.
 struct Conversion {
     kind: char,
     /// Whether the value is parsed but not returned (`%*d`).
     is_discarded: bool,
+    /// The most characters that the value takes.
     width: usize,
-    /// The characters of `%[..]`, sorted, and whether the set is is_negated (`%[^..]`).
-    set: (Vec<char>, bool),
+    /// The characters of `%[..]`.
+    set: CharacterSet,
+}
+
+#[derive(Default)]
+struct CharacterSet {
+    /// Sorted.
+    characters: Vec<char>,
+    /// Whether it consists of all other characters (`%[^..]`).
+    is_negated: bool,
+}
+
+impl CharacterSet {
+    fn contains(&self, c: char) -> bool {
+        self.characters.binary_search(&c).is_ok() != self.is_negated
+    }
 }
 
 enum FormatPart {
@@ -78,7 +94,7 @@ fn parse_format(format: &str) -> Result<Vec<FormatPart>, String> {
         }
         while chars.next_if(|c| "lhL".contains(*c)).is_some() {}
         let kind = chars.next().unwrap_or_default();
-        let mut set = (Vec::new(), false);
+        let mut set = CharacterSet::default();
         match kind {
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' | 's' | 'c' | 'e' | 'f' | 'g' | 'n' => {}
             '[' => set = parse_set(&mut chars)?,
@@ -95,25 +111,28 @@ fn parse_format(format: &str) -> Result<Vec<FormatPart>, String> {
 }
 
 /// Parses the characters up to `]`.
-fn parse_set(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-) -> Result<(Vec<char>, bool), String> {
+fn parse_set(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<CharacterSet, String> {
     let is_negated = chars.next_if_eq(&'^').is_some();
-    let mut set = Vec::new();
-    set.extend(chars.next_if_eq(&']'));
+    let mut characters = Vec::new();
+    // The first `]` is one of the characters.
+    characters.extend(chars.next_if_eq(&']'));
     loop {
         match chars.next() {
             None => return Err("unmatched [ in format string".to_owned()),
             Some(']') => {
-                set.sort_unstable();
-                return Ok((set, is_negated));
+                characters.sort_unstable();
+                return Ok(CharacterSet {
+                    characters,
+                    is_negated,
+                });
             }
-            Some('-') if !set.is_empty() && chars.peek().is_some_and(|c| *c != ']') => {
-                let (low, high) = (set[set.len() - 1], chars.next().unwrap_or_default());
+            Some('-') if !characters.is_empty() && chars.peek().is_some_and(|c| *c != ']') => {
+                let low = characters[characters.len() - 1];
+                let high = chars.next().unwrap_or_default();
                 // The limit prevents that a format fills the memory; 1,000 characters cover Latin letters.
-                set.extend((low..=high).take(1_000));
+                characters.extend((low..=high).take(1_000));
             }
-            Some(c) => set.push(c),
+            Some(c) => characters.push(c),
         }
     }
 }
@@ -180,8 +199,7 @@ fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)>
             (length > 0).then(|| (prefix_of(length), length))
         }
         '[' => {
-            let (set, is_negated) = &conversion.set;
-            let length = count_leading(&|_, c| set.binary_search(&c).is_ok() != *is_negated);
+            let length = count_leading(&|_, c| conversion.set.contains(c));
             (length > 0).then(|| (prefix_of(length), length))
         }
         'e' | 'f' | 'g' => {
@@ -203,8 +221,9 @@ fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)>
             let first = sign + prefix;
             let length = count_leading(&|index, c| index < first || c.is_digit(base));
             let digits: String = text.get(first..length)?.iter().collect();
-            let number = i64::from_str_radix(&digits, base).ok()?;
-            let number = if text[0] == '-' { -number } else { number };
+            let magnitude = i64::from_str_radix(&digits, base).ok()?;
+            let is_negative = text[0] == '-';
+            let number = if is_negative { -magnitude } else { magnitude };
             Some((number.to_string(), length))
         }
     }

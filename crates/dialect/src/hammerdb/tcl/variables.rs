@@ -29,7 +29,8 @@ impl Interp {
         for _ in 0..64 {
             match self.frames[frame].get(&name) {
                 Some(Variable::Link(target, target_name)) if *target < self.frames.len() => {
-                    (frame, name) = (*target, target_name.clone());
+                    frame = *target;
+                    name = target_name.clone();
                 }
                 _ => break,
             }
@@ -74,6 +75,10 @@ impl Interp {
         }
     }
 
+    /// A variable's value.
+    ///
+    /// # Errors
+    /// The variable is not set, or is an array.
     pub(super) fn get(&self, host: &dyn Host, variable: &str) -> TclResult {
         if let Some(value) = self.lookup(host, variable) {
             return Ok(value);
@@ -90,6 +95,7 @@ impl Interp {
         error(format!("can't read \"{variable}\": {reason}"))
     }
 
+    /// Sets a variable, and returns its value.
     pub(super) fn set(&mut self, variable: &str, value: String) -> TclResult {
         check_length(value.len())?;
         let (name, index) = split_name(variable);

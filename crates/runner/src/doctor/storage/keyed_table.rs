@@ -1,46 +1,57 @@
 //! Reads of a table whose rows are stored in the order of one whole number: a range of keys is consecutive pages.
 
 use super::{
-    MIN_TABLE_BYTES, NO_KEYED_TABLE, PageReads, Reads, SCAN_BYTES, random_below, random_read,
-    reason, sequential_read,
+    MIN_TABLE_BYTES, NO_KEYED_TABLE, PageReads, ReadTable, Reads, SCAN_BYTES, random_below,
+    random_read, reason_of, sequential_read,
 };
 use prony_plan::SplitMix;
 use prony_server::Control;
 
 /// A table in the order of its key.
 pub(super) struct KeyedTable {
-    /// Name and key, in quotes.
+    /// In quotes, like the key.
     name: String,
     key: String,
-    keys: (u64, u64),
+    first_key: u64,
+    last_key: u64,
     row_bytes: u64,
     page_bytes: u64,
 }
 
+/// The sizes of a table, in bytes.
+pub(super) struct TableSizes {
+    pub(super) data_bytes: u64,
+    /// The mean of its rows.
+    pub(super) row_bytes: u64,
+}
+
 impl KeyedTable {
-    /// The table that a query finds: its name and key, of which `quote` makes identifiers, and two numbers, of which `sizes`
-    /// makes the bytes of its data and of a row.
+    /// The table that a query finds: its name and key, which `quote` turns into identifiers, and two numbers, which
+    /// `to_sizes` turns into sizes.
     pub(super) fn find(
         control: &mut Control,
         query: &str,
         quote: fn(&str) -> String,
-        sizes: fn(u64, u64) -> (u64, u64),
+        to_sizes: fn(u64, u64) -> TableSizes,
         page_bytes: u64,
     ) -> Result<KeyedTable, String> {
-        let rows = control.query(query).map_err(|error| reason(&error))?;
-        let found = rows.first().and_then(|row| {
-            let text = |column: usize| row.get(column)?.as_deref();
-            let number = |column: usize| text(column)?.parse::<u64>().ok();
-            let (bytes, row_bytes) = sizes(number(2)?, number(3)?);
-            let is_large = bytes >= MIN_TABLE_BYTES;
-            is_large.then_some((quote(text(0)?), quote(text(1)?), row_bytes.max(1)))
-        });
-        let (name, key, row_bytes) = found.ok_or(NO_KEYED_TABLE)?;
+        let rows = control.query(query).map_err(|error| reason_of(&error))?;
+        let text = |column: usize| rows.first()?.get(column)?.as_deref();
+        let number = |column: usize| text(column)?.parse::<u64>().ok();
+        let (Some(name), Some(key)) = (text(0).map(quote), text(1).map(quote)) else {
+            return Err(NO_KEYED_TABLE.to_owned());
+        };
+        let numbers = number(2).zip(number(3));
+        let sizes = numbers.map(|(first, second)| to_sizes(first, second));
+        let sizes = sizes.filter(|sizes| sizes.data_bytes >= MIN_TABLE_BYTES);
+        let sizes = sizes.ok_or(NO_KEYED_TABLE)?;
+        let (first_key, last_key) = key_range(control, &name, &key)?;
         Ok(KeyedTable {
-            keys: key_range(control, &name, &key)?,
             name,
             key,
-            row_bytes,
+            first_key,
+            last_key,
+            row_bytes: sizes.row_bytes.max(1),
             page_bytes,
         })
     }
@@ -54,26 +65,31 @@ impl KeyedTable {
         page_reads: fn(&mut Control, &str, &str, u64) -> Result<PageReads, String>,
     ) -> Reads {
         let KeyedTable { name, key, .. } = self;
-        let (first, last) = self.keys;
-        let keys = last - first + 1;
-        let length = (SCAN_BYTES / self.row_bytes).min(keys / 2).max(1);
+        let table = ReadTable {
+            name,
+            page_bytes: self.page_bytes,
+            is_timed_by_server: false,
+        };
+        let keys = self.last_key - self.first_key + 1;
+        let scan_keys = (SCAN_BYTES / self.row_bytes).min(keys / 2).max(1);
         let mut read = |condition: &str, pages| page_reads(control, name, condition, pages);
-        let sequential = sequential_read(name, self.page_bytes, false, || {
-            let from = first + random_below(random, keys - length);
-            let range = format!("{key} between {from} and {}", from + length - 1);
-            read(&range, length * self.row_bytes / self.page_bytes)
-        });
-        let single = random_read(name, self.page_bytes, false, || {
-            let value = first + random_below(random, keys);
-            read(&format!("{key} = {value}"), 1)
-        });
-        (sequential, single)
+        Reads {
+            sequential: sequential_read(&table, || {
+                let from = self.first_key + random_below(random, keys - scan_keys);
+                let range = format!("{key} between {from} and {}", from + scan_keys - 1);
+                read(&range, scan_keys * self.row_bytes / self.page_bytes)
+            }),
+            random: random_read(&table, || {
+                let value = self.first_key + random_below(random, keys);
+                read(&format!("{key} = {value}"), 1)
+            }),
+        }
     }
 }
 
 fn key_range(control: &mut Control, table: &str, key: &str) -> Result<(u64, u64), String> {
     let sql = format!("select min({key}), max({key}) from {table}");
-    let rows = control.query(&sql).map_err(|error| reason(&error))?;
+    let rows = control.query(&sql).map_err(|error| reason_of(&error))?;
     let number = |column: usize| rows.first()?.get(column)?.as_deref()?.parse::<u64>().ok();
     let keys = number(0).zip(number(1));
     keys.filter(|(first, last)| first < last)

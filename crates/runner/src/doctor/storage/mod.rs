@@ -24,7 +24,7 @@ const MAX_COMMITS: usize = 200;
 const MAX_RANDOM_READS: usize = 200;
 /// Fewest reads from outside of the server's cache for percentiles.
 const MIN_READS: usize = 20;
-/// Longest time of each of the three parts.
+/// Longest time of the commits, and of the random reads.
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Smallest table that is read, bytes: a smaller one is probably in a cache.
 const MIN_TABLE_BYTES: u64 = 16 << 20;
@@ -36,7 +36,7 @@ const MAX_SCANS: usize = 5;
 const MIN_COLD_SHARE: f64 = 0.5;
 /// Why a part of the probe was not done.
 const INTERRUPTED: &str = "it was interrupted";
-/// Why there are no reads where a range of keys stands for a range of pages.
+/// Why there are no reads on a server whose pages can only be selected by ranges of keys.
 const NO_KEYED_TABLE: &str = "this database has no table of 16 MB or more whose primary key is one whole number: load data first";
 
 /// Probes the storage of the server of `target`.
@@ -47,9 +47,10 @@ pub(super) fn probe(target: &Target) -> StorageProbe {
     let mut control = match Control::connect(&target) {
         Ok(control) => control,
         Err(error) => {
-            let reason = reason(&error);
+            let reason = reason_of(&error);
             probe.commits_ns = Err(reason.clone());
-            (probe.sequential, probe.random) = no_reads(reason);
+            probe.sequential = Err(reason.clone());
+            probe.random = Err(reason);
             return probe;
         }
     };
@@ -63,19 +64,23 @@ pub(super) fn probe(target: &Target) -> StorageProbe {
         SqlDialect::TransactSql => sqlserver::largest_table(&mut control)
             .map(|table| table.reads(&mut control, &mut random, sqlserver::page_reads)),
     };
-    (probe.sequential, probe.random) = reads.unwrap_or_else(no_reads);
+    let reads = reads.unwrap_or_else(|reason| Reads {
+        sequential: Err(reason.clone()),
+        random: Err(reason),
+    });
+    probe.sequential = reads.sequential;
+    probe.random = reads.random;
     probe
 }
 
-/// A sequential and a random read, each with why it was not done.
-type Reads = (Result<ReadProbe, String>, Result<ReadProbe, String>);
-
-fn no_reads(reason: String) -> Reads {
-    (Err(reason.clone()), Err(reason))
+/// The reads of a table, or why they were not done.
+struct Reads {
+    sequential: Result<ReadProbe, String>,
+    random: Result<ReadProbe, String>,
 }
 
 /// The error on one line, without a full stop.
-fn reason(error: &Error) -> String {
+fn reason_of(error: &Error) -> String {
     let text = error.to_string().replace('\n', " ");
     text.trim_end_matches('.').to_owned()
 }
@@ -107,7 +112,7 @@ fn probe_commits(control: &mut Control, dialect: SqlDialect, probe: &mut Storage
     );
     probe.commits_ns = match control.execute(&create) {
         Ok(_) => insert_rows(control, &table),
-        Err(error) => Err(reason(&error)),
+        Err(error) => Err(reason_of(&error)),
     };
     // It may exist even if its creation failed in the client.
     let drop = match dialect {
@@ -118,7 +123,7 @@ fn probe_commits(control: &mut Control, dialect: SqlDialect, probe: &mut Storage
         _ => format!("drop table if exists {table}"),
     };
     if let Err(error) = control.execute(&drop) {
-        probe.left_behind = Some(format!("{name}: {}", reason(&error)));
+        probe.left_behind = Some(format!("{name}: {}", reason_of(&error)));
     }
 }
 
@@ -135,7 +140,7 @@ fn insert_rows(control: &mut Control, table: &str) -> Result<Vec<u64>, String> {
         let sent = Instant::now();
         control
             .execute(&statement)
-            .map_err(|error| reason(&error))?;
+            .map_err(|error| reason_of(&error))?;
         // The first one also extends the files.
         if number > 0 {
             times_ns.push(elapsed_ns(sent));
@@ -162,16 +167,24 @@ struct PageReads {
     requests: u64,
     /// Pages from outside of the server's cache.
     read: u64,
+    /// Pages from the server's cache.
     cached: u64,
     /// Time of the reads, nanoseconds.
     time_ns: u64,
 }
 
-/// Tries scans until most pages of one come from outside of the server's cache.
-fn sequential_read(
-    table: &str,
+/// The table that is read.
+struct ReadTable<'a> {
+    /// Its name, in quotes.
+    name: &'a str,
     page_bytes: u64,
+    /// Whether the server times its reads; otherwise the client times the statements.
     is_timed_by_server: bool,
+}
+
+/// Tries scans until at least half of the pages of one come from outside of the server's cache.
+fn sequential_read(
+    table: &ReadTable<'_>,
     mut scan: impl FnMut() -> Result<PageReads, String>,
 ) -> Result<ReadProbe, String> {
     for _ in 0..MAX_SCANS {
@@ -182,35 +195,36 @@ fn sequential_read(
         let all = pages.read + pages.cached;
         if pages.read > 0 && pages.read as f64 >= MIN_COLD_SHARE * all as f64 {
             return Ok(ReadProbe {
-                table: table.to_owned(),
-                bytes: pages.read * page_bytes,
+                table: table.name.to_owned(),
+                bytes: pages.read * table.page_bytes,
                 times_ns: vec![pages.time_ns],
-                is_timed_by_server,
+                is_timed_by_server: table.is_timed_by_server,
             });
         }
     }
     Err(format!(
-        "the pages of {table} are in the server's cache: restart the server, or load more data than the cache holds"
+        "the pages of {} are in the server's cache: restart the server, or load more data than the cache holds",
+        table.name
     ))
 }
 
 /// Reads single pages; counts those from outside of the server's cache.
 fn random_read(
-    table: &str,
-    page_bytes: u64,
-    is_timed_by_server: bool,
+    table: &ReadTable<'_>,
     mut read_page: impl FnMut() -> Result<PageReads, String>,
 ) -> Result<ReadProbe, String> {
     let start = Instant::now();
-    let (mut times_ns, mut bytes) = (Vec::new(), 0);
+    let mut times_ns = Vec::new();
+    let mut bytes = 0;
     for _ in 0..MAX_RANDOM_READS {
         if signals::received().is_some() {
             return Err(INTERRUPTED.to_owned());
         }
         let pages = read_page()?;
+        // Without a request, the page was in the cache.
         if let Some(time_ns) = pages.time_ns.checked_div(pages.requests) {
             times_ns.push(time_ns);
-            bytes += pages.read * page_bytes;
+            bytes += pages.read * table.page_bytes;
         }
         if start.elapsed() > MAX_TIME {
             break;
@@ -219,15 +233,16 @@ fn random_read(
     times_ns.sort_unstable();
     if times_ns.len() < MIN_READS {
         return Err(format!(
-            "only {} of the pages of {table} were not in the server's cache: restart the server, or load more data than \
+            "only {} of the pages of {} were not in the server's cache: restart the server, or load more data than \
              the cache holds",
-            times_ns.len()
+            times_ns.len(),
+            table.name
         ));
     }
     Ok(ReadProbe {
-        table: table.to_owned(),
+        table: table.name.to_owned(),
         bytes,
         times_ns,
-        is_timed_by_server,
+        is_timed_by_server: table.is_timed_by_server,
     })
 }

@@ -2,7 +2,7 @@
 //! cache, and with `track_io_timing` how long that took.
 
 use super::{
-    MIN_TABLE_BYTES, PageReads, Reads, SCAN_BYTES, random_below, random_read, reason,
+    MIN_TABLE_BYTES, PageReads, ReadTable, Reads, SCAN_BYTES, random_below, random_read, reason_of,
     sequential_read, value_if_allowed,
 };
 use prony_plan::SplitMix;
@@ -21,7 +21,8 @@ const LARGEST_TABLE: &str = "select format('%I.%I', n.nspname, c.relname), \
 /// Scans of a range of pages exist since PostgreSQL 14.
 const RANGE_SCANS_SINCE: u32 = 140_000;
 
-/// Why commits of this session are not durable; otherwise makes them wait for the local disk, and for no replica.
+/// Makes the commits of this session wait for the local disk, and for no replica. Returns why they are not durable; `None` if
+/// they are.
 pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     let fsync = value_if_allowed(control, "show fsync");
     if fsync.as_deref() == Some("off") {
@@ -31,7 +32,7 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
         Ok(_) => None,
         Err(error) => Some(format!(
             "synchronous_commit could not be set: {}",
-            reason(&error)
+            reason_of(&error)
         )),
     }
 }
@@ -45,46 +46,48 @@ struct Table {
 /// A sequential and a random read of the largest table.
 pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
     let table = largest_table(control)?;
-    // Each of these is for this session; without the right to time reads, the client times the statements.
     for setting in [
         "statement_timeout = '20s'",
         "max_parallel_workers_per_gather = 0",
     ] {
         let set = control.execute(&format!("set {setting}"));
-        set.map_err(|error| reason(&error))?;
+        set.map_err(|error| reason_of(&error))?;
     }
+    // Only some users may set it.
     let _ = control.execute("set track_io_timing = on");
     let is_timed = value_if_allowed(control, "show track_io_timing").as_deref() == Some("on");
-    let name = table.name.clone();
+    let read_table = ReadTable {
+        name: &table.name,
+        page_bytes: table.page_bytes,
+        is_timed_by_server: is_timed,
+    };
     let sequential = if control.server_version() < RANGE_SCANS_SINCE {
         Err("PostgreSQL has scans of a range of pages since version 14".to_owned())
     } else {
         let length = (SCAN_BYTES / table.page_bytes).min(table.pages / 2).max(1);
-        sequential_read(&name, table.page_bytes, is_timed, || {
+        sequential_read(&read_table, || {
             let first = random_below(random, table.pages - length);
             let range = format!(
                 "ctid >= '({first},0)'::tid and ctid < '({},0)'::tid",
                 first + length
             );
-            page_reads(control, &name, &range, is_timed)
+            page_reads(control, &read_table, &range)
         })
     };
-    let random_pages = random_read(&name, table.page_bytes, is_timed, || {
+    let random_pages = random_read(&read_table, || {
         let page = random_below(random, table.pages);
-        page_reads(
-            control,
-            &name,
-            &format!("ctid = '({page},1)'::tid"),
-            is_timed,
-        )
+        page_reads(control, &read_table, &format!("ctid = '({page},1)'::tid"))
     });
-    Ok((sequential, random_pages))
+    Ok(Reads {
+        sequential,
+        random: random_pages,
+    })
 }
 
 fn largest_table(control: &mut Control) -> Result<Table, String> {
     let rows = control
         .query(LARGEST_TABLE)
-        .map_err(|error| reason(&error))?;
+        .map_err(|error| reason_of(&error))?;
     let table = rows.first().and_then(|row| {
         let number = |column: usize| row.get(column)?.as_deref()?.parse::<u64>().ok();
         Some(Table {
@@ -99,23 +102,26 @@ fn largest_table(control: &mut Control) -> Result<Table, String> {
 
 fn page_reads(
     control: &mut Control,
-    table: &str,
-    pages: &str,
-    is_timed: bool,
+    table: &ReadTable<'_>,
+    condition: &str,
 ) -> Result<PageReads, String> {
     let sql = format!(
-        "explain (analyze, buffers, timing off, format json) select count(*) from only {table} where {pages}"
+        "explain (analyze, buffers, timing off, format json) select count(*) from only {} where {condition}",
+        table.name
     );
-    let rows = control.query(&sql).map_err(|error| reason(&error))?;
+    let rows = control.query(&sql).map_err(|error| reason_of(&error))?;
     // The reply is one text, in one row or in one for each line.
     let lines: Vec<String> = rows
         .into_iter()
         .filter_map(|row| row.into_iter().next()?)
         .collect();
     let plan: Value = serde_json::from_str(&lines.join("\n")).map_err(|error| error.to_string())?;
-    parse_plan(&plan, is_timed).ok_or_else(|| "EXPLAIN does not count pages".to_owned())
+    parse_plan(&plan, table.is_timed_by_server)
+        .ok_or_else(|| "EXPLAIN does not count pages".to_owned())
 }
 
+/// The reads of a statement by its plan. `is_timed`: whether the plan has the time of the reads; otherwise that of the
+/// statement is taken.
 fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
     let root = &plan[0]["Plan"];
     // PostgreSQL 17 distinguishes shared from local pages.

@@ -2,8 +2,8 @@
 //! others must not load it at the same time; the client times the statements, because the server's own times are in
 //! milliseconds.
 
-use super::keyed_table::KeyedTable;
-use super::{PageReads, elapsed_ns, reason, value_if_allowed};
+use super::keyed_table::{KeyedTable, TableSizes};
+use super::{PageReads, elapsed_ns, reason_of, value_if_allowed};
 use prony_server::Control;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ const FILE_READS: &str = "select sum(s.num_of_reads), sum(s.num_of_bytes_read) \
     from sys.dm_io_virtual_file_stats(db_id(), null) s \
     join sys.database_files f on f.file_id = s.file_id where f.type = 0";
 
-/// Why commits are not durable; `None` if they are.
+/// Why commits are not durable; `None` if they are, or if this user may not read it.
 pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     let sql = "select delayed_durability_desc from sys.databases where database_id = db_id()";
     let setting = value_if_allowed(control, sql)?;
@@ -38,25 +38,36 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
 }
 
 pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
-    let sizes = |pages: u64, rows: u64| (pages * PAGE_BYTES, pages * PAGE_BYTES / rows.max(1));
+    let sizes = |pages: u64, rows: u64| TableSizes {
+        data_bytes: pages * PAGE_BYTES,
+        row_bytes: pages * PAGE_BYTES / rows.max(1),
+    };
     KeyedTable::find(control, LARGEST_TABLE, str::to_owned, sizes, PAGE_BYTES)
 }
 
-/// Requests and bytes so far.
-fn file_reads(control: &mut Control) -> Result<(u64, u64), String> {
-    let rows = control.query(FILE_READS).map_err(|error| reason(&error))?;
+/// What [`FILE_READS`] returns.
+struct FileReads {
+    requests: u64,
+    bytes: u64,
+}
+
+fn file_reads(control: &mut Control) -> Result<FileReads, String> {
+    let rows = control
+        .query(FILE_READS)
+        .map_err(|error| reason_of(&error))?;
     let number = |column: usize| rows.first()?.get(column)?.as_deref()?.parse::<u64>().ok();
-    number(0)
-        .zip(number(1))
+    let reads = number(0).zip(number(1));
+    reads
+        .map(|(requests, bytes)| FileReads { requests, bytes })
         .ok_or_else(|| "this user may not read sys.dm_io_virtual_file_stats".to_owned())
 }
 
-/// A count over the clustered index: a narrower one would have other pages.
-fn scan(table: &str, condition: &str) -> String {
+/// The statement that counts by the clustered index: a narrower index would have other pages.
+fn scan_statement(table: &str, condition: &str) -> String {
     format!("select count_big(*) from {table} with (index(1)) where {condition} option (maxdop 1)")
 }
 
-/// What a statement read that needs about this many pages.
+/// What a statement read that needs about `needed` pages.
 pub(super) fn page_reads(
     control: &mut Control,
     table: &str,
@@ -66,14 +77,14 @@ pub(super) fn page_reads(
     let before = file_reads(control)?;
     let sent = Instant::now();
     control
-        .query(&scan(table, condition))
-        .map_err(|error| reason(&error))?;
+        .query(&scan_statement(table, condition))
+        .map_err(|error| reason_of(&error))?;
     let time_ns = elapsed_ns(sent);
     let after = file_reads(control)?;
-    let read = after.1.saturating_sub(before.1) / PAGE_BYTES;
+    let read = after.bytes.saturating_sub(before.bytes) / PAGE_BYTES;
     Ok(PageReads {
         // Until its cache is full, the server reads eight pages where one is needed.
-        requests: after.0.saturating_sub(before.0),
+        requests: after.requests.saturating_sub(before.requests),
         read,
         cached: needed.saturating_sub(read),
         time_ns,
@@ -87,7 +98,11 @@ mod tests {
 
     #[test]
     fn the_statements_are_valid() {
-        for sql in [LARGEST_TABLE, FILE_READS, &scan("[dbo].[t]", "[id] = 3")] {
+        for sql in [
+            LARGEST_TABLE,
+            FILE_READS,
+            &scan_statement("[dbo].[t]", "[id] = 3"),
+        ] {
             assert_eq!(syntax_error(sql), None);
         }
     }
