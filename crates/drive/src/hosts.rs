@@ -10,11 +10,13 @@ use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
 
+/// The routes to a run's servers, and the hosts that they lead to. A host is given by its index.
 pub(crate) struct RouteTable {
     /// The routes to each target, to that for reads, and then those of the TCP sample.
     pub routes: Vec<Routes>,
     /// Where a connection to each host begins; those for reads come last.
     hosts: Vec<FirstEndpoint>,
+    /// How many endpoints each host has.
     endpoints_of_host: Vec<u16>,
     /// The number of hosts that are not only for reads.
     main_hosts: usize,
@@ -170,6 +172,7 @@ pub struct HostConnections {
     pub returned: u64,
 }
 
+/// A second of the load at one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSecond {
     pub committed: u64,
