@@ -176,7 +176,7 @@ impl Coordinator<'_> {
         let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
         let mut failure = None;
-        let mut round_trips = None;
+        let mut round_trips: Option<RoundTripTimes<u64>> = None;
         let mut last_start_ns = start.schedule.start_ns;
         let mut hosts: Vec<HostTotals<u64>> = Vec::new();
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
@@ -203,15 +203,9 @@ impl Coordinator<'_> {
                     events.push(event);
                 }
                 WorkerMessage::RoundTrips(times) => {
-                    let totals: &mut RoundTripTimes<u64> = round_trips.get_or_insert_default();
-                    totals.add(&times);
+                    round_trips.get_or_insert_default().add(&times);
                 }
-                WorkerMessage::Hosts(totals) => {
-                    hosts.resize_with(totals.len(), HostTotals::default);
-                    for (sum, of_worker) in hosts.iter_mut().zip(&totals) {
-                        sum.add(of_worker);
-                    }
-                }
+                WorkerMessage::Hosts(totals) => add_host_totals(&mut hosts, &totals),
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
                     if let Err(error) = result {
@@ -255,6 +249,14 @@ impl Coordinator<'_> {
             interrupted: self.job.interrupt.load(Ordering::Relaxed),
             failure,
         }
+    }
+}
+
+/// Adds the totals of a worker to those of the workers before it; both have the same hosts.
+fn add_host_totals(sums: &mut Vec<HostTotals<u64>>, totals: &[HostTotals<u32>]) {
+    sums.resize_with(totals.len(), HostTotals::default);
+    for (sum, of_worker) in sums.iter_mut().zip(totals) {
+        sum.add(of_worker);
     }
 }
 

@@ -137,13 +137,17 @@ impl RouteTable {
 
     /// Where a connection begins whose server at this host refuses to work: at the next one with the same use.
     pub fn after_host(&self, host: u16) -> FirstEndpoint {
-        let (main, next) = (self.main_hosts, usize::from(host) + 1);
-        let (first, end) = if next <= main {
-            (0, main)
+        let next = usize::from(host) + 1;
+        let same_use = if next <= self.main_hosts {
+            0..self.main_hosts
         } else {
-            (main, self.hosts.len())
+            self.main_hosts..self.hosts.len()
         };
-        self.hosts[if next < end { next } else { first }]
+        self.hosts[if same_use.contains(&next) {
+            next
+        } else {
+            same_use.start
+        }]
     }
 
     /// Whether a connection that had to move away returns to its host: each host has its share of the connections.

@@ -76,15 +76,7 @@ impl CommitGaps {
             schedule.window_start_ns().saturating_add(length_ns)
         });
         let end_ns = ended_ns.min(window_end_ns);
-        let of_workers = workers.iter().map(WorkerGaps::with_ends);
-        let common = of_workers.reduce(|left, right| intersection(&left, &right))?;
-        let in_load = common.into_iter();
-        let in_load = in_load.filter(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
-        let clipped = in_load.map(|gap| Gap {
-            end_ns: gap.end_ns.min(end_ns),
-            ..gap
-        });
-        let mut all: Vec<Gap> = clipped.collect();
+        let mut all = gaps_of_all(&workers, end_ns)?;
         all.sort_by_key(|gap| Reverse(gap.length_ns()));
         all.truncate(MAX_GAPS);
         // If none was long enough to be kept, there was no time without a commit to speak of.
@@ -281,6 +273,17 @@ impl GapRecorder {
     }
 }
 
+/// The times before `end_ns` in which no worker had a commit, after the first commit; `None` without workers.
+fn gaps_of_all(workers: &[WorkerGaps], end_ns: u64) -> Option<Vec<Gap>> {
+    let of_workers = workers.iter().map(WorkerGaps::with_ends);
+    let mut common = of_workers.reduce(|left, right| intersection(&left, &right))?;
+    common.retain(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
+    for gap in &mut common {
+        gap.end_ns = gap.end_ns.min(end_ns);
+    }
+    Some(common)
+}
+
 /// The times that are in both lists, which are in order.
 fn intersection(left: &[Gap], right: &[Gap]) -> Vec<Gap> {
     let mut in_both = Vec::new();
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_without_an_end_is_told_from_the_last_transaction() {
+    fn an_outage_without_an_end_begins_with_the_last_transaction() {
         for (last, is_over) in [(19 * SECOND, true), (13 * SECOND, false)] {
             let gaps = CommitGaps::default();
             let mut worker = gaps.recorder();

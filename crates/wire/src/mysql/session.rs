@@ -41,7 +41,7 @@ const OWN_STATEMENTS: &Settings = &[
             ", @@sql_mode, 'STRICT_ALL_TABLES')"
         ),
     ),
-    // The first number is Dolt's default. The second has 63 bits, because Dolt takes MySQL's default, of 64 bits, for
+    // The first number is Dolt's default. The second has 63 bits, because Dolt reads MySQL's default, of 64 bits, as
     // negative.
     (
         "@@sql_select_limit >= 2147483647",
@@ -162,9 +162,9 @@ impl Login {
 mod tests {
     use super::*;
 
-    /// Dolt takes a larger limit for a negative one, and then refuses each SELECT; its default hides no row.
+    /// Dolt reads a larger limit as negative, and then refuses each SELECT; its default hides no row.
     #[test]
-    fn a_session_s_limit_of_rows_is_one_that_each_product_takes_for_positive() {
+    fn each_product_reads_the_row_limit_of_a_session_as_positive() {
         let assignment = SessionUse::Own.set();
         let (_, limit) = assignment
             .split_once("sql_select_limit = ")

@@ -199,7 +199,11 @@ impl BinaryValue<'_> {
     /// that reads back unchanged.
     pub(super) fn write(self, column: Column, out: &mut Vec<u8>) {
         // Writing into memory cannot fail.
-        let _ = match self {
+        let _ = self.try_write(column, out);
+    }
+
+    fn try_write(self, column: Column, out: &mut Vec<u8>) -> std::io::Result<()> {
+        match self {
             BinaryValue::Null => Ok(()),
             BinaryValue::Int(number) => write!(out, "{number}"),
             BinaryValue::Unsigned(number) if column.column_type == column_type::YEAR => {
@@ -210,9 +214,9 @@ impl BinaryValue<'_> {
             BinaryValue::Double(number) => write!(out, "{number}"),
             BinaryValue::Bytes(bytes) => out.write_all(bytes),
             BinaryValue::Date([year, month, day, hour, minute, second, micros]) => {
-                let _ = write!(out, "{year:04}-{month:02}-{day:02}");
+                write!(out, "{year:04}-{month:02}-{day:02}")?;
                 if column.column_type != column_type::DATE {
-                    let _ = write!(out, " {hour:02}:{minute:02}:{second:02}");
+                    write!(out, " {hour:02}:{minute:02}:{second:02}")?;
                     put_fraction(out, micros, column.decimals);
                 }
                 Ok(())
@@ -220,11 +224,11 @@ impl BinaryValue<'_> {
             BinaryValue::Time { is_negative, parts } => {
                 let [hours, minutes, seconds, micros] = parts;
                 let sign = if is_negative { "-" } else { "" };
-                let _ = write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}");
+                write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}")?;
                 put_fraction(out, micros, column.decimals);
                 Ok(())
             }
-        };
+        }
     }
 }
 

@@ -130,10 +130,9 @@ impl Handshake {
     /// Feeds bytes of the server, split anywhere.
     pub fn receive(
         &mut self,
-        input: &[u8],
+        mut input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<HandshakeStep, ConnectError> {
-        let mut input = input;
         if matches!(self.state, HandshakeState::RequestedTls) {
             let Some((&answer, rest)) = input.split_first() else {
                 return Ok(HandshakeStep::NeedBytes);
