@@ -136,9 +136,9 @@ fn main() {
     for second in 0..SECONDS as usize {
         let since_ms = cpu_ms();
         for (index, agent) in agents.iter().enumerate() {
-            let row: SerializedRow = serde_json::from_slice(&agent.rows[second]).expect("a row");
-            let row = row.into_row_of_run(&start.schedule, start.layout, u64::MAX);
-            let row = row.expect("a row of the run");
+            let sent: SerializedRow = serde_json::from_slice(&agent.rows[second]).expect("a row");
+            let received = sent.into_row_of_run(&start.schedule, start.layout, u64::MAX);
+            let row = received.expect("a row of the run");
             parts[index].add(&row);
             collector.add_row(index, &row);
         }

@@ -30,8 +30,8 @@ impl Program for Selects {
                     return exit;
                 }
                 let result = db.exec(&statement, &[]).await;
-                let result = result.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
+                let outcome = result.map(|_| Outcome::Committed);
+                if let Err(exit) = db.end(outcome).await {
                     return exit;
                 }
             }

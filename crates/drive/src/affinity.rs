@@ -7,21 +7,21 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
 
-/// The number of CPUs that the calling thread may use by its affinity; 0 if the kernel does not tell.
+/// The number of CPUs that the calling thread may use by its affinity; 0 if the kernel does not report it.
 pub fn allowed_cpu_count() -> usize {
     sched_getaffinity(None).map_or(0, |allowed| allowed.count() as usize)
 }
 
-/// Pins the calling thread to one of the CPUs that the process may use: the `n`-th from 0, or starting over
-/// after the last one. Returns false if the kernel refuses.
-pub fn pin_thread(n: usize) -> bool {
+/// Pins the calling thread to the CPU with this index among those that the process may use. After the last CPU, the
+/// indexes start over. Returns false if the kernel refuses.
+pub fn pin_thread(index: usize) -> bool {
     let Ok(allowed) = sched_getaffinity(None) else {
         return false;
     };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU)
         .filter(|cpu| allowed.is_set(*cpu))
         .collect();
-    let Some(cpu) = cpus.get(n % cpus.len().max(1)) else {
+    let Some(cpu) = cpus.get(index % cpus.len().max(1)) else {
         return false;
     };
     let mut cpu_set = CpuSet::new();

@@ -16,8 +16,10 @@ const RETRY_PAUSE_MAX_NS: u64 = 1_000_000_000;
 /// accepts clients and drops them is not flooded.
 const SHORT_LIVED_MAX_NS: u64 = 100_000_000;
 
+/// The attempts to connect of a worker's slots.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
+    /// Slots whose connection is opened once fewer than `OPENING_MAX` are being opened.
     queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
     /// Number of slots with a deadline: their attempt has begun and not ended.
@@ -114,14 +116,15 @@ impl ConnectAttempts {
         if now_ns < self.earliest_deadline_ns {
             return Vec::new();
         }
-        let deadlines = || (0..).zip(self.slots.iter().map(|slot| slot.deadline_ns));
-        let overdue = deadlines().filter(|&(_, deadline_ns)| deadline_ns <= now_ns);
-        let overdue = overdue.map(|(slot, _)| slot).collect();
-        let later = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
-        self.earliest_deadline_ns = later
-            .map(|(_, deadline_ns)| deadline_ns)
-            .min()
-            .unwrap_or(u64::MAX);
+        let mut overdue = Vec::new();
+        self.earliest_deadline_ns = u64::MAX;
+        for (slot, attempts) in (0..).zip(&self.slots) {
+            if attempts.deadline_ns <= now_ns {
+                overdue.push(slot);
+            } else {
+                self.earliest_deadline_ns = self.earliest_deadline_ns.min(attempts.deadline_ns);
+            }
+        }
         overdue
     }
 }

@@ -35,19 +35,31 @@ impl Clock {
     /// read between two readings of this one, five times; the offset with the shortest time between them is
     /// used.
     pub fn timestamp_offset_ns(&self) -> i64 {
-        let Clock::Simulated(time) = self else {
-            let reading = |_| {
-                let before = read(libc::CLOCK_MONOTONIC);
-                let realtime = read(libc::CLOCK_REALTIME);
-                let after = read(libc::CLOCK_MONOTONIC);
-                (
-                    after - before,
-                    realtime as i64 - before.midpoint(after) as i64,
-                )
-            };
-            return (0..5).map(reading).min().map_or(0, |(_, offset)| offset);
-        };
-        time.timestamp_offset_ns.get()
+        match self {
+            Clock::System => {
+                let readings = (0..5).map(|_| read_offset());
+                let best = readings.min_by_key(|reading| reading.span_ns);
+                best.map_or(0, |reading| reading.offset_ns)
+            }
+            Clock::Simulated(time) => time.timestamp_offset_ns.get(),
+        }
+    }
+}
+
+struct OffsetReading {
+    /// Time between the two readings of CLOCK_MONOTONIC.
+    span_ns: u64,
+    /// How far CLOCK_REALTIME is ahead of the middle between them.
+    offset_ns: i64,
+}
+
+fn read_offset() -> OffsetReading {
+    let before = read(libc::CLOCK_MONOTONIC);
+    let realtime = read(libc::CLOCK_REALTIME);
+    let after = read(libc::CLOCK_MONOTONIC);
+    OffsetReading {
+        span_ns: after - before,
+        offset_ns: realtime as i64 - before.midpoint(after) as i64,
     }
 }
 

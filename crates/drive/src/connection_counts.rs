@@ -79,8 +79,8 @@ impl ConnectionCounts {
         now_ns: u64,
         example: impl FnOnce() -> String,
     ) {
-        let attempts = self.failed_attempts.entry(cause);
-        let attempts = attempts.or_insert_with(|| RunEvent {
+        let of_cause = self.failed_attempts.entry(cause);
+        let attempts = of_cause.or_insert_with(|| RunEvent {
             from_ns: now_ns,
             until_ns: None,
             kind: RunEventKind::FailedAttempts,
@@ -92,6 +92,7 @@ impl ConnectionCounts {
         attempts.count += 1;
     }
 
+    /// Takes the failed attempts since the last call: one event for each cause.
     pub fn take_failed_attempts(&mut self) -> impl Iterator<Item = RunEvent> + use<> {
         std::mem::take(&mut self.failed_attempts).into_values()
     }

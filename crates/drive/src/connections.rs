@@ -73,7 +73,7 @@ enum LinkTimer {
     Retry(Slot),
     /// Continues a computation of a login.
     ContinueLogin(Slot),
-    /// Looks whether a host answers again.
+    /// Checks whether a host answers again.
     Probe(u16),
 }
 
@@ -99,7 +99,7 @@ struct ConnectionSlot {
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
     /// to notice its loss.
     stays_closed: bool,
-    /// Since when the server has sent nothing of a reply that is overdue, nanoseconds.
+    /// Since when the server has sent nothing of a reply that is overdue, nanoseconds; `u64::MAX` if none is.
     overdue_ns: u64,
     /// When a part of a reply arrived last, nanoseconds, if the wait for a reply has a limit.
     heard_ns: u64,
@@ -144,7 +144,7 @@ pub(crate) struct Connections<'a, I> {
     routes: &'a RouteTable,
     /// The connections at each host; empty if there is only one.
     hosts: Vec<HostConnections>,
-    /// What looks whether a host answers again, for each host.
+    /// The checks whether a host answers again, for each host.
     probes: Vec<HostProbe>,
     random: SplitMix,
     slots: Vec<ConnectionSlot>,
@@ -187,23 +187,24 @@ impl<'a, I: Io> Connections<'a, I> {
             })
             .collect();
         let client_count = slots.len() as Slot;
-        for user_slot in (0..client_count).filter(|_| job.target.read_target.is_some()) {
-            let number = slots[user_slot as usize].number;
-            let connection = ConnectionSlot::new(job.new_conn(), user_slot, number);
-            slots.push(ConnectionSlot {
-                connection_use: ConnectionUse::Reads,
-                ..connection
-            });
+        if job.target.read_target.is_some() {
+            for user_slot in 0..client_count {
+                let number = slots[user_slot as usize].number;
+                let connection = ConnectionSlot::new(job.new_conn(), user_slot, number);
+                slots.push(ConnectionSlot {
+                    connection_use: ConnectionUse::Reads,
+                    ..connection
+                });
+            }
         }
         let mut counts = ConnectionCounts::default();
         if let Some(kept) = job.kept() {
             for (slot, connection) in (0..).zip(&mut slots) {
-                let Some(kept) = kept.take(connection.number, io.name()) else {
-                    continue;
-                };
-                if io.adopt(slot, kept.socket).is_ok() {
-                    connection.conn = Rc::new(Conn::reopened(kept.exchange));
-                    connection.link = Link::over(kept.channel);
+                if let Some(open) = kept.take(connection.number, io.name())
+                    && io.adopt(slot, open.socket).is_ok()
+                {
+                    connection.conn = Rc::new(Conn::reopened(open.exchange));
+                    connection.link = Link::over(open.channel);
                     counts.record_opened();
                 }
             }
@@ -230,6 +231,7 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
+    /// The records of the clients' own connections, in the order of the clients.
     pub fn conns(&self) -> impl Iterator<Item = &Rc<Conn>> {
         let own = self.slots.iter().take(self.clients as usize);
         own.map(|connection| &connection.conn)
@@ -317,6 +319,7 @@ impl<'a, I: Io> Connections<'a, I> {
         prefetch(&*self.slots[slot as usize].conn);
     }
 
+    /// Handles an event of a socket. Returns what became of the connection, if its user can continue.
     #[inline]
     pub fn on_event(
         &mut self,
@@ -361,8 +364,8 @@ impl<'a, I: Io> Connections<'a, I> {
             if self.reply_check_ns < u64::MAX {
                 self.slots[slot as usize].heard_ns = self.clock.now_ns();
             }
-            if let (FeedStatus::Complete, ConnectionUse::Probe(host)) =
-                (status, self.slots[slot as usize].connection_use)
+            if status == FeedStatus::Complete
+                && let ConnectionUse::Probe(host) = self.slots[slot as usize].connection_use
             {
                 self.on_probe_answer(slot, host);
             }
@@ -440,7 +443,7 @@ impl<'a, I: Io> Connections<'a, I> {
         }
         let timestamp_ns = received.timestamp_ns;
         connection.has_timestamps = timestamp_ns.is_some();
-        let status = if connection.link.is_plain() {
+        let fed = if connection.link.is_plain() {
             connection.conn.feed(received.bytes)
         } else {
             // Copy the bytes: they cannot stay borrowed from the I/O engine, which may have to send TLS
@@ -457,7 +460,7 @@ impl<'a, I: Io> Connections<'a, I> {
             self.scratch.from_socket = bytes;
             result.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
-        let status = status.map_err(DbError::into_message)?;
+        let status = fed.map_err(DbError::into_message)?;
         Ok((status, timestamp_ns))
     }
 
@@ -547,8 +550,8 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn add(&mut self, user_slot: Slot, number: usize) -> (Slot, Rc<Conn>) {
         let slot = self.io.add_slot();
         debug_assert_eq!(slot as usize, self.slots.len());
-        let number = self.slots[user_slot as usize].number + number as u64;
-        let connection = ConnectionSlot::new(self.job.new_conn(), user_slot, number);
+        let number_in_run = self.slots[user_slot as usize].number + number as u64;
+        let connection = ConnectionSlot::new(self.job.new_conn(), user_slot, number_in_run);
         let conn = Rc::clone(&connection.conn);
         self.slots.push(connection);
         self.attempts.add_slot();
@@ -568,13 +571,14 @@ impl<'a, I: Io> Connections<'a, I> {
 
     /// The window is over: the users that wait within a transaction for a lost connection notice that, and end.
     pub fn stop_waiting_for_lost(&self) -> Vec<ConnectionEvent> {
-        let slots = (0..).zip(&self.slots);
-        let waiting = slots.filter(|(_, slot)| slot.conn.is_busy_with(UserPhase::AwaitReconnect));
-        let events = waiting.map(|(slot, connection)| {
-            connection.conn.mark_ready(self.clock.now_ns());
-            ConnectionEvent::Lost(slot)
-        });
-        events.collect()
+        let mut events = Vec::new();
+        for (slot, connection) in (0..).zip(&self.slots) {
+            if connection.conn.is_busy_with(UserPhase::AwaitReconnect) {
+                connection.conn.mark_ready(self.clock.now_ns());
+                events.push(ConnectionEvent::Lost(slot));
+            }
+        }
+        events
     }
 
     /// A user has ended: its connections are no longer opened again.
@@ -619,6 +623,7 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
+    /// Closes the connections.
     pub fn close_all(mut self) {
         for (slot, connection) in (0..).zip(&mut self.slots) {
             connection.close(&mut self.io, slot);

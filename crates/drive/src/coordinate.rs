@@ -8,7 +8,7 @@ use crate::error::{ConnectError, Error};
 use crate::hosts::HostTotals;
 use crate::io_engine::EngineKind;
 use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
-use crate::messages::{Command, WorkerMessage};
+use crate::messages::{Command, Readiness, WorkerMessage};
 use crate::run_event::RunEventKind;
 use prony_measure::{Collector, RoundTripTimes, RunSchedule, Span};
 use prony_plan::Stop;
@@ -50,7 +50,7 @@ impl Coordinator<'_> {
     fn receive_or_idle(&self, mut idle: impl FnMut()) -> Option<WorkerMessage> {
         loop {
             if self.job.interrupt.load(Ordering::Relaxed) {
-                self.interrupt.store(true, Ordering::Relaxed);
+                self.end_workers();
             }
             match self.messages.recv_timeout(POLL_INTERVAL) {
                 Ok(message) => return Some(message),
@@ -63,7 +63,8 @@ impl Coordinator<'_> {
     /// Waits until all threads have tried to create their I/O engines. Returns false if one of them needs a
     /// different engine.
     pub fn wait_for_engines(&self) -> Result<bool, Error> {
-        let (mut tried, mut all_created) = (0, true);
+        let mut tried = 0;
+        let mut all_created = true;
         while tried < self.commands.len() {
             match self.receive() {
                 Some(WorkerMessage::EngineCreated(created)) => {
@@ -93,9 +94,14 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Why the load cannot start. Ends the other workers.
-    fn start_error(&self, error: ConnectError) -> Error {
+    /// Makes all workers end at once.
+    fn end_workers(&self) {
         self.interrupt.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the other workers, because the load cannot start; returns why.
+    fn start_error(&self, error: ConnectError) -> Error {
+        self.end_workers();
         match error {
             ConnectError::Interrupted => Error::Interrupted,
             ConnectError::UserNotReady(reason) => Error::UserNotReady(reason),
@@ -106,16 +112,16 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Waits until all connections are up and all users ready. Returns the TLS version and cipher, if
-    /// connections use TLS, and the time when the last user was ready. The first error ends the wait.
-    pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
-        let (mut ready_threads, mut tls, mut ready_ns) = (0, None, 0);
+    /// Waits until all connections are up and all users ready. The first error ends the wait.
+    pub fn wait_for_connections(&self) -> Result<Readiness, Error> {
+        let mut all = Readiness::default();
+        let mut ready_threads = 0;
         while ready_threads < self.commands.len() {
             match self.receive() {
-                Some(WorkerMessage::Connected(description, at_ns)) => {
-                    ready_ns = ready_ns.max(at_ns);
+                Some(WorkerMessage::Ready(of_worker)) => {
+                    all.ready_ns = all.ready_ns.max(of_worker.ready_ns);
+                    all.tls = all.tls.or(of_worker.tls);
                     ready_threads += 1;
-                    tls = tls.or(description);
                 }
                 Some(WorkerMessage::Refused(error)) => return Err(self.start_error(error)),
                 Some(WorkerMessage::Ended(_, Err(error))) => {
@@ -125,7 +131,7 @@ impl Coordinator<'_> {
                 None => return Err(Error::Interrupted),
             }
         }
-        Ok((tls, ready_ns))
+        Ok(all)
     }
 
     /// How long the warm-up is in all, nanoseconds, if its end can be decided after the interval `span`; `None` if it
@@ -142,13 +148,11 @@ impl Coordinator<'_> {
             EngineKind::Sim => span.end_ns,
             EngineKind::Ring | EngineKind::Epoll => Clock::System.now_ns(),
         };
-        (next_end_ns >= min_ns && observer.is_steady())
-            .then(|| warmup_until(schedule, now_ns, min_ns))
-    }
-
-    fn end_early(&self, reason: String) -> Option<String> {
-        self.interrupt.store(true, Ordering::Relaxed);
-        Some(reason)
+        if next_end_ns >= min_ns && observer.is_steady() {
+            Some(warmup_until(schedule, now_ns, min_ns))
+        } else {
+            None
+        }
     }
 
     /// Tells the workers and the observer when the warm-up ends; returns when to report that the load drains.
@@ -171,7 +175,8 @@ impl Coordinator<'_> {
     pub fn collect(&self, mut start: LoadStart, observer: &mut dyn Observer) -> DriveResult {
         let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
-        let (mut failure, mut round_trips) = (None, None);
+        let mut failure = None;
+        let mut round_trips: Option<RoundTripTimes<u64>> = None;
         let mut last_start_ns = start.schedule.start_ns;
         let mut hosts: Vec<HostTotals<u64>> = Vec::new();
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
@@ -192,27 +197,24 @@ impl Coordinator<'_> {
                 }
                 WorkerMessage::Event(event) => {
                     if event.kind == RunEventKind::QueueFull {
-                        failure = self.end_early(event.detail.clone());
+                        self.end_workers();
+                        failure = Some(event.detail.clone());
                     }
                     events.push(event);
                 }
                 WorkerMessage::RoundTrips(times) => {
-                    let totals: &mut RoundTripTimes<u64> = round_trips.get_or_insert_default();
-                    totals.add(&times);
+                    round_trips.get_or_insert_default().add(&times);
                 }
-                WorkerMessage::Hosts(totals) => {
-                    hosts.resize_with(totals.len(), HostTotals::default);
-                    let pairs = hosts.iter_mut().zip(&totals);
-                    pairs.for_each(|(host, totals)| host.add(totals));
-                }
+                WorkerMessage::Hosts(totals) => add_host_totals(&mut hosts, &totals),
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
                     if let Err(error) = result {
-                        failure = self.end_early(format!("the run could not continue: {error}"));
+                        self.end_workers();
+                        failure = Some(format!("the run could not continue: {error}"));
                     }
                 }
                 WorkerMessage::EngineCreated(_)
-                | WorkerMessage::Connected(..)
+                | WorkerMessage::Ready(_)
                 | WorkerMessage::Refused(_) => {}
             }
             while let Some(row) = collector.next_row() {
@@ -227,7 +229,8 @@ impl Coordinator<'_> {
                 if failure.is_none()
                     && let Some(reason) = observer.reason_to_end()
                 {
-                    failure = self.end_early(reason);
+                    self.end_workers();
+                    failure = Some(reason);
                 }
             }
         }
@@ -249,7 +252,16 @@ impl Coordinator<'_> {
     }
 }
 
-/// The length of a warm-up that ends with the next interval but `DECISION_MARGIN_NS` from now, and not before `min_ns`.
+/// Adds the totals of a worker to those of the workers before it; both have the same hosts.
+fn add_host_totals(sums: &mut Vec<HostTotals<u64>>, totals: &[HostTotals<u32>]) {
+    sums.resize_with(totals.len(), HostTotals::default);
+    for (sum, of_worker) in sums.iter_mut().zip(totals) {
+        sum.add(of_worker);
+    }
+}
+
+/// The length of a warm-up that ends with the first interval whose end is at least `DECISION_MARGIN_NS` from now, and not
+/// before `min_ns`.
 fn warmup_until(schedule: &RunSchedule, now_ns: u64, min_ns: u64) -> u64 {
     let earliest_ns = now_ns.saturating_sub(schedule.start_ns) + DECISION_MARGIN_NS;
     let whole_ns = earliest_ns.div_ceil(schedule.interval_ns) * schedule.interval_ns;

@@ -10,11 +10,13 @@ use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
 use serde::{Deserialize, Serialize};
 
+/// The routes to a run's servers, and the hosts that they lead to. A host is given by its index.
 pub(crate) struct RouteTable {
     /// The routes to each target, to that for reads, and then those of the TCP sample.
     pub routes: Vec<Routes>,
     /// Where a connection to each host begins; those for reads come last.
     hosts: Vec<FirstEndpoint>,
+    /// How many endpoints each host has.
     endpoints_of_host: Vec<u16>,
     /// The number of hosts that are not only for reads.
     main_hosts: usize,
@@ -131,9 +133,13 @@ impl RouteTable {
 
     /// Where a connection begins whose server at this host refuses to work: at the next one with the same use.
     pub fn after_host(&self, host: u16) -> FirstEndpoint {
-        let (main, next) = (self.main_hosts, usize::from(host) + 1);
-        let (first, end) = if next <= main { (0, main) } else { (main, self.hosts.len()) };
-        self.hosts[if next < end { next } else { first }]
+        let next = usize::from(host) + 1;
+        let same_use = if next <= self.main_hosts {
+            0..self.main_hosts
+        } else {
+            self.main_hosts..self.hosts.len()
+        };
+        self.hosts[if same_use.contains(&next) { next } else { same_use.start }]
     }
 
     /// Whether a connection that had to move away returns to its host: each host has its share of the connections.
@@ -162,6 +168,7 @@ pub struct HostConnections {
     pub returned: u64,
 }
 
+/// A second of the load at one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSecond {
     pub committed: u64,

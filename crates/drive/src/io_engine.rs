@@ -37,6 +37,7 @@ impl EngineKind {
 #[derive(Clone, Debug)]
 pub(crate) struct EngineChoice {
     pub kind: EngineKind,
+    /// Why it was chosen, for reports.
     pub reason: String,
     /// Whether another engine may be used instead, because this one was not requested explicitly.
     is_replaceable: bool,
@@ -63,7 +64,8 @@ impl EngineChoice {
     /// Whether a worker can use the engine that it has tried to create, or must fail with this error; otherwise
     /// all workers use a different engine.
     pub fn is_final<T>(&self, created: &io::Result<T>) -> bool {
-        !self.is_replaceable || !created.as_ref().is_err_and(ring::is_out_of_locked_memory)
+        let is_short_of_memory = created.as_ref().is_err_and(ring::is_out_of_locked_memory);
+        !(self.is_replaceable && is_short_of_memory)
     }
 }
 

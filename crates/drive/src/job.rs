@@ -17,6 +17,7 @@ use prony_server::{Address, Target};
 use prony_session::{Conn, Program, StartRules};
 use std::sync::atomic::AtomicBool;
 
+/// A run to drive.
 pub struct DriveJob<'a> {
     pub program: &'a dyn Program,
     pub target: &'a Target,
@@ -115,6 +116,7 @@ pub trait Observer {
 
 impl Observer for () {}
 
+/// The state of a run when its load starts.
 #[derive(Clone, Debug)]
 pub struct LoadStart {
     /// The I/O engine that drives the sockets.
@@ -122,6 +124,7 @@ pub struct LoadStart {
     pub engine_reason: String,
     /// How the clients reach the server.
     pub network: Network,
+    /// TLS version and cipher; `None` without TLS.
     pub tls: Option<String>,
     /// Time to connect all clients, seconds.
     pub connect_s: f64,
@@ -130,6 +133,7 @@ pub struct LoadStart {
     pub layout: RecorderLayout,
 }
 
+/// The result of a run.
 #[derive(Debug)]
 pub struct DriveResult {
     pub start: LoadStart,

@@ -33,6 +33,7 @@ impl KeptConnections {
         self.lock().insert(client, connection);
     }
 
+    /// Takes the connection of a client, if it can be used with this engine; otherwise closes it.
     pub(crate) fn take(&self, client: u64, engine: &str) -> Option<KeptConnection> {
         let connection = self.lock().remove(&client)?;
         let is_usable =

@@ -85,16 +85,23 @@ impl Routes {
         self.race.is_some()
     }
 
-    /// Deadline of an attempt that begins now: `is_opening` if the socket is not connected yet, else for the
-    /// login. Without a race of addresses, the first deadline includes the login.
-    pub fn deadline_ns(&self, clock: &Clock, is_opening: bool) -> u64 {
+    /// Deadline of a part of an attempt that begins now.
+    pub fn deadline_ns(&self, clock: &Clock, part: AttemptPart) -> u64 {
         let timeout = match &self.race {
-            Some(_) if is_opening => self.timeout.min(AddressRace::OPENING_LIMIT),
+            Some(_) if part == AttemptPart::Opening => self.timeout.min(AddressRace::OPENING_LIMIT),
             _ => self.timeout,
         };
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         clock.now_ns().saturating_add(timeout_ns)
     }
+}
+
+/// The parts of an attempt to connect that have a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptPart {
+    /// The socket is connected; without a race of addresses, this deadline includes the login.
+    Opening,
+    Login,
 }
 
 /// State of a link.
@@ -251,7 +258,9 @@ impl Link {
         routes: &Routes,
         scratch: &mut ScratchBuffers,
     ) -> LinkStep {
-        if let (Some(race), None) = (&routes.race, &self.redirected) {
+        if self.redirected.is_none()
+            && let Some(race) = &routes.race
+        {
             race.record_answer(self.endpoint_index.into());
         }
         let mut log_in = self.route(routes).new_login();
@@ -407,7 +416,10 @@ impl Link {
             self.redirected = Some(Box::new(redirected));
             return self.open(io, slot, routes);
         }
-        if let (Some(race), Phase::Opening, None) = (&routes.race, &self.phase, &self.redirected) {
+        if self.redirected.is_none()
+            && self.is_opening()
+            && let Some(race) = &routes.race
+        {
             race.record_failure(self.endpoint_index.into());
         }
         let over_tls = match &self.phase {
@@ -424,7 +436,10 @@ impl Link {
         match next_attempt {
             AfterFailure::NextRoute if more_routes => self.route_index += 1,
             AfterFailure::NextEndpoint => match self.endpoints_left.pop() {
-                Some(next) => (self.endpoint_index, self.route_index) = (next, 0),
+                Some(next) => {
+                    self.endpoint_index = next;
+                    self.route_index = 0;
+                }
                 None => return LinkStep::Failed,
             },
             _ => return LinkStep::Failed,

@@ -13,9 +13,8 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(crate) enum WorkerMessage {
     /// A worker has tried to create its I/O engine; false if it needs a different engine.
     EngineCreated(bool),
-    /// All users of a worker are ready: the TLS version and cipher, if it uses TLS, and the time on the run's
-    /// clock.
-    Connected(Option<String>, u64),
+    /// All connections of a worker are up, and all its users ready.
+    Ready(Readiness),
     /// The connections of a worker could not be opened, or a user did not get ready.
     Refused(ConnectError),
     /// A worker has begun the load, at this time of the run's clock.
@@ -29,6 +28,15 @@ pub(crate) enum WorkerMessage {
     Hosts(Vec<HostTotals<u32>>),
     /// The worker with this index has ended.
     Ended(usize, io::Result<()>),
+}
+
+/// The state in which workers wait for the start of the load.
+#[derive(Default)]
+pub(crate) struct Readiness {
+    /// TLS version and cipher; `None` without TLS.
+    pub tls: Option<String>,
+    /// When the last user was ready, on the run's clock.
+    pub ready_ns: u64,
 }
 
 /// A message from the collecting thread to a worker. Each worker gets one `UseEngine`, then one `Start`.
@@ -94,7 +102,10 @@ impl<'a> CollectorChannel<'a> {
 
     /// When the window begins after a warm-up that had no fixed length; `None` if that is not decided.
     pub fn window_start_ns(&self) -> Option<u64> {
-        Some(self.window_start_ns.load(Ordering::Relaxed)).filter(|at_ns| *at_ns > 0)
+        match self.window_start_ns.load(Ordering::Relaxed) {
+            0 => None,
+            at_ns => Some(at_ns),
+        }
     }
 
     /// Takes an interval that was read and cleared, if there is one, to reuse its memory.

@@ -16,10 +16,12 @@ const GAP_MIN_NS: f64 = 1.0;
 /// multiplied by a phase of zero.
 const GAP_MAX_NS: f64 = 1e18;
 
+/// The scheduled starts of a worker.
 #[derive(Debug)]
 pub struct StartSchedule {
     /// The position of the first start that is not taken.
     cursor: Cursor,
+    /// Number of starts that were taken.
     taken: u64,
     /// The position up to which [`StartSchedule::count_waiting`] has counted starts.
     counted_to: Cursor,

@@ -34,6 +34,7 @@ const DELAY_MAX_NS: u64 = 50_000;
 /// Time to poll before the worker sleeps, if the plan asks for polling, nanoseconds.
 const SPIN_NS: u64 = 50_000;
 
+/// How a worker waits for replies, and the trial that decides it.
 #[derive(Debug)]
 pub struct WaitPolicy {
     current: WaitStrategy,
@@ -89,6 +90,7 @@ impl WaitPolicy {
         self.current
     }
 
+    /// Counts the replies of an iteration. Returns the strategy to use from now on at the end of each slice of the trial.
     #[inline]
     pub fn after_iteration(&mut self, now_ns: u64, replies: usize) -> Option<WaitStrategy> {
         let trial = self.trial.as_mut()?;
@@ -123,7 +125,8 @@ fn coalesces_in(slice: usize) -> bool {
 
 impl Trial {
     fn is_coalescing_better(&self) -> bool {
-        let (mut wins, mut coalesced, mut others) = (0, 0, 0);
+        let mut wins = 0;
+        let (mut coalesced, mut others) = (0, 0);
         for block in self.replies.chunks_exact(4) {
             for (other, coalescing) in [(block[0], block[1]), (block[3], block[2])] {
                 wins += usize::from(coalescing > other);

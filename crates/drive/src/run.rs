@@ -14,7 +14,7 @@ use crate::io::ring::Ring;
 use crate::io::sim;
 use crate::io_engine::{self, EngineChoice, EngineKind};
 use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
-use crate::messages::CollectorChannel;
+use crate::messages::{CollectorChannel, Readiness};
 use crate::scheduling::{Cpus, Scheduling};
 use crate::slice::{RunSlice, WorkerShare};
 use crate::thread::{AnyIo, WorkerThread};
@@ -215,9 +215,7 @@ fn with_ready_slice<'io, R>(
         };
         coordinator.use_engine(choice.kind);
         let connect_start_ns = Clock::System.now_ns();
-        let (tls, ready_ns) = coordinator.wait_for_connections()?;
-        // On the simulated clock, a load without a prologue begins at 0.
-        let ready_ns = u64::from(job.program.has_prologue()) * ready_ns;
+        let Readiness { tls, ready_ns } = coordinator.wait_for_connections()?;
         Ok(drive_slice(ReadySlice {
             coordinator,
             choice,
@@ -225,7 +223,8 @@ fn with_ready_slice<'io, R>(
             tls,
             connect_s: Clock::System.now_ns().saturating_sub(connect_start_ns) as f64 / 1e9,
             layout: job.recorder_layout(has_timestamps),
-            ready_ns,
+            // On the simulated clock, a load without a prologue begins at 0.
+            ready_ns: if job.program.has_prologue() { ready_ns } else { 0 },
         }))
     })
 }

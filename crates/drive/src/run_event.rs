@@ -41,6 +41,7 @@ pub enum RunEventKind {
     QueueFull,
 }
 
+/// The text of a panic, from what [`std::panic::catch_unwind`] returns.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

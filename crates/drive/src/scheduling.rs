@@ -32,13 +32,14 @@ use prony_server::Address;
 pub struct Scheduling {
     /// Whether workers run under `SCHED_BATCH`.
     pub uses_batch: bool,
+    /// Whether each worker is pinned to a CPU of its own.
     pub pins_workers: bool,
 }
 
 /// The numbers of CPUs that a thread may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpus {
-    /// By its affinity; 0 if the kernel does not tell.
+    /// By its affinity; 0 if the kernel does not report it.
     pub allowed: usize,
     /// By its affinity and the quota of its control group.
     pub usable: usize,
@@ -112,7 +113,8 @@ impl BatchPolicy {
     /// wake late beside other programs.
     pub fn leave(&mut self) {
         if self.counts.active > 0 && set_policy(libc::SCHED_OTHER) {
-            (self.counts.active, self.counts.reverted) = (0, 1);
+            self.counts.active = 0;
+            self.counts.reverted = 1;
         }
     }
 

@@ -67,6 +67,7 @@ impl RunSlice {
     }
 }
 
+/// The part of a slice that one worker drives.
 pub(crate) struct WorkerShare {
     /// Index of the thread in this process.
     pub index: usize,

@@ -42,8 +42,17 @@ pub struct ServiceTimeSplitter {
     /// When the last transmit timestamp was requested.
     requested_ns: u64,
     delays: DelayFit,
-    /// [`DelayFit::line_ns`] of the timestamps so far.
-    line_ns: (f64, f64),
+    /// [`DelayFit::line`] of the timestamps so far.
+    line: DelayLine,
+}
+
+/// The delays of a batch's requests after the clock reading before the batch, nanoseconds; 0 without timestamps.
+#[derive(Clone, Copy, Debug, Default)]
+struct DelayLine {
+    /// The delay of the first request.
+    first_ns: f64,
+    /// How much later each further request leaves.
+    send_ns: f64,
 }
 
 /// The delay between the clock reading before a batch and the departure of a request, as a linear function of the
@@ -72,21 +81,26 @@ impl DelayFit {
         }
     }
 
-    /// The delay of the first request, and that of each further one after it, nanoseconds; 0 without
-    /// timestamps. If the timestamps do not determine both, a request leaves in the middle of its send.
-    fn line_ns(&self) -> (f64, f64) {
+    /// The fitted line. If the timestamps do not determine both of its parts, a request leaves in the middle of its send.
+    fn line(&self) -> DelayLine {
         let variance = self.weight * self.squares - self.positions * self.positions;
         if variance > FIT_MIN_VARIANCE * self.weight * self.weight {
             let covariance = self.weight * self.products_ns - self.positions * self.delays_ns;
             let slope_ns = covariance / variance;
             let first_ns = (self.delays_ns - slope_ns * self.positions) / self.weight;
             if slope_ns >= 0.0 && first_ns >= 0.0 {
-                return (first_ns, slope_ns);
+                return DelayLine {
+                    first_ns,
+                    send_ns: slope_ns,
+                };
             }
         }
         let middles = self.positions + self.weight / 2.0;
         let send_ns = if middles > 0.0 { self.delays_ns / middles } else { 0.0 };
-        (send_ns / 2.0, send_ns)
+        DelayLine {
+            first_ns: send_ns / 2.0,
+            send_ns,
+        }
     }
 }
 
@@ -100,7 +114,7 @@ impl ServiceTimeSplitter {
             used_since_reading: 0,
             requested_ns: 0,
             delays: DelayFit::default(),
-            line_ns: (0.0, 0.0),
+            line: DelayLine::default(),
         }
     }
 
@@ -144,14 +158,14 @@ impl ServiceTimeSplitter {
             return;
         };
         self.delays.add(sent.position, delay_ns as f64);
-        self.line_ns = self.delays.line_ns();
+        self.line = self.delays.line();
         counts.transmit_timestamps += 1;
         counts.send_cost_sum_ns += self.send_cost_ns() as u64;
     }
 
     /// Estimated duration of one send of a batch, nanoseconds; 0 before the first estimate.
     pub fn send_cost_ns(&self) -> f64 {
-        self.line_ns.1
+        self.line.send_ns
     }
 
     /// Splits the time from `queued_ns` to `noticed_ns`. Returns `None` if there is no usable timestamp.
@@ -174,10 +188,9 @@ impl ServiceTimeSplitter {
         }
         counts.usable += 1;
         self.used_since_reading += 1;
-        let (first_ns, send_ns) = self.line_ns;
-        let delay_ns = first_ns + send_ns * f64::from(sent.position);
-        let departed_ns = sent.before_ns + delay_ns.round() as u64;
-        let departed_ns = departed_ns.clamp(queued_ns, arrived_ns.max(queued_ns));
+        let delay_ns = self.line.first_ns + self.line.send_ns * f64::from(sent.position);
+        let estimated_ns = sent.before_ns + delay_ns.round() as u64;
+        let departed_ns = estimated_ns.clamp(queued_ns, arrived_ns.max(queued_ns));
         Some(ServiceTimeParts {
             send_wait_ns: departed_ns - queued_ns,
             server_ns: arrived_ns.saturating_sub(departed_ns),

@@ -72,10 +72,11 @@ impl Timing {
             } => {
                 let fraction = share.clients.len() as f64 / f64::from(job.plan.clients);
                 let phase = f64::from(share.clients.start) / f64::from(job.plan.clients);
+                // Each worker draws other numbers: a multiple of the golden ratio spreads the seeds.
                 let seed =
                     job.seed ^ (u64::from(share.worker) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let rate_tps = rate_tps * fraction;
-                let starts = StartSchedule::new(start_ns, rate_tps, arrival, phase, seed);
+                let own_rate_tps = rate_tps * fraction;
+                let starts = StartSchedule::new(start_ns, own_rate_tps, arrival, phase, seed);
                 // Each worker gets the same fraction of the queue as of the starts.
                 let queue_max = queue_max.map(|total| (total as f64 * fraction).ceil() as u64);
                 (Some(starts), queue_max)
@@ -83,14 +84,16 @@ impl Timing {
         };
         let window_start_ns = schedule.window_start_ns();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let grace_ns = nanoseconds(job.plan.grace);
-        let (end_ns, grace_ns) = match job.plan.stop {
-            Stop::After(_) => (Some(schedule.window_end_ns()), grace_ns),
-            Stop::NoStartsAfter(time) | Stop::SharedTransactions { within: time, .. } => (
-                Some(window_start_ns.saturating_add(nanoseconds(time))),
-                grace_ns,
-            ),
-            Stop::Transactions(_) | Stop::WorkDone => (None, u64::MAX),
+        let end_ns = match job.plan.stop {
+            Stop::After(_) => Some(schedule.window_end_ns()),
+            Stop::NoStartsAfter(time) | Stop::SharedTransactions { within: time, .. } => {
+                Some(window_start_ns.saturating_add(nanoseconds(time)))
+            }
+            Stop::Transactions(_) | Stop::WorkDone => None,
+        };
+        let grace_ns = match end_ns {
+            Some(_) => nanoseconds(job.plan.grace),
+            None => u64::MAX,
         };
         Timing {
             start_ns,
@@ -123,6 +126,9 @@ impl Timing {
     pub fn take_due_start(&mut self, now_ns: u64) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
         let is_over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
-        (!is_over && schedule.next_ns() <= now_ns).then(|| schedule.take_next())
+        if is_over || schedule.next_ns() > now_ns {
+            return None;
+        }
+        Some(schedule.take_next())
     }
 }

@@ -166,6 +166,7 @@ impl<'a> Users<'a> {
         }
     }
 
+    /// Keeps totals for this number of hosts.
     pub fn with_hosts(mut self, count: usize) -> Users<'a> {
         self.host_totals.resize_with(count, HostTotals::default);
         self
@@ -405,6 +406,7 @@ impl<'a> Users<'a> {
         self.sleeping.next_ns()
     }
 
+    /// Number of connections that a user has besides its own.
     pub fn extra_count(&self, slot: Slot) -> usize {
         self.slots[slot as usize].extra_conns.len()
     }

@@ -16,7 +16,7 @@ use crate::error::ConnectError;
 use crate::hosts::RouteTable;
 use crate::io::{Io, IoEvent, Slot};
 use crate::job::DriveJob;
-use crate::messages::{CollectorChannel, WorkerMessage};
+use crate::messages::{CollectorChannel, Readiness, WorkerMessage};
 use crate::slice::WorkerShare;
 use crate::timing::Timing;
 use crate::users::{Request, Users};
@@ -65,8 +65,10 @@ impl<'a, I: Io> Worker<'a, I> {
     pub fn get_ready(&mut self) -> Result<(), ConnectError> {
         self.connect()?;
         self.run_prologue()?;
-        let (tls, ready_ns) = (self.connections.tls(), self.clock.now_ns());
-        self.channel.send(WorkerMessage::Connected(tls, ready_ns));
+        self.channel.send(WorkerMessage::Ready(Readiness {
+            tls: self.connections.tls(),
+            ready_ns: self.clock.now_ns(),
+        }));
         Ok(())
     }
 
@@ -165,8 +167,9 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             self.handle_due(now_ns);
             if now_ns >= self.users.connect_check_ns() {
-                let unconnected = self.users.unconnected_users(now_ns);
-                unconnected.into_iter().for_each(|slot| self.end_user(slot));
+                for slot in self.users.unconnected_users(now_ns) {
+                    self.end_user(slot);
+                }
             }
             let iteration_ns = now_ns - resumed_ns;
             let strategy = self
@@ -189,7 +192,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 self.handle_event(*event);
             }
             self.wake_users();
-            if self.users.queue_overflowed() {
+            if self.users.report_full_queue() {
                 break;
             }
         }
@@ -240,10 +243,9 @@ impl<'a, I: Io> Worker<'a, I> {
 
     #[cold]
     fn open_and_end_connections(&mut self, now_ns: u64) {
-        let events = self.connections.handle_due(now_ns);
-        events
-            .into_iter()
-            .for_each(|event| self.on_connection_event(event));
+        for event in self.connections.handle_due(now_ns) {
+            self.on_connection_event(event);
+        }
     }
 
     /// Resumes the user that waited for this event.
@@ -319,6 +321,7 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
+    /// Drops the users and closes the connections.
     pub fn close(self) {
         // Drop the users before their connections, because a user may hold an abandoned request.
         drop(self.users);

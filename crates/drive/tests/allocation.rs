@@ -93,8 +93,7 @@ fn a_failed_transaction_allocates_only_its_error_and_the_message() {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
                 db.start(0).await?;
-                let result = db.exec(&statement, &[]).await;
-                let result = result.map(|_| Outcome::Committed);
+                let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
                 db.end(result).await?;
             }
             unreachable!("the count is endless")

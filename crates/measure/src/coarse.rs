@@ -47,13 +47,12 @@ pub struct CoarseHistogram {
 }
 
 impl CoarseHistogram {
+    /// The histogram of a distribution.
     pub fn of<C: Counter>(times: &Distribution<C>) -> CoarseHistogram {
         let mut counts: Vec<(u32, u64)> = Vec::new();
         for step in times.histogram.iter_recorded() {
-            let (bucket, count) = (
-                bucket_of(step.value_iterated_to()),
-                step.count_at_value().as_u64(),
-            );
+            let bucket = bucket_of(step.value_iterated_to());
+            let count = step.count_at_value().as_u64();
             match counts.last_mut() {
                 Some((last, sum)) if *last == bucket => *sum = sum.saturating_add(count),
                 _ => counts.push((bucket, count)),
@@ -63,23 +62,16 @@ impl CoarseHistogram {
     }
 
     pub fn add(&mut self, other: &CoarseHistogram) {
-        let own = std::mem::take(&mut self.counts);
-        let (mut own, mut others) = (own.into_iter().peekable(), other.counts.iter().peekable());
-        loop {
-            let next = match (own.peek(), others.peek()) {
-                (Some((a, _)), Some((b, _))) if a == b => own
-                    .next()
-                    .zip(others.next())
-                    .map(|((bucket, a), (_, b))| (bucket, a.saturating_add(*b))),
-                (Some((a, _)), Some((b, _))) if a > b => others.next().copied(),
-                (None, _) => others.next().copied(),
-                _ => own.next(),
-            };
-            match next {
-                Some(count) => self.counts.push(count),
-                None => return,
+        let mut others = other.counts.iter().copied().peekable();
+        for (bucket, count) in std::mem::take(&mut self.counts) {
+            while let Some(before) = others.next_if(|(other, _)| *other < bucket) {
+                self.counts.push(before);
             }
+            let added = others.next_if(|(other, _)| *other == bucket);
+            let sum = count.saturating_add(added.map_or(0, |(_, other)| other));
+            self.counts.push((bucket, sum));
         }
+        self.counts.extend(others);
     }
 
     pub fn samples(&self) -> u64 {
@@ -99,13 +91,12 @@ impl CoarseHistogram {
     /// The mean time, nanoseconds, as if each sample were in the middle of its bucket: at most 0.4 % off.
     /// `None` without samples.
     pub fn mean_ns(&self) -> Option<f64> {
-        let (sum_ns, samples) = self
-            .buckets()
-            .fold((0.0, 0.0), |(sum_ns, samples), bucket| {
-                let (low_ns, high_ns, count) = bucket;
-                let middle_ns = (low_ns + high_ns) as f64 / 2.0;
-                (sum_ns + middle_ns * count as f64, samples + count as f64)
-            });
+        let (mut sum_ns, mut samples) = (0.0, 0.0);
+        for (low_ns, high_ns, count) in self.buckets() {
+            let middle_ns = (low_ns + high_ns) as f64 / 2.0;
+            sum_ns += middle_ns * count as f64;
+            samples += count as f64;
+        }
         (samples > 0.0).then(|| sum_ns / samples)
     }
 
@@ -117,12 +108,14 @@ impl CoarseHistogram {
             return None;
         }
         let rank = ((quantile * samples as f64).ceil() as u64).clamp(1, samples);
-        let mut seen = 0_u64;
-        let mut buckets = self.buckets();
-        buckets.find_map(|(_, high_ns, count)| {
-            seen = seen.saturating_add(count);
-            (seen >= rank).then_some(high_ns)
-        })
+        let mut counted = 0_u64;
+        for (_, high_ns, count) in self.buckets() {
+            counted = counted.saturating_add(count);
+            if counted >= rank {
+                return Some(high_ns);
+            }
+        }
+        None
     }
 
     /// Appends the histogram to the bytes of a series, not compressed.

@@ -13,6 +13,7 @@ use prony_document::QueryCounts;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// An interval of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalRow {
     /// The interval, merged from all workers.
@@ -81,15 +82,13 @@ impl Totals {
         add_worker_cpu(&mut self.worker_cpu_ns, &row.worker_cpu_ns);
     }
 
+    /// The sum of all kinds.
     pub fn all_kinds(&self) -> Tally<u64> {
-        let mut sum = match self.kinds.first() {
-            Some(first) => first.clone(),
-            None => Tally::new(RecorderLayout::closed_loop(1)),
+        let Some((first, others)) = self.kinds.split_first() else {
+            return Tally::new(RecorderLayout::closed_loop(1));
         };
-        self.kinds
-            .iter()
-            .skip(1)
-            .for_each(|tally| sum.add_same(tally));
+        let mut sum = first.clone();
+        others.iter().for_each(|tally| sum.add_same(tally));
         sum
     }
 
@@ -106,7 +105,7 @@ struct PendingRow {
     worker_cpu_ns: Vec<Option<u64>>,
     /// State of the workers that skipped this interval, at its end.
     health_of_skipped_workers: Health,
-    /// What other processes said of themselves and their machines.
+    /// What other processes reported of themselves and their machines; `None` if the row is of this process.
     process: Option<ProcessHealth>,
 }
 
@@ -164,20 +163,16 @@ impl Collector {
         layout: RecorderLayout,
         threads: &[usize],
     ) -> Collector {
-        let mut first_thread = 0;
-        let threads: Vec<Range<usize>> = threads
-            .iter()
-            .map(|count| {
-                let range = first_thread..first_thread + count;
-                first_thread = range.end;
-                range
-            })
-            .collect();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for count in threads {
+            let start = ranges.last().map_or(0, |before| before.end);
+            ranges.push(start..start + count);
+        }
         Collector {
             schedule,
             layout,
             workers: vec![WorkerProgress::default(); threads.len()],
-            threads,
+            threads: ranges,
             first_pending_index: 0,
             pending_rows: VecDeque::new(),
             spare_intervals: Vec::new(),
@@ -257,9 +252,9 @@ impl Collector {
             _ => add_thread_cpu(pending_row, threads, &row.worker_cpu_ns),
         }
         let mut sum = pending_row.interval.take().unwrap_or_else(|| {
-            let mut sum = self.take_spare_or_new(span);
-            sum.span = span;
-            sum
+            let mut first = self.take_spare_or_new(span);
+            first.span = span;
+            first
         });
         interval.add_to(&mut sum);
         self.pending_rows[index].interval = Some(sum);
@@ -364,7 +359,9 @@ impl Collector {
 
     /// Ends the collection: returns the remaining rows, complete or not, and all totals.
     pub fn finish(mut self) -> CollectedFigures {
-        (0..self.workers.len()).for_each(|worker| self.end_worker(worker));
+        self.workers
+            .iter_mut()
+            .for_each(|worker| worker.has_ended = true);
         let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
         if let Some(drain) = &self.drain {
             self.measured.excluded.add(&drain.excluded);
@@ -373,14 +370,14 @@ impl Collector {
                 sum.committed_after_window += tally.committed_after_window;
             }
         }
-        let drain_end_ns = self.drain.as_ref().map(|drain| drain.span.end_ns);
+        let drain_ns = self.drain.as_ref().map_or(0, |drain| {
+            let window_end_ns = self.schedule.window_end_ns();
+            drain.span.end_ns.saturating_sub(window_end_ns)
+        });
         let has_warmup = self.schedule.warmup_ns > 0 && self.warmup.end_ns > self.warmup.start_ns;
         CollectedFigures {
             rows,
-            drain_s: drain_end_ns.map_or(0, |end_ns| {
-                end_ns.saturating_sub(self.schedule.window_end_ns())
-            }) as f64
-                / 1e9,
+            drain_s: drain_ns as f64 / 1e9,
             warmup: has_warmup.then_some(self.warmup),
             measured: self.measured,
             drain: self.drain,
@@ -427,8 +424,8 @@ fn cleared(mut interval: Box<Interval>) -> Box<Interval> {
 }
 
 fn add_thread_cpu(row: &mut PendingRow, threads: Range<usize>, cpu_ns: &[Option<u64>]) {
-    for (sum_ns, cpu_ns) in row.worker_cpu_ns[threads].iter_mut().zip(cpu_ns) {
-        *sum_ns = sum_known(*sum_ns, *cpu_ns);
+    for (sum_ns, added_ns) in row.worker_cpu_ns[threads].iter_mut().zip(cpu_ns) {
+        *sum_ns = sum_known(*sum_ns, *added_ns);
     }
 }
 

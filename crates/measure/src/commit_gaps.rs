@@ -19,16 +19,16 @@ const NOT_BACK_NS: u64 = 1_000_000_000;
 /// The most times without a commit that are listed.
 const MAX_GAPS: usize = 20;
 
-/// What the workers of a run have seen.
+/// The times without a commit that the workers of a run have recorded.
 #[derive(Clone, Default)]
 pub struct CommitGaps {
     workers: Arc<Mutex<Vec<WorkerGaps>>>,
-    /// Kinds of transaction that only read, while others write: a standby may go on with them.
+    /// Kinds of transaction that only read, while others write: a standby may go on with them, so that they do not count.
     reading: Arc<[TxnKind]>,
 }
 
 impl CommitGaps {
-    /// Before a load with this number of kinds of transaction, of which `only_reads` says which only read.
+    /// For a load with this number of kinds of transaction; `only_reads` says of each whether it only reads.
     pub fn new(kinds: usize, only_reads: impl Fn(usize) -> bool) -> CommitGaps {
         let reading = (0..kinds).filter(|kind| only_reads(*kind));
         let reading: Vec<TxnKind> = reading.filter_map(|kind| kind.try_into().ok()).collect();
@@ -39,7 +39,7 @@ impl CommitGaps {
         }
     }
 
-    /// What takes the samples of a worker.
+    /// A recorder for the samples of one worker.
     pub fn recorder(&self) -> GapRecorder {
         GapRecorder {
             gaps: WorkerGaps::default(),
@@ -52,14 +52,14 @@ impl CommitGaps {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the workers of this machine have seen, by the time since the start of its load.
+    /// What the workers of this machine have recorded, with times since the start of its load.
     pub fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
         let workers = self.workers();
         let since = |ns: u64| ns.saturating_sub(start_ns);
         workers.iter().map(|worker| worker.map(since)).collect()
     }
 
-    /// Adds what the workers of another machine have seen, whose load began at this time of this machine's clock.
+    /// Adds what the workers of another machine have recorded, whose load began at this time of this machine's clock.
     pub fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
         let mut workers = self.workers();
         let on_clock = |ns: u64| ns.saturating_add(start_ns);
@@ -76,44 +76,32 @@ impl CommitGaps {
             schedule.window_start_ns().saturating_add(length_ns)
         });
         let end_ns = ended_ns.min(window_end_ns);
-        let common = workers
-            .iter()
-            .map(WorkerGaps::with_ends)
-            .reduce(|a, b| common(&a, &b));
-        let in_load = common?
-            .into_iter()
-            .filter(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
-        let clipped = in_load.map(|gap| Gap {
-            end_ns: gap.end_ns.min(end_ns),
-            ..gap
-        });
-        let mut all: Vec<Gap> = clipped.collect();
+        let mut all = gaps_of_all(&workers, end_ns)?;
         all.sort_by_key(|gap| Reverse(gap.length_ns()));
         all.truncate(MAX_GAPS);
-        // Shorter ones are not kept.
+        // If none was long enough to be kept, there was no time without a commit to speak of.
         let longest = all.first().copied().unwrap_or(Gap {
             start_ns: end_ns,
             end_ns,
         });
         all.sort_by_key(|gap| gap.start_ns);
         let clients = workers.iter().flat_map(|worker| &worker.clients);
-        let mut clients: Vec<(u64, bool)> = clients
-            .filter(|client| client.last_ns > 0)
-            .map(|client| client.longest(end_ns))
-            .collect();
-        clients.sort_unstable();
-        let at = |index: usize| clients.get(index).map_or(0, |(ns, _)| *ns);
+        let with_commits = clients.filter(|client| client.last_ns > 0);
+        let mut of_clients: Vec<LongestGap> =
+            with_commits.map(|client| client.longest(end_ns)).collect();
+        of_clients.sort_unstable_by_key(|gap| gap.length_ns);
+        let length_at = |index: usize| of_clients.get(index).map_or(0, |gap| gap.length_ns);
         let times = |gap: &Gap| {
             let is_over = gap.end_ns < end_ns || gap.length_ns() < NOT_BACK_NS;
             let since = |ns: u64| ns.saturating_sub(start_ns);
             (since(gap.start_ns), is_over.then(|| since(gap.end_ns)))
         };
-        let last = clients.len().saturating_sub(1);
+        let last = of_clients.len().saturating_sub(1);
         Some(CommitGapTimes {
             longest: times(&longest),
             all: all.iter().map(times).collect(),
-            clients_ns: [at(0), at(last / 2), at(last)],
-            not_back: clients.iter().filter(|(_, is_back)| !is_back).count() as u32,
+            clients_ns: [length_at(0), length_at(last / 2), length_at(last)],
+            not_back: of_clients.iter().filter(|gap| !gap.is_over).count() as u32,
         })
     }
 }
@@ -131,7 +119,7 @@ pub struct CommitGapTimes {
     pub not_back: u32,
 }
 
-/// What one worker has seen.
+/// What one worker has recorded.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct WorkerGaps {
     first_ns: u64,
@@ -196,15 +184,22 @@ struct ClientGap {
 }
 
 impl ClientGap {
-    /// The longest time without a commit, nanoseconds, and whether it was over before the end of the load.
-    fn longest(&self, end_ns: u64) -> (u64, bool) {
+    /// The longest time without a commit in a load that ends at `end_ns`.
+    fn longest(&self, end_ns: u64) -> LongestGap {
         let open_ns = end_ns.saturating_sub(self.last_ns);
-        if open_ns > NOT_BACK_NS && open_ns > self.longest_ns {
-            (open_ns, false)
-        } else {
-            (self.longest_ns, true)
+        let is_over = open_ns <= NOT_BACK_NS || open_ns <= self.longest_ns;
+        LongestGap {
+            length_ns: if is_over { self.longest_ns } else { open_ns },
+            is_over,
         }
     }
+}
+
+/// The longest time without a commit of one client.
+struct LongestGap {
+    length_ns: u64,
+    /// Whether it was over before the end of the load.
+    is_over: bool,
 }
 
 /// The serialised form of gaps: start and end of each.
@@ -225,7 +220,7 @@ mod gap_pairs {
     }
 }
 
-/// Takes the samples of a worker.
+/// Records the times without a commit of one worker.
 pub struct GapRecorder {
     gaps: WorkerGaps,
     /// The lowest client that committed.
@@ -261,13 +256,14 @@ impl GapRecorder {
         if index >= worker.clients.len() {
             worker.clients.resize(index + 1, ClientGap::default());
         }
-        let client = &mut worker.clients[index];
-        if client.last_ns > 0 {
-            client.longest_ns = client.longest_ns.max(now_ns.saturating_sub(client.last_ns));
+        let own = &mut worker.clients[index];
+        if own.last_ns > 0 {
+            own.longest_ns = own.longest_ns.max(now_ns.saturating_sub(own.last_ns));
         }
-        client.last_ns = now_ns;
+        own.last_ns = now_ns;
     }
 
+    /// The worker has ended: adds what it has recorded to that of the others.
     pub fn ended(&mut self, now_ns: u64) {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;
@@ -277,10 +273,22 @@ impl GapRecorder {
     }
 }
 
+/// The times before `end_ns` in which no worker had a commit, after the first commit; `None` without workers.
+fn gaps_of_all(workers: &[WorkerGaps], end_ns: u64) -> Option<Vec<Gap>> {
+    let of_workers = workers.iter().map(WorkerGaps::with_ends);
+    let mut common = of_workers.reduce(|left, right| intersection(&left, &right))?;
+    common.retain(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
+    for gap in &mut common {
+        gap.end_ns = gap.end_ns.min(end_ns);
+    }
+    Some(common)
+}
+
 /// The times that are in both lists, which are in order.
-fn common(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
-    let (mut in_both, mut a, mut b) = (Vec::new(), a.iter().peekable(), b.iter().peekable());
-    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
+fn intersection(left: &[Gap], right: &[Gap]) -> Vec<Gap> {
+    let mut in_both = Vec::new();
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(one), Some(other)) = (left.peek(), right.peek()) {
         let gap = Gap {
             start_ns: one.start_ns.max(other.start_ns),
             end_ns: one.end_ns.min(other.end_ns),
@@ -289,9 +297,9 @@ fn common(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
             in_both.push(gap);
         }
         if one.end_ns < other.end_ns {
-            a.next();
+            left.next();
         } else {
-            b.next();
+            right.next();
         }
     }
     in_both
@@ -383,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_without_an_end_is_told_from_the_last_transaction() {
+    fn an_outage_without_an_end_begins_with_the_last_transaction() {
         for (last, is_over) in [(19 * SECOND, true), (13 * SECOND, false)] {
             let gaps = CommitGaps::default();
             let mut worker = gaps.recorder();

@@ -6,6 +6,7 @@
 //! A worker keeps its longest gaps, and the gaps of all workers are the intersections of these. A common gap is found
 //! if each worker keeps the gap that contains it: always, if it is longer than a ninth of the interval.
 
+/// Maximum number of gaps that are kept.
 const KEPT_GAPS: usize = 8;
 /// Shortest gap that is kept, nanoseconds: keeping shorter ones would cost time for each of many transactions.
 const MIN_GAP_NS: u64 = 1_000_000;
@@ -98,14 +99,14 @@ impl Gaps {
             is_unknown: self.is_unknown || other.is_unknown,
             ..Gaps::default()
         };
-        for own in self.until(u64::MAX) {
-            for gap in other.until(u64::MAX) {
-                let gap = Gap {
-                    start_ns: own.start_ns.max(gap.start_ns),
-                    end_ns: own.end_ns.min(gap.end_ns),
+        for own_gap in self.until(u64::MAX) {
+            for other_gap in other.until(u64::MAX) {
+                let common_gap = Gap {
+                    start_ns: own_gap.start_ns.max(other_gap.start_ns),
+                    end_ns: own_gap.end_ns.min(other_gap.end_ns),
                 };
-                if gap.end_ns < u64::MAX && gap.length_ns() > common.shortest_ns {
-                    common.keep(gap);
+                if common_gap.end_ns < u64::MAX && common_gap.length_ns() > common.shortest_ns {
+                    common.keep(common_gap);
                 }
             }
         }
@@ -120,19 +121,22 @@ impl Gaps {
         };
         let has_last = last.length_ns() > MIN_GAP_NS;
         let kept = self.kept.into_iter().take(self.count);
-        let known = if self.is_unknown { 0 } else { KEPT_GAPS + 1 };
-        kept.chain(has_last.then_some(last)).take(known)
+        let count_max = if self.is_unknown { 0 } else { KEPT_GAPS + 1 };
+        kept.chain(has_last.then_some(last)).take(count_max)
     }
 
     /// The last end, then start and end of each gap that is kept; `None` if the gaps are not known.
     pub(crate) fn to_times(self) -> Option<Vec<u64>> {
+        if self.is_unknown {
+            return None;
+        }
+        let mut times = vec![self.last_end_ns];
         let kept = self.kept.iter().take(self.count);
-        let times = kept.flat_map(|gap| [gap.start_ns, gap.end_ns]);
-        let times = std::iter::once(self.last_end_ns).chain(times);
-        (!self.is_unknown).then(|| times.collect())
+        times.extend(kept.flat_map(|gap| [gap.start_ns, gap.end_ns]));
+        Some(times)
     }
 
-    /// The gaps of [`Gaps::to_times`]; `None` if the times contradict each other.
+    /// The gaps of [`Gaps::to_times`]; `None` if the times contradict each other. Without times the gaps are not known.
     pub(crate) fn from_times(times: Option<&[u64]>) -> Option<Gaps> {
         let Some(times) = times else {
             return Some(Gaps::unknown());

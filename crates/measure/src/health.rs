@@ -69,9 +69,12 @@ impl Health {
     /// later interval.
     pub fn add_later(&mut self, later: &Health) {
         self.add_times(later);
-        (self.connections, self.connections_lost) = (later.connections, later.connections_lost);
-        (self.starts_waiting, self.in_progress) = (later.starts_waiting, later.in_progress);
-        (self.batch, self.coalescing_workers) = (later.batch, later.coalescing_workers);
+        self.connections = later.connections;
+        self.connections_lost = later.connections_lost;
+        self.starts_waiting = later.starts_waiting;
+        self.in_progress = later.in_progress;
+        self.batch = later.batch;
+        self.coalescing_workers = later.coalescing_workers;
         self.pinned_workers = later.pinned_workers;
     }
 
@@ -211,10 +214,18 @@ impl ProcessHealth {
     }
 }
 
+/// CPU time of the machine since its start, clock ticks of all CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CpuTicks {
+    steal: u64,
+    total: u64,
+}
+
+/// Reads the figures of this process and this machine.
 #[derive(Debug)]
 pub struct ProcessProbe {
-    /// Steal and total ticks at the last call.
-    last_ticks: Option<(u64, u64)>,
+    /// The ticks at the last call; `None` if they could not be read.
+    last_ticks: Option<CpuTicks>,
 }
 
 impl ProcessProbe {
@@ -232,12 +243,12 @@ impl ProcessProbe {
         ProcessHealth {
             memory_peak_bytes: status.and_then(|status| parse_memory_peak_bytes(&status)),
             steal_ticks: difference_if_known(
-                current.map(|ticks| ticks.0),
-                previous.map(|ticks| ticks.0),
+                current.map(|ticks| ticks.steal),
+                previous.map(|ticks| ticks.steal),
             ),
             total_ticks: difference_if_known(
-                current.map(|ticks| ticks.1),
-                previous.map(|ticks| ticks.1),
+                current.map(|ticks| ticks.total),
+                previous.map(|ticks| ticks.total),
             ),
         }
     }
@@ -249,22 +260,26 @@ impl Default for ProcessProbe {
     }
 }
 
-fn read_ticks() -> Option<(u64, u64)> {
+fn read_ticks() -> Option<CpuTicks> {
     parse_ticks(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// Steal and total ticks of the line `cpu`, whose fields are user nice system idle iowait irq
+/// The ticks of the line `cpu`, whose fields are user nice system idle iowait irq
 /// softirq steal guest guest_nice; guest time is contained in user and nice (proc_stat(5)).
-fn parse_ticks(stat: &str) -> Option<(u64, u64)> {
+fn parse_ticks(stat: &str) -> Option<CpuTicks> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields: Vec<u64> = line
         .split_ascii_whitespace()
         .take(8)
         .map(|field| field.parse().ok())
         .collect::<Option<_>>()?;
-    Some((*fields.get(7)?, fields.iter().sum()))
+    Some(CpuTicks {
+        steal: *fields.get(7)?,
+        total: fields.iter().sum(),
+    })
 }
 
+/// The peak memory in the text of `/proc/self/status`.
 fn parse_memory_peak_bytes(status: &str) -> Option<u64> {
     let line = status
         .lines()
@@ -281,7 +296,8 @@ mod tests {
     fn values_that_cannot_be_read_are_absent() {
         assert_eq!(parse_ticks("cpu0 1 2 3"), None);
         assert_eq!(parse_ticks("cpu  1 2 3 4"), None);
-        assert_eq!(parse_ticks("cpu  1 2 3 4 5 6 7 8 100 100\n"), Some((8, 36)));
+        let ticks = parse_ticks("cpu  1 2 3 4 5 6 7 8 100 100\n").expect("all fields");
+        assert_eq!((ticks.steal, ticks.total), (8, 36));
         assert_eq!(parse_memory_peak_bytes("VmRSS: 5 kB"), None);
         assert_eq!(parse_memory_peak_bytes("VmHWM:\t  20 kB\n"), Some(20_480));
         let empty = ProcessHealth::default();

@@ -38,7 +38,7 @@ pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
 pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> {
     let bytes = decode_base64(text)?;
     let mut windows = check_header(&bytes)?.payload.windows(OVERLONG_COUNT.len());
-    if windows.any(|bytes| bytes == OVERLONG_COUNT) {
+    if windows.any(|window| window == OVERLONG_COUNT) {
         return Err("a histogram has a count that is too long".to_owned());
     }
     Deserializer::new()
@@ -149,10 +149,14 @@ impl CountReader {
     }
 }
 
+/// The fields of a header that matter, and what follows it.
 struct Header<'a> {
+    /// Significant decimal digits.
     digits: u32,
+    /// The lowest and the highest time that the histogram distinguishes, nanoseconds.
     lowest: u64,
     highest: u64,
+    /// The counts.
     payload: &'a [u8],
 }
 
@@ -163,9 +167,8 @@ impl Header<'_> {
         let mut reader = CountReader::of(buckets.count());
         let mut counts = Vec::new();
         while !payload.is_empty() {
-            if let Some((bucket, count)) = reader.read(&mut payload)? {
-                let count =
-                    C::from_u64(count).ok_or("a histogram has a count that is too large")?;
+            if let Some((bucket, read)) = reader.read(&mut payload)? {
+                let count = C::from_u64(read).ok_or("a histogram has a count that is too large")?;
                 counts.push((bucket, count));
             }
         }
@@ -198,6 +201,7 @@ fn check_header(bytes: &[u8]) -> Result<Header<'_>, &'static str> {
     })
 }
 
+/// Takes a number off the front of the bytes, in LEB128.
 pub(crate) fn take_number(bytes: &mut &[u8]) -> Result<u64, &'static str> {
     take_leb128(bytes).ok_or(if bytes.is_empty() {
         "a histogram is cut off"

@@ -124,6 +124,7 @@ impl ExcludedTransactions {
     }
 }
 
+/// What was recorded in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// The interval's index, phase and times.

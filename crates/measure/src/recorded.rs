@@ -4,10 +4,20 @@
 
 use crate::histogram::decode_counts;
 
+/// The times of a stored histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedTimes {
-    /// The shortest and the longest time of a bucket, nanoseconds, and its samples; ascending.
-    buckets: Vec<(u64, u64, u64)>,
+    /// The buckets that have samples, ascending.
+    buckets: Vec<RecordedBucket>,
+    samples: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RecordedBucket {
+    /// The shortest time of the bucket.
+    low_ns: u64,
+    /// The longest time of the bucket.
+    high_ns: u64,
     samples: u64,
 }
 
@@ -15,16 +25,16 @@ impl RecordedTimes {
     /// Decodes a text of [`crate::encode_histogram`].
     pub fn decode(text: &str) -> Result<RecordedTimes, String> {
         let (buckets, counts) = decode_counts(text)?;
-        let samples = counts.iter().map(|(_, count)| *count);
-        let samples = samples.fold(0, u64::saturating_add);
-        let bounds = |(bucket, count)| {
-            let end_ns = buckets.start_ns(bucket + 1);
-            (buckets.start_ns(bucket), end_ns - 1, count)
-        };
-        Ok(RecordedTimes {
-            buckets: counts.into_iter().map(bounds).collect(),
-            samples,
-        })
+        let mut recorded = RecordedTimes::default();
+        for (bucket, samples) in counts {
+            recorded.samples = recorded.samples.saturating_add(samples);
+            recorded.buckets.push(RecordedBucket {
+                low_ns: buckets.start_ns(bucket),
+                high_ns: buckets.start_ns(bucket + 1) - 1,
+                samples,
+            });
+        }
+        Ok(recorded)
     }
 
     pub fn samples(&self) -> u64 {
@@ -33,21 +43,21 @@ impl RecordedTimes {
 
     /// The longest time of each bucket, nanoseconds, and its samples; ascending.
     pub fn counts(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + Clone {
-        self.buckets
-            .iter()
-            .map(|(_, high_ns, count)| (*high_ns, *count))
+        let buckets = self.buckets.iter();
+        buckets.map(|bucket| (bucket.high_ns, bucket.samples))
     }
 
     /// The time that a share `quantile` of the samples does not exceed, nanoseconds; 0 without samples.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = (quantile * self.samples as f64).ceil().max(1.0) as u64;
-        let mut up_to = 0_u64;
-        let mut counts = self.counts();
-        let found = counts.find(|(_, count)| {
-            up_to = up_to.saturating_add(*count);
-            up_to >= rank
-        });
-        found.map_or(0, |(high_ns, _)| high_ns)
+        let mut counted = 0_u64;
+        for bucket in &self.buckets {
+            counted = counted.saturating_add(bucket.samples);
+            if counted >= rank {
+                return bucket.high_ns;
+            }
+        }
+        0
     }
 
     /// The longest time, nanoseconds; 0 without samples.
@@ -67,9 +77,9 @@ impl RecordedTimes {
     }
 
     fn mean_of(&self, value: impl Fn(f64) -> f64) -> f64 {
-        let sums = self.buckets.iter().map(|(low_ns, high_ns, count)| {
-            let middle_ns = low_ns + (high_ns + 1 - low_ns) / 2;
-            value(middle_ns as f64) * *count as f64
+        let sums = self.buckets.iter().map(|bucket| {
+            let middle_ns = bucket.low_ns + (bucket.high_ns + 1 - bucket.low_ns) / 2;
+            value(middle_ns as f64) * bucket.samples as f64
         });
         sums.sum::<f64>() / self.samples.max(1) as f64
     }

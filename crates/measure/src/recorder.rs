@@ -119,7 +119,8 @@ impl Recorder {
     /// Sets how many connections are up from now on, and how many are lost and not restored.
     #[inline]
     pub fn set_connections(&mut self, connections: u32, connections_lost: u32) {
-        (self.connections, self.connections_lost) = (connections, connections_lost);
+        self.connections = connections;
+        self.connections_lost = connections_lost;
     }
 
     /// Sets whether the worker waits for several replies at once from now on.
@@ -136,7 +137,8 @@ impl Recorder {
     /// interval ends.
     pub fn set_waiting_and_in_progress(&mut self, starts_waiting: u64, in_progress: u32) {
         let health = &mut self.current.health;
-        (health.starts_waiting, health.in_progress) = (starts_waiting, in_progress);
+        health.starts_waiting = starts_waiting;
+        health.in_progress = in_progress;
     }
 
     /// Stores the first message of an error type. Call it for failed transactions only: it allocates.
@@ -206,6 +208,8 @@ impl Recorder {
         self.has_ended = true;
     }
 
+    /// Counts a sample that did not end in the current interval: in the next one, in a finished one that was not taken
+    /// yet, or as unfinished.
     #[cold]
     fn record_outside_current(&mut self, sample: &Sample) {
         let ended_ns = sample.ended_ns;

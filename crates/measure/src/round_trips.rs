@@ -85,8 +85,8 @@ impl<C: Counter> RoundTripTimes<C> {
         }
         let groups = &mut self.by_first_statement[first_statement];
         // A program has few numbers of statements after the same first one, so that a search is fast.
-        let position = groups.iter().position(|(number, _)| *number == statements);
-        let position = position.unwrap_or_else(|| {
+        let known = groups.iter().position(|(number, _)| *number == statements);
+        let position = known.unwrap_or_else(|| {
             groups.push((statements, Distribution::coarse()));
             groups.len() - 1
         });

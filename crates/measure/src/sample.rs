@@ -10,6 +10,7 @@ pub type TxnKind = u16;
 /// A five-character SQLSTATE, or the engine's error number as five digits if it has no SQLSTATE.
 pub type ErrorCode = [u8; 5];
 
+/// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The server confirmed the commit.

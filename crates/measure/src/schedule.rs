@@ -53,6 +53,7 @@ impl Span {
 }
 
 impl RunSchedule {
+    /// A schedule with intervals of one second.
     pub fn seconds(start_ns: u64, warmup_ns: u64, window_ns: Option<u64>) -> RunSchedule {
         RunSchedule {
             start_ns,
@@ -87,34 +88,36 @@ impl RunSchedule {
         let window_end_ns = self.window_end_ns();
         let warmup_intervals = self.warmup_ns.div_ceil(step_ns);
         let at_ns = at_ns.max(self.start_ns);
-        let (phase, origin_ns, first_index, phase_end_ns) = if at_ns < window_start_ns {
-            (RunPhase::Warmup, self.start_ns, 0, window_start_ns)
+        if at_ns < window_start_ns {
+            let number = (at_ns - self.start_ns) / step_ns;
+            let start_ns = self.start_ns + number * step_ns;
+            Span {
+                index: saturating_index(number),
+                phase: RunPhase::Warmup,
+                start_ns,
+                end_ns: start_ns.saturating_add(step_ns).min(window_start_ns),
+            }
         } else if at_ns < window_end_ns {
-            (
-                RunPhase::Measured,
-                window_start_ns,
-                warmup_intervals,
-                window_end_ns,
-            )
+            let number = (at_ns - window_start_ns) / step_ns;
+            let start_ns = window_start_ns + number * step_ns;
+            Span {
+                index: saturating_index(warmup_intervals + number),
+                phase: RunPhase::Measured,
+                start_ns,
+                end_ns: start_ns.saturating_add(step_ns).min(window_end_ns),
+            }
         } else {
-            let index = warmup_intervals + self.window_ns.unwrap_or(0).div_ceil(step_ns);
-            return Span {
-                index: saturating_index(index),
+            let window_intervals = self.window_ns.unwrap_or(0).div_ceil(step_ns);
+            Span {
+                index: saturating_index(warmup_intervals + window_intervals),
                 phase: RunPhase::Drain,
                 start_ns: window_end_ns,
                 end_ns: u64::MAX,
-            };
-        };
-        let number = (at_ns - origin_ns) / step_ns;
-        let start_ns = origin_ns + number * step_ns;
-        Span {
-            index: saturating_index(first_index + number),
-            phase,
-            start_ns,
-            end_ns: start_ns.saturating_add(step_ns).min(phase_end_ns),
+            }
         }
     }
 
+    /// The interval with this index.
     pub fn span(&self, index: u32) -> Span {
         let step_ns = self.interval_ns.max(1);
         let warmup_intervals = self.warmup_ns.div_ceil(step_ns);

@@ -27,6 +27,7 @@ use tally::{SerializedTally, SparseTally};
 /// overflow.
 const COUNT_MAX: u64 = 1 << 48;
 
+/// Why a serialised interval is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInterval {
     /// Its times are invalid, or do not belong to an interval of this run.

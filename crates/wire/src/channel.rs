@@ -133,11 +133,9 @@ impl Channel {
         };
         let version = format!("{:?}", connection.protocol_version()?).replace('_', ".");
         let suite = connection.negotiated_cipher_suite()?.suite();
-        let suite = suite
-            .as_str()
-            .unwrap_or("unknown cipher")
-            .replacen("TLS13_", "TLS_", 1);
-        Some(format!("{version} {suite}"))
+        let suite_name = suite.as_str().unwrap_or("unknown cipher");
+        let cipher = suite_name.replacen("TLS13_", "TLS_", 1);
+        Some(format!("{version} {cipher}"))
     }
 }
 

@@ -6,7 +6,7 @@
 mod reply;
 
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
-use crate::postgres::reply::Reply;
+use crate::postgres::reply::{CopyDirection, Reply};
 use crate::reply_buffer::RowBudget;
 use crate::statement::{Effect, QueryMode, Statement, effect, has_statement};
 use crate::tds::BulkLoad;
@@ -37,10 +37,10 @@ pub enum BlockState {
 pub enum FeedStatus {
     /// The reply is not complete yet.
     More,
-    /// The request continues: send [`Exchange::outgoing`], then feed the bytes that arrive.
-    /// A PostgreSQL request is sent in one piece; a MySQL client must wait for the number that the
-    /// server assigns when it prepares a statement.
+    /// The request continues: send [`Exchange::outgoing`], then feed the bytes that arrive. MySQL's requests
+    /// continue with their next command; one of PostgreSQL, only if a COPY waits for data.
     Send,
+    /// The reply is complete.
     Complete,
 }
 
@@ -48,6 +48,7 @@ pub enum FeedStatus {
 #[derive(Debug)]
 pub struct Exchange {
     state: ProtocolState,
+    /// The request of PostgreSQL. The other protocols keep theirs in their state.
     out: Vec<u8>,
 }
 
@@ -155,7 +156,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.request(batch, &mut self.out);
-                reply.expect(1, codec.results());
+                reply.expect(codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.request(batch),
             ProtocolState::Tds(tds) => tds.request(batch),
@@ -194,7 +195,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.prepare(statement, &mut self.out);
-                reply.expect(1, codec.results());
+                reply.expect(codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.prepare(statement),
             ProtocolState::Tds(tds) => tds.prepare(statement),
@@ -233,19 +234,19 @@ impl Exchange {
                     self.out.clear();
                 }
                 codec.sync(&mut self.out);
-                reply.expect(1, codec.results());
+                reply.expect(codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.sync(is_empty),
             ProtocolState::Tds(tds) => tds.sync(is_empty),
         }
     }
 
-    /// The message to send before the connection is closed.
+    /// The message to send before the connection is closed; empty if the protocol has none.
     pub fn closing_message(&self) -> &'static [u8] {
         match &self.state {
             ProtocolState::Postgres { codec, reply } => match (reply.copy(), codec.mode()) {
-                (Some(true), QueryMode::Simple) => END_COPY,
-                (Some(true), _) => END_COPY_EXTENDED,
+                (Some(CopyDirection::In), QueryMode::Simple) => END_COPY,
+                (Some(CopyDirection::In), _) => END_COPY_EXTENDED,
                 _ => TERMINATE,
             },
             ProtocolState::Mysql(_) => mysql::codec::QUIT,
@@ -260,7 +261,7 @@ impl Exchange {
             ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.query(sql, &mut self.out);
-                reply.expect(1, codec.results());
+                reply.expect(codec.results());
             }
             ProtocolState::Mysql(mysql) => mysql.query(sql),
             ProtocolState::Tds(tds) => tds.query(sql),
@@ -355,9 +356,9 @@ impl Exchange {
                 let command = mysql.codec.command();
                 command
                     .get(4..)
-                    .and_then(|payload| payload.strip_prefix(&[3]))
+                    .and_then(|payload| payload.strip_prefix(&[mysql::codec::COM_QUERY]))
             }
-            // The text is UTF-16.
+            // SQL Server's text is UTF-16.
             ProtocolState::Tds(_) => None,
         }
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// The TLS configuration, and the name that the certificate must carry.
 pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
 
+/// Whether, and how, a login uses TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsUse {
     /// Does not use TLS.
@@ -23,6 +24,7 @@ pub enum TlsUse {
     Direct,
 }
 
+/// A login that is not complete.
 pub enum PendingLogin {
     Postgres(Box<postgres::Connector>),
     /// MySQL or MariaDB.
@@ -44,6 +46,7 @@ pub struct SessionFlags {
     pub(crate) collation: [u8; 5],
 }
 
+/// What the caller of a login does next.
 #[derive(Debug)]
 pub enum LoginProgress {
     /// Send the appended bytes, then feed the bytes that arrive.

@@ -45,6 +45,7 @@ impl ParameterType {
                     scale: value_scale,
                 },
             ) => {
+                // The smallest number, which has no absolute value, has 19 digits.
                 let digits = unscaled.checked_abs().map_or(19, decimal_digits);
                 let integer_digits = digits.saturating_sub(u32::from(value_scale));
                 value_scale <= scale && integer_digits <= u32::from(precision.saturating_sub(scale))
@@ -82,7 +83,7 @@ impl fmt::Display for ParameterType {
     }
 }
 
-/// A text that is not the name of a [`ParameterType`], in the form in which these are displayed.
+/// The text is not the name of a [`ParameterType`] as it is displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a parameter type: use smallint, int, bigint, decimal(P,S), char(N), varchar(N) or text"
@@ -93,9 +94,11 @@ impl FromStr for ParameterType {
     type Err = ParseParameterTypeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, arguments) = match text.strip_suffix(')').map(|text| text.split_once('(')) {
-            Some(Some((name, arguments))) => (name, Some(arguments)),
-            Some(None) => return Err(ParseParameterTypeError),
+        let (name, arguments) = match text.strip_suffix(')') {
+            Some(call) => {
+                let (name, arguments) = call.split_once('(').ok_or(ParseParameterTypeError)?;
+                (name, Some(arguments))
+            }
             None => (text, None),
         };
         let parsed = match (name, arguments) {

@@ -36,6 +36,7 @@ impl RowBudget {
         self.max_bytes = max_bytes;
     }
 
+    /// Begins a reply.
     pub(crate) fn begin(&mut self) {
         self.end_max = self.max_bytes;
     }
@@ -56,8 +57,9 @@ impl RowBudget {
         buffered > self.end_max
     }
 
-    /// Whether a row that ends at this offset is kept; if not, the caller must drop it.
-    pub(crate) fn fits(&mut self, end: usize) -> bool {
+    /// Admits a row that ends at this offset. Returns false if it does not fit: the caller must drop it, and no later row
+    /// is admitted.
+    pub(crate) fn admit(&mut self, end: usize) -> bool {
         let fits = end <= self.end_max;
         if !fits {
             self.end_max = 0;
@@ -65,6 +67,7 @@ impl RowBudget {
         fits
     }
 
+    /// Checks that a reply of at least this length is not too long even without its rows.
     #[inline]
     pub(crate) fn check(&self, min_bytes: usize) -> Result<(), Violation> {
         if min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {

@@ -35,14 +35,18 @@ impl<'a> From<tds::row::Row<'a>> for WireRow<'a> {
 impl<'a> WireRow<'a> {
     /// The values as text in order; `None` is NULL. Ends early if the row is malformed.
     pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let (postgres, mysql, tds) = match self.0 {
-            ProtocolRow::Postgres(row) => (Some(row.values()), None, None),
-            ProtocolRow::Mysql(row) => (None, Some(row.values()), None),
-            ProtocolRow::Tds(row) => (None, None, Some(row.values())),
-        };
-        let postgres = postgres.into_iter().flatten();
-        let mysql = mysql.into_iter().flatten();
-        postgres.chain(mysql).chain(tds.into_iter().flatten())
+        // The iterator must have one type: it chains those of the protocols, of which one is set.
+        let (mut postgres, mut mysql, mut tds) = (None, None, None);
+        match self.0 {
+            ProtocolRow::Postgres(row) => postgres = Some(row.values()),
+            ProtocolRow::Mysql(row) => mysql = Some(row.values()),
+            ProtocolRow::Tds(row) => tds = Some(row.values()),
+        }
+        let postgres_values = postgres.into_iter().flatten();
+        let mysql_values = mysql.into_iter().flatten();
+        postgres_values
+            .chain(mysql_values)
+            .chain(tds.into_iter().flatten())
     }
 
     /// A value as text; `None` if it is NULL, missing, or not UTF-8.

@@ -171,14 +171,12 @@ fn excerpt(sql: &str, position: u32) -> Option<String> {
         return None;
     }
     let before = &chars[..index];
-    let line = before.iter().filter(|c| **c == '\n').count() + 1;
-    let mut from = before
-        .iter()
-        .rposition(|c| *c == '\n')
-        .map_or(0, |at| at + 1);
-    let line_length = chars[index..].iter().position(|c| matches!(c, '\n' | '\r'));
-    let mut to = line_length.map_or(chars.len(), |length| index + length);
-    let (start, end) = (from, to);
+    let line_number = before.iter().filter(|c| **c == '\n').count() + 1;
+    let line_break = before.iter().rposition(|c| *c == '\n');
+    let line_start = line_break.map_or(0, |at| at + 1);
+    let rest_length = chars[index..].iter().position(|c| matches!(c, '\n' | '\r'));
+    let line_end = rest_length.map_or(chars.len(), |length| index + length);
+    let (mut from, mut to) = (line_start, line_end);
     if to - from > EXCERPT_CHARS {
         if from + EXCERPT_CHARS >= index + MIN_CHARS_AFTER {
             to = from + EXCERPT_CHARS;
@@ -187,12 +185,13 @@ fn excerpt(sql: &str, position: u32) -> Option<String> {
             from = from.max(to.saturating_sub(EXCERPT_CHARS));
         }
     }
-    let head = format!("LINE {line}: {}", if from > start { "..." } else { "" });
+    let omission = if from > line_start { "..." } else { "" };
+    let head = format!("LINE {line_number}: {omission}");
     let text: String = chars[from..to]
         .iter()
         .map(|c| if *c == '\t' { ' ' } else { *c })
         .collect();
-    let tail = if to < end { "..." } else { "" };
+    let tail = if to < line_end { "..." } else { "" };
     let blanks = " ".repeat(head.chars().count() + index - from);
     Some(format!("{head}{text}{tail}\n{blanks}^"))
 }

@@ -2,6 +2,7 @@
 
 use crate::{ConnectError, ServerError, SessionFlags};
 
+/// The key with which another connection can cancel a session's commands.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct CancelKey {
     /// The server process (MySQL: the connection's number) of the session; 0 if the server sent none.
@@ -52,6 +53,7 @@ impl Parameters {
         Ok(())
     }
 
+    /// Adds a setting; [`Parameters::get`] returns the last value of a name.
     pub fn set(&mut self, name: &str, value: &str) {
         for part in [name, value] {
             self.0.push_str(part);
@@ -69,7 +71,6 @@ impl std::fmt::Debug for Parameters {
 /// A session that is ready for its first statement.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
-    /// The key with which another connection can cancel the session's commands.
     pub cancel: CancelKey,
     /// The settings that the server reported during the login; `server_version` is always one of them.
     pub parameters: Parameters,

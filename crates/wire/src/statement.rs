@@ -43,13 +43,13 @@ pub enum FirstWord {
 }
 
 impl FirstWord {
-    /// That of a text which begins with it, or with the brace of ODBC's `{call name}`.
+    /// The first word of a text without blanks before it. ODBC's `{call name}` is a call, too.
     fn of(sql: &[u8]) -> FirstWord {
         if sql.starts_with(b"{") {
             return FirstWord::Call;
         }
         let word = first_word(sql);
-        let known: [(FirstWord, &[&str]); 9] = [
+        const KNOWN: [(FirstWord, &[&str]); 9] = [
             (FirstWord::Insert, &["insert"]),
             (FirstWord::Update, &["update"]),
             (FirstWord::Delete, &["delete"]),
@@ -60,8 +60,7 @@ impl FirstWord {
             (FirstWord::Rollback, &["rollback", "abort"]),
             (FirstWord::Set, &["set"]),
         ];
-        let mut known = known.into_iter();
-        let found = known.find(|(_, words)| is_one_of(word, words));
+        let found = KNOWN.into_iter().find(|(_, words)| is_one_of(word, words));
         found.map_or(FirstWord::Other, |(first_word, _)| first_word)
     }
 }
@@ -142,6 +141,7 @@ impl Statement {
         let types: Box<[_]> = types.into_iter().map(Into::into).collect();
         assert_eq!(types.len(), self.parameter_count(), "{}", self.sql);
         self.types = if types.iter().any(Option::is_some) { types } else { Box::default() };
+        // Taken out, because its types are those of the statement, which is borrowed.
         let mut form = std::mem::take(&mut self.tds_form);
         form.set_types(&self);
         self.tds_form = form;
@@ -263,7 +263,7 @@ impl Statement {
         self.non_utf8_bytes.is_none()
     }
 
-    /// Whether its first word begins a transaction block.
+    /// Whether the statement's first word begins a transaction block.
     pub fn begins_block(&self) -> bool {
         self.begins_block
     }
@@ -292,7 +292,7 @@ impl Statement {
     }
 
     /// Appends the text; in place of each placeholder, what `put_value` appends for the value of this index. Called for
-    /// each execution: a loop over [`Statement::parts`] takes half as many instructions again.
+    /// each execution: a loop over [`Statement::parts`] would take 1.5 times as many instructions.
     pub(crate) fn put_text(&self, out: &mut Vec<u8>, put_value: impl Fn(usize, &mut Vec<u8>)) {
         let (bytes, mut start) = (self.bytes(), 0);
         for placeholder in &self.placeholders {
@@ -332,8 +332,8 @@ impl StatementIds {
         statement.non_utf8_bytes = non_utf8_bytes;
         statement.placeholders = find_placeholders(sql);
         let placeholders = statement.placeholders.iter();
-        let counts = placeholders.map(|placeholder| placeholder.value_index + 1);
-        statement.parameter_count = counts.max().unwrap_or(0);
+        let numbers = placeholders.map(|placeholder| placeholder.value_index + 1);
+        statement.parameter_count = numbers.max().unwrap_or(0);
         statement.with_tds_form()
     }
 
@@ -493,7 +493,9 @@ pub(crate) fn is_one_of(word: &[u8], names: &[&str]) -> bool {
 
 /// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.
 fn number_placeholders(bytes: &[u8]) -> Vec<u8> {
-    let (mut text, mut piece_start, mut at, mut count) = (Vec::new(), 0, 0, 0);
+    let mut text = Vec::new();
+    let mut count = 0;
+    let (mut piece_start, mut at) = (0, 0);
     while at < bytes.len() {
         if bytes[at] == b'?' {
             count += 1;
@@ -523,7 +525,8 @@ const PLACEHOLDER_NUMBER_MAX: u32 = 1_000_000;
 
 /// Finds each `$n`, except in quoted text, quoted names and comments.
 fn find_placeholders(bytes: &[u8]) -> Box<[Placeholder]> {
-    let (mut placeholders, mut at) = (Vec::new(), 0);
+    let mut placeholders = Vec::new();
+    let mut at = 0;
     while at < bytes.len() {
         if let Some(end) = end_of_quoted_or_comment(bytes, at) {
             at = end;
@@ -553,12 +556,12 @@ fn find_placeholders(bytes: &[u8]) -> Box<[Placeholder]> {
     placeholders.into()
 }
 
-/// The position after the next `end`, from `from` on, or the end of the text.
-fn position_after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+/// The position after the next `pattern`, from `from` on, or the end of the text.
+fn position_after(bytes: &[u8], from: usize, pattern: &[u8]) -> usize {
     bytes[from.min(bytes.len())..]
-        .windows(end.len())
-        .position(|w| w == end)
-        .map_or(bytes.len(), |p| from + p + end.len())
+        .windows(pattern.len())
+        .position(|window| window == pattern)
+        .map_or(bytes.len(), |offset| from + offset + pattern.len())
 }
 
 #[cfg(test)]

@@ -56,14 +56,14 @@ pub(crate) fn put_literal(
 ) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Int(n) if n < 0 => {
+        Value::Int(number) if number < 0 => {
             // Parentheses, because `a -` and `-1` together would start a comment.
             out.push(b'(');
-            out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+            out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
             out.push(b')');
         }
-        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        Value::Float(x) => put_float(x, out),
+        Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+        Value::Float(number) => put_float(number, out),
         Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
         Value::Text(text) => put_quoted(text.as_bytes(), out),
         Value::Bytes(bytes) => put_quoted(bytes, out),

@@ -1,12 +1,13 @@
 //! Protocol violations of a server: errors after which a connection can no longer be used. Must never:
 //! show what a server sent.
 
+/// What a server did against the protocol, or beyond what Prony supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A message of this type is not allowed at this point.
     #[error("the server sent an unexpected message of type {:?}", char::from(*.0))]
     Unexpected(u8),
-    /// `length`: as the server sent it, bytes.
+    /// The length of a message, in bytes, is impossible.
     #[error(
         "the server sent a message of type {:?} with an invalid length of {length} bytes",
         char::from(*message_type)

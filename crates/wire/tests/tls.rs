@@ -93,7 +93,7 @@ impl ScramServer {
             }
             let _ = tls.reader().read_to_end(&mut self.received);
         }
-        while let Some(reply) = self.protocol() {
+        while let Some(reply) = self.next_reply() {
             tls.writer().write_all(&reply).unwrap();
         }
         while tls.wants_write() {
@@ -103,7 +103,8 @@ impl ScramServer {
         out
     }
 
-    fn protocol(&mut self) -> Option<Vec<u8>> {
+    /// The reply to the message that has arrived; `None` if there is none.
+    fn next_reply(&mut self) -> Option<Vec<u8>> {
         if self.received.first()? == &0 {
             self.received.clear();
             let mut body = 10_u32.to_be_bytes().to_vec();
@@ -138,7 +139,7 @@ impl ScramServer {
             self.password.as_bytes(),
             &mut salted,
         );
-        let salted = hmac::Key::new(hmac::HMAC_SHA256, &salted);
+        let salted_key = hmac::Key::new(hmac::HMAC_SHA256, &salted);
         let (without_proof, proof) = last.rsplit_once(",p=").unwrap();
         let mut binding = self.header.clone().into_bytes();
         if self.header.starts_with('p') {
@@ -150,10 +151,10 @@ impl ScramServer {
             "{without_proof} against {expected}"
         );
         let auth = format!("{},{},{without_proof}", self.first_bare, self.server_first);
-        let client_key = hmac::sign(&salted, b"Client Key");
-        let stored = digest::digest(&digest::SHA256, client_key.as_ref());
-        let stored = hmac::Key::new(hmac::HMAC_SHA256, stored.as_ref());
-        let signature = hmac::sign(&stored, auth.as_bytes());
+        let client_key = hmac::sign(&salted_key, b"Client Key");
+        let stored_key = digest::digest(&digest::SHA256, client_key.as_ref());
+        let signing_key = hmac::Key::new(hmac::HMAC_SHA256, stored_key.as_ref());
+        let signature = hmac::sign(&signing_key, auth.as_bytes());
         let expected_proof: Vec<u8> = client_key
             .as_ref()
             .iter()
@@ -163,12 +164,10 @@ impl ScramServer {
         if base64(&expected_proof) != proof && !self.impostor {
             return b"E\0\0\0\x1aSFATAL\0C28P01\0Mwrong\0\0".to_vec();
         }
-        let server_key = hmac::sign(&salted, b"Server Key");
+        let server_key = hmac::sign(&salted_key, b"Server Key");
         let server_key = hmac::Key::new(hmac::HMAC_SHA256, server_key.as_ref());
-        let verifier = format!(
-            "v={}",
-            base64(hmac::sign(&server_key, auth.as_bytes()).as_ref())
-        );
+        let proof_of_server = hmac::sign(&server_key, auth.as_bytes());
+        let verifier = format!("v={}", base64(proof_of_server.as_ref()));
         let mut reply = framed(&[&12_u32.to_be_bytes(), verifier.as_bytes()].concat());
         reply.extend_from_slice(READY);
         reply
@@ -340,8 +339,8 @@ fn direct_tls_requires_alpn() {
         (b"", false),
     ] {
         let mut pair = pair("db.example", &rustls::version::TLS13);
-        let protocols: Vec<Vec<u8>> = vec![offered.to_vec()];
-        let protocols = if offered.is_empty() { Vec::new() } else { protocols };
+        let protocols: Vec<Vec<u8>> =
+            if offered.is_empty() { Vec::new() } else { vec![offered.to_vec()] };
         Arc::make_mut(&mut pair.client.0).alpn_protocols = protocols.clone();
         Arc::make_mut(&mut pair.server).alpn_protocols = protocols;
         let mut connector = Connector::new(

@@ -7,7 +7,7 @@ use super::{ConnectionEvent, ConnectionSlot, Connections, LinkTimer, Stage};
 use crate::error::ConnectError;
 use crate::hosts::ConnectionUse;
 use crate::io::{Io, IoEvent, IoEventKind, Slot};
-use crate::link::{FirstEndpoint, LinkStep, Routes};
+use crate::link::{AttemptPart, FirstEndpoint, LinkStep, Routes};
 use prony_measure::interval::TimestampCounts;
 use prony_server::control::{ConnectFailure, FailureCause};
 use prony_session::UserPhase;
@@ -22,10 +22,11 @@ impl<'a, I: Io> Connections<'a, I> {
     /// run needs; a failure of the I/O engine; or an interrupt of the run.
     pub fn connect(&mut self, interrupt: &AtomicBool) -> Result<(), ConnectError> {
         self.stage = Stage::Connecting;
-        let slots = (0..).zip(&self.slots);
-        slots
-            .filter(|(_, connection)| connection.link.is_down())
-            .for_each(|(slot, _)| self.attempts.enqueue(slot));
+        for (slot, connection) in (0..).zip(&self.slots) {
+            if connection.link.is_down() {
+                self.attempts.enqueue(slot);
+            }
+        }
         let mut events = Vec::new();
         // No request is sent meanwhile that could have timestamps.
         let mut timestamps = TimestampCounts::default();
@@ -35,12 +36,13 @@ impl<'a, I: Io> Connections<'a, I> {
                 return Err(ConnectError::Interrupted);
             }
             let now_ns = self.clock.now_ns();
-            let due = self.handle_due(now_ns);
-            due.into_iter().try_for_each(|event| self.accept(event))?;
+            for event in self.handle_due(now_ns) {
+                self.check_not_refused(event)?;
+            }
             self.wait(now_ns, u64::MAX, &mut events)?;
             for event in events.drain(..) {
                 if let Some(event) = self.on_event(event, &mut timestamps) {
-                    self.accept(event)?;
+                    self.check_not_refused(event)?;
                 }
             }
         }
@@ -48,8 +50,8 @@ impl<'a, I: Io> Connections<'a, I> {
         Ok(())
     }
 
-    /// Accepts what became of a connection before there are users, unless it was refused.
-    fn accept(&mut self, event: ConnectionEvent) -> Result<(), ConnectError> {
+    /// Checks that a connection was not refused before there are users.
+    fn check_not_refused(&mut self, event: ConnectionEvent) -> Result<(), ConnectError> {
         let ConnectionEvent::Refused(slot) = event else {
             return Ok(());
         };
@@ -117,7 +119,9 @@ impl<'a, I: Io> Connections<'a, I> {
     /// Opens a new connection in place of the current one, at its user's request.
     pub fn open(&mut self, slot: Slot) {
         let connection = &self.slots[slot as usize];
-        if let (true, Some(reason)) = (connection.link.is_up(), connection.conn.refusal()) {
+        if connection.link.is_up()
+            && let Some(reason) = connection.conn.refusal()
+        {
             self.give_up(slot, &reason);
         }
         self.close_slot(slot);
@@ -155,7 +159,7 @@ impl<'a, I: Io> Connections<'a, I> {
         };
         let first = connection.first_endpoint;
         if !self.attempts.has_deadline(slot) {
-            self.set_deadline(slot, true);
+            self.set_deadline(slot, AttemptPart::Opening);
         }
         let routes = self.routes_of(slot);
         let link = &mut self.slots[slot as usize].link;
@@ -176,7 +180,7 @@ impl<'a, I: Io> Connections<'a, I> {
             IoEventKind::Opened => {
                 let step = link.on_socket_connected(&mut self.io, slot, routes, &mut self.scratch);
                 if routes.has_race() {
-                    self.set_deadline(slot, false);
+                    self.set_deadline(slot, AttemptPart::Login);
                 }
                 step
             }
@@ -205,7 +209,7 @@ impl<'a, I: Io> Connections<'a, I> {
 
     /// Ends an attempt that is past its deadline, and tries the next route, if there is one.
     fn time_out(&mut self, slot: Slot) -> LinkStep {
-        self.set_deadline(slot, true);
+        self.set_deadline(slot, AttemptPart::Opening);
         let routes = self.routes_of(slot);
         let link = &mut self.slots[slot as usize].link;
         link.on_timeout(&mut self.io, slot, routes)
@@ -215,17 +219,17 @@ impl<'a, I: Io> Connections<'a, I> {
         &self.routes.routes[self.slots[slot as usize].first_endpoint.route_index]
     }
 
-    /// Sets the deadline of an attempt: for connecting the socket (`is_opening`), or for the login.
-    pub(super) fn set_deadline(&mut self, slot: Slot, is_opening: bool) {
+    /// Sets the deadline of a part of an attempt that begins now.
+    pub(super) fn set_deadline(&mut self, slot: Slot, part: AttemptPart) {
         let routes = self.routes_of(slot);
-        let deadline_ns = routes.deadline_ns(&self.clock, is_opening);
+        let deadline_ns = routes.deadline_ns(&self.clock, part);
         self.attempts.set_deadline(slot, deadline_ns);
     }
 
     /// If the link has begun an attempt over the next route, that attempt gets its own deadline.
     fn set_deadline_of_next_route(&mut self, slot: Slot) {
         if self.slots[slot as usize].link.is_opening() {
-            self.set_deadline(slot, true);
+            self.set_deadline(slot, AttemptPart::Opening);
         }
     }
 
@@ -293,10 +297,11 @@ impl<'a, I: Io> Connections<'a, I> {
         // If no user waits for the connection, it was reopened in the background, or its user has ended.
         let is_awaited = conn.is_busy_with(UserPhase::OpenConnection)
             || conn.is_busy_with(UserPhase::AwaitReconnect);
-        is_awaited.then(|| {
-            conn.mark_ready(self.clock.now_ns());
-            ConnectionEvent::Up(slot)
-        })
+        if !is_awaited {
+            return None;
+        }
+        conn.mark_ready(self.clock.now_ns());
+        Some(ConnectionEvent::Up(slot))
     }
 
     fn enter_host(&mut self, slot: Slot) {
@@ -306,12 +311,13 @@ impl<'a, I: Io> Connections<'a, I> {
             endpoint: connection.link.endpoint_index(),
             ..first
         });
+        let wanted = self.routes.host_of(first);
         connection.conn.set_host(host);
         if let Some(connections) = self.hosts.get_mut(usize::from(host)) {
             connections.up += 1;
-            connections.arrived += u64::from(host != self.routes.host_of(first));
+            connections.arrived += u64::from(host != wanted);
         }
-        self.note_host(slot, host, self.routes.host_of(first));
+        self.note_host(slot, host, wanted);
     }
 
     /// Handles an attempt that failed on every route. If a user requested the connection, the user decides whether

@@ -33,18 +33,20 @@ impl<I: Io> Connections<'_, I> {
         let limits = reply_limits(self.job.target);
         let limits_ns = limits.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         let shortest_ns = limits_ns[0].min(limits_ns[1]);
+        // Often enough that a wait exceeds its limit by a tenth at most, since it takes two looks.
         self.reply_check_ns = now_ns + (shortest_ns / 20).max(WAIT_MAX_NS);
         let mut events = Vec::new();
         for slot in 0..self.slots.len() as Slot {
             let sent_ns = self.io.sent(slot).before_ns;
             let connection = &mut self.slots[slot as usize];
             let waits = connection.link.is_up() && connection.conn.is_busy_with(UserPhase::Send);
-            let of_use = usize::from(connection.connection_use == ConnectionUse::Reads);
+            let limit_index = usize::from(connection.connection_use == ConnectionUse::Reads);
             let since_ns = sent_ns.max(connection.heard_ns);
-            let is_overdue = waits && now_ns.saturating_sub(since_ns) > limits_ns[of_use];
-            let overdue_ns = if is_overdue { since_ns } else { u64::MAX };
-            if std::mem::replace(&mut connection.overdue_ns, overdue_ns) == since_ns && is_overdue {
-                let limit = limits[of_use];
+            let is_overdue = waits && now_ns.saturating_sub(since_ns) > limits_ns[limit_index];
+            let was_overdue = connection.overdue_ns == since_ns;
+            connection.overdue_ns = if is_overdue { since_ns } else { u64::MAX };
+            if is_overdue && was_overdue {
+                let limit = limits[limit_index];
                 let reason = format!("no reply within {limit:?}, the time-out of the URL");
                 events.extend(self.on_loss(slot, &reason));
             }

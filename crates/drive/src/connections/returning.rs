@@ -7,7 +7,7 @@
 use super::{ConnectionSlot, Connections, LinkTimer};
 use crate::hosts::ConnectionUse;
 use crate::io::{Io, Slot};
-use crate::link::LinkStep;
+use crate::link::{AttemptPart, LinkStep};
 use prony_plan::Spread;
 use prony_server::ProtocolOptions;
 use prony_server::observe::{GALERA_STATE, is_galera_cut_off, is_read_only};
@@ -19,15 +19,15 @@ const PROBE_PAUSE_NS: u64 = 1_000_000_000;
 /// Whether an answer refuses to work.
 type IsRefusal = fn(&str) -> bool;
 
-/// What a server of MySQL's protocol is asked before connections return to it, each with whether an answer refuses to
-/// work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that has become a replica;
-/// the second question is only for hosts that refused something, because the load may only read.
+/// The queries that a server of MySQL's protocol must answer before connections return to it, each with the test whether
+/// an answer refuses to work. A node that is cut off from its Galera cluster accepts log-ins, and so does a server that
+/// has become a replica. The second query is only for hosts that refused something, because the load may only read.
 const QUESTIONS: [(&str, IsRefusal); 2] = [
     (GALERA_STATE, is_galera_cut_off),
     ("SHOW GLOBAL VARIABLES LIKE 'read_only'", is_read_only),
 ];
 
-/// What looks whether a host answers again.
+/// The check whether a host answers again, on a connection of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostProbe {
     /// The slot of its connection, once it has one.
@@ -48,8 +48,8 @@ impl HostProbe {
 }
 
 impl<I: Io> Connections<'_, I> {
-    /// Notes the host at which a connection came up, and that with which its attempt began. Its own host is where it is
-    /// or wanted to be first; it stays that, whichever others it has to use.
+    /// Notes the host at which a connection came up, and that with which its attempt began (`wanted`). The connection's
+    /// own host is the one with which its first attempt began, whichever others it has to use later.
     pub(super) fn note_host(&mut self, slot: Slot, host: u16, wanted: u16) {
         let connection = &mut self.slots[slot as usize];
         if !self.routes.returns(connection.connection_use)
@@ -76,9 +76,8 @@ impl<I: Io> Connections<'_, I> {
             return;
         }
         for connection in self.slots.iter().filter(|connection| connection.is_away) {
-            let probe = connection.home.map(usize::from);
-            let probe = probe.and_then(|home| self.probes.get_mut(home));
-            if let (Some(probe), Some(home)) = (probe, connection.home)
+            if let Some(home) = connection.home
+                && let Some(probe) = self.probes.get_mut(usize::from(home))
                 && !probe.is_active
             {
                 probe.is_active = true;
@@ -129,7 +128,7 @@ impl<I: Io> Connections<'_, I> {
         };
         if let Some((sql, _)) = QUESTIONS[..count].get(probe.question) {
             self.slots[slot as usize].conn.ask(sql);
-            self.set_deadline(slot, false);
+            self.set_deadline(slot, AttemptPart::Login);
             return self.send(slot);
         }
         probe.has_refused = false;

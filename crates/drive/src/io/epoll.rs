@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use rustix::event::epoll::CreateFlags;
 use rustix::io::Errno;
+use rustix::net::SocketFlags;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -261,7 +262,7 @@ impl Io for Epoll {
     }
 
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
-        let fd = socket::new(address, tcp, true)?;
+        let fd = socket::new(address, tcp, SocketFlags::NONBLOCK)?;
         let connected = rustix::net::connect(&fd, &socket::raw_address(address)?);
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);

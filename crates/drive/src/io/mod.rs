@@ -41,6 +41,7 @@ pub enum IoEventKind {
     Closed(i32),
 }
 
+/// What a receive returned.
 #[derive(Debug)]
 pub struct Received<'a> {
     pub bytes: &'a [u8],
@@ -96,6 +97,7 @@ impl Default for WaitStrategy {
     }
 }
 
+/// A connected socket that outlives its engine.
 pub struct OpenSocket {
     pub(crate) descriptor: OwnedFd,
     /// Whether it uses TCP, for which the kernel provides timestamps.
@@ -134,6 +136,7 @@ pub trait Io {
     /// kernel's timestamp of their departure.
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool);
 
+    /// When the last request of a connection was sent.
     fn sent(&self, slot: Slot) -> Sent;
 
     /// The requested transmit timestamp, once it has arrived.

@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use prony_server::{Address, TcpOptions};
-use rustix::net::{Shutdown, SocketAddrAny};
+use rustix::net::{Shutdown, SocketAddrAny, SocketFlags};
 use std::io;
 use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -222,7 +222,7 @@ impl Io for Ring {
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = Box::new(socket::raw_address(address)?);
         // The socket is a blocking one: submitting never blocks anyway, and the ring waits for the socket.
-        let socket = socket::new(address, tcp, false)?;
+        let socket = socket::new(address, tcp, SocketFlags::empty())?;
         let fd = socket.as_raw_fd();
         self.register_file(slot, fd)?;
         let entry = opcode::Connect::new(Fd(fd), raw.as_ptr().cast(), raw.addr_len()).build();
@@ -331,7 +331,7 @@ impl Io for Ring {
         }
         // The end of a connection is reported after its last data.
         let mut ends = Vec::new();
-        // Entries are taken one at a time, because handling an entry may need the queues.
+        // Entries are taken one at a time, because handling an entry may need the queues: the block ends the borrow.
         while let Some(entry) = { self.ring.completion().next() } {
             match self.on_completion(&entry)? {
                 Some(event) if matches!(event.kind, IoEventKind::Closed(_)) => ends.push(event),
@@ -378,6 +378,7 @@ impl Io for Ring {
 /// messages, the payload. `None` if the kernel wrote less than that.
 #[inline]
 fn split_header(buffer: &[u8]) -> Option<Received<'_>> {
+    // The lengths of the address, the control messages and the payload, then flags.
     let header = buffer.first_chunk::<HEADER_BYTES>()?;
     let number = |at: usize| {
         u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])

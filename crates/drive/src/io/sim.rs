@@ -28,6 +28,7 @@ pub enum Action {
     Close(i32),
 }
 
+/// The server of a simulated network.
 pub trait SimServer {
     /// A client connects: returns the delay until the server accepts it, nanoseconds, or the `errno` with
     /// which the server refuses it.
@@ -49,6 +50,7 @@ pub struct Machine {
     pub stall_ns: u64,
     /// Whether received bytes have timestamps, as over TCP.
     pub has_timestamps: bool,
+    /// How many connections may be open at once; `None`: any number.
     pub sockets_max: Option<usize>,
 }
 

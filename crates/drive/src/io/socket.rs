@@ -32,14 +32,13 @@ pub fn raw_address(address: &Address) -> io::Result<SocketAddrAny> {
 }
 
 /// Creates a socket for this address. Over TCP, sets its options and requests timestamps.
-pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result<OwnedFd> {
+pub fn new(address: &Address, tcp: &TcpOptions, flags: SocketFlags) -> io::Result<OwnedFd> {
     let family = match address {
         Address::Unix(_) => AddressFamily::UNIX,
-        Address::Tcp(a) if a.is_ipv4() => AddressFamily::INET,
+        Address::Tcp(address) if address.is_ipv4() => AddressFamily::INET,
         Address::Tcp(_) => AddressFamily::INET6,
     };
-    let mut flags = SocketFlags::CLOEXEC;
-    flags.set(SocketFlags::NONBLOCK, nonblocking);
+    let flags = flags | SocketFlags::CLOEXEC;
     let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
     if family != AddressFamily::UNIX {
         tcp.apply(fd.as_fd())?;

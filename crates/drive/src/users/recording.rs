@@ -41,13 +41,13 @@ impl Users<'_> {
         let window = self.timing.count_from_ns..self.timing.end_ns.unwrap_or(u64::MAX);
         let start_ns = self.timing.start_ns;
         let host = self.slots[slot as usize].conn.sample_host();
-        let mut host = self.host_totals.get_mut(usize::from(host));
+        let mut host_totals = self.host_totals.get_mut(usize::from(host));
         let (recorder, listener) = (&mut self.timing.recorder, &mut self.sample_listener);
         self.context.drain_samples(|sample| {
             recorder.record(sample);
-            if let Some(host) = &mut host {
+            if let Some(totals) = &mut host_totals {
                 let second = sample.ended_ns.saturating_sub(start_ns) / SECOND_NS;
-                host.record(sample, second as usize, window.contains(&sample.ended_ns));
+                totals.record(sample, second as usize, window.contains(&sample.ended_ns));
             }
             if let Some(listener) = listener {
                 listener.sample(client, sample);
@@ -127,17 +127,16 @@ impl Users<'_> {
         }
     }
 
-    /// Whether more due starts wait for a user than the queue holds. Reports the full queue, which ends the
-    /// run.
+    /// Reports it if more due starts wait for a user than the queue holds, which ends the run. Returns whether they do.
     #[inline]
-    pub fn queue_overflowed(&mut self) -> bool {
+    pub fn report_full_queue(&mut self) -> bool {
         self.timing
             .queue_max
-            .is_some_and(|queue_max| self.exceeds_queue(queue_max))
+            .is_some_and(|queue_max| self.report_more_waiting_than(queue_max))
     }
 
     #[inline(never)]
-    fn exceeds_queue(&mut self, queue_max: u64) -> bool {
+    fn report_more_waiting_than(&mut self, queue_max: u64) -> bool {
         let Some(schedule) = &mut self.timing.schedule else {
             return false;
         };
@@ -196,12 +195,12 @@ impl Users<'_> {
 
     /// Records how many connections are up at each host in the second that has just ended.
     pub fn record_host_connections(&mut self, connections: &[HostConnections], now_ns: u64) {
-        let second = now_ns.saturating_sub(self.timing.start_ns) / SECOND_NS;
-        let Some(second) = second.checked_sub(1) else {
+        let current_second = now_ns.saturating_sub(self.timing.start_ns) / SECOND_NS;
+        let Some(ended_second) = current_second.checked_sub(1) else {
             return;
         };
         for (host, connections) in self.host_totals.iter_mut().zip(connections) {
-            host.second(second as usize).connections = connections.up;
+            host.second(ended_second as usize).connections = connections.up;
         }
     }
 

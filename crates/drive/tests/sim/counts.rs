@@ -11,19 +11,23 @@ use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, DbError, Outcome, Program};
 use std::time::Duration;
 
-/// Collects the counts of each row, and the gaps of 50 ms or more, in ms from the start of the row.
+/// What each row has.
 #[derive(Default)]
-struct QueriesBySecond(Vec<QueryCounts>, Vec<Vec<(u64, u64)>>);
+struct Rows {
+    queries: Vec<QueryCounts>,
+    /// Start and end of the gaps of 50 ms or more, in ms from the start of the row.
+    gaps_ms: Vec<Vec<(u64, u64)>>,
+}
 
-impl Observer for QueriesBySecond {
+impl Observer for Rows {
     fn started(&mut self, _: &LoadStart) {}
 
     fn interval_ended(&mut self, row: &IntervalRow, _: &RunSchedule) {
-        self.0.push(row.interval.queries);
+        self.queries.push(row.interval.queries);
         let gaps = row.interval.gaps.until(row.interval.span.length_ns());
         let long = gaps.filter(|gap| gap.length_ns() >= 50 * MS);
         let in_ms = long.map(|gap| (gap.start_ns / MS, gap.end_ns / MS));
-        self.1.push(in_ms.collect());
+        self.gaps_ms.push(in_ms.collect());
     }
 }
 
@@ -32,17 +36,12 @@ fn simulate_counts(
     plan: &DrivePlan,
     delay_ns: u64,
 ) -> (DriveResult, Vec<QueryCounts>) {
-    let mut seconds = QueriesBySecond::default();
+    let mut rows = Rows::default();
     let target = target();
     let job = job(program, plan, &target);
-    let driven = run_simulated(
-        &job,
-        with_timestamps(),
-        replies_after(delay_ns),
-        &mut seconds,
-    )
-    .unwrap();
-    (driven, seconds.0)
+    let driven =
+        run_simulated(&job, with_timestamps(), replies_after(delay_ns), &mut rows).unwrap();
+    (driven, rows.queries)
 }
 
 /// Two reads, a write and another query, with one ignored error and one reconnect in every transaction.
@@ -121,22 +120,22 @@ fn server_with_stalls() -> impl SimServer + Send {
 
 #[test]
 fn times_in_which_no_client_ended_a_transaction_are_gaps() {
-    let mut seconds = QueriesBySecond::default();
+    let mut rows = Rows::default();
     let (target, plan) = (target(), plan(8, 3.0));
     let program = selects();
     let job = job(&program, &plan, &target);
-    run_simulated(&job, with_timestamps(), server_with_stalls(), &mut seconds).unwrap();
-    assert_eq!(seconds.1.len(), 3);
-    let [(start, 1_000)] = seconds.1[0][..] else {
-        panic!("{:?}", seconds.1);
+    run_simulated(&job, with_timestamps(), server_with_stalls(), &mut rows).unwrap();
+    assert_eq!(rows.gaps_ms.len(), 3);
+    let [(start, 1_000)] = rows.gaps_ms[0][..] else {
+        panic!("{:?}", rows.gaps_ms);
     };
-    let [(0, end)] = seconds.1[1][..] else {
-        panic!("{:?}", seconds.1);
+    let [(0, end)] = rows.gaps_ms[1][..] else {
+        panic!("{:?}", rows.gaps_ms);
     };
     assert!(
         start.abs_diff(800) <= 10 && end.abs_diff(200) <= 10,
         "{:?}",
-        seconds.1
+        rows.gaps_ms
     );
-    assert_eq!(seconds.1[2], []);
+    assert_eq!(rows.gaps_ms[2], []);
 }

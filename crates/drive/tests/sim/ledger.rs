@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 const CLIENTS: u32 = 2;
-/// Every so many statements a block is aborted: a number with which each place of a block has its turn.
+/// One in this many statements is refused, and aborts its block. With this number, each place of a block has its turn.
 const ABORT_INTERVAL: u64 = 7;
 
 /// What the server does when it has aborted a block between two statements of one text.

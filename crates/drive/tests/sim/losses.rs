@@ -30,7 +30,7 @@ fn errors_are_counted_by_class() {
     assert!(driven.events.is_empty());
 }
 
-/// PostgreSQL replies so to the COMMIT of a failed block, without an error.
+/// PostgreSQL replies to the COMMIT of a failed block that it rolled back, without an error.
 #[test]
 fn a_commit_to_which_the_server_replies_that_it_rolled_back_has_failed() {
     let mut ids = StatementIds::new();
@@ -41,7 +41,7 @@ fn a_commit_to_which_the_server_replies_that_it_rolled_back_has_failed() {
                 0 => db.exec(commit, &[]).await?,
                 1 => db.exec(rollback, &[]).await?,
                 2 => db.batch(&[(rollback, &[]), (commit, &[])]).await?,
-                // Whose last statement is the rollback.
+                // A batch that ends with a rollback on purpose.
                 _ => db.batch(&[(commit, &[]), (rollback, &[])]).await?,
             };
             Ok(Outcome::Committed)
@@ -60,7 +60,7 @@ fn a_commit_to_which_the_server_replies_that_it_rolled_back_has_failed() {
 }
 
 #[test]
-fn a_batch_of_which_a_statement_has_no_result_is_not_believed() {
+fn a_batch_in_which_a_statement_has_no_result_does_not_commit() {
     let mut ids = StatementIds::new();
     let statements = ["UPDATE a SET n = 1", "UPDATE b SET n = 1"].map(|sql| ids.add(sql));
     let program = repeat_with(statements, |db, _, [a, b]| {
@@ -69,11 +69,11 @@ fn a_batch_of_which_a_statement_has_no_result_is_not_believed() {
             Ok(Outcome::Committed)
         })
     });
-    for (answer, is_believed) in [(DONE, true), (ONE_RESULT, false)] {
+    for (answer, commits) in [(DONE, true), (ONE_RESULT, false)] {
         let server = admit_all(move |_, _, _, answers| answers.push(send(MS, answer)));
         let driven = drive(&program, &plan(1, 0.1), server);
         let committed = driven.collected.measured.all_kinds().committed;
-        assert_eq!(committed > 0, is_believed, "{committed}");
+        assert_eq!(committed > 0, commits, "{committed}");
     }
 }
 
@@ -295,8 +295,8 @@ fn a_connection_that_is_lost_during_a_transaction_on_the_other_one_is_reopened_a
 #[test]
 fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
     let server = admit_all(|_, bytes, _, answers| {
-        let commit = bytes.windows(6).any(|word| word == b"COMMIT");
-        answers.push(if commit { close(MS) } else { send(MS, DONE) });
+        let commits = bytes.windows(6).any(|word| word == b"COMMIT");
+        answers.push(if commits { close(MS) } else { send(MS, DONE) });
     });
     let program = repeat(|db| {
         Box::pin(async move {

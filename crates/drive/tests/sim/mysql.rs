@@ -111,8 +111,8 @@ fn batches() -> impl Program {
             loop {
                 db.start(0).await?;
                 let [a, b, c] = &*statements;
-                let result = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
-                let result = result.map(|_| Outcome::Committed);
+                let batch = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
+                let result = batch.map(|_| Outcome::Committed);
                 db.end(result).await?;
             }
         })

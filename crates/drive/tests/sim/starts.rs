@@ -91,9 +91,9 @@ fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
     let driven = drive(&selects(), &plan, server);
-    let failed = driven.events.iter();
-    let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
-    assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
+    let events = driven.events.iter();
+    let failures = events.filter(|event| event.kind == RunEventKind::UserFailed);
+    assert_eq!(failures.map(|event| event.count).sum::<u64>(), 1);
     assert_eq!(driven.collected.measured.health.connections, 2);
     let committed = driven.collected.measured.all_kinds().committed;
     assert!((2_480..2_520).contains(&committed), "{committed}");
@@ -120,9 +120,9 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
         let driven = drive(&selects(), &plan, server);
-        let failed = driven.events.iter();
-        let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
-        let failed = failed.map(|event| event.count).sum::<u64>();
+        let events = driven.events.iter();
+        let failures = events.filter(|event| event.kind == RunEventKind::UserFailed);
+        let failed = failures.map(|event| event.count).sum::<u64>();
         let tally = driven.collected.measured.all_kinds();
         let connects = connects.load(Ordering::Relaxed);
         if reconnect {
@@ -131,8 +131,8 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         } else {
             // The client notices the loss at its next statement, and ends.
             assert_eq!((connects, failed, tally.failed), (3, 1, 1));
-            let outages = driven.events.iter();
-            let mut outages = outages.filter(|event| event.kind == RunEventKind::Outage);
+            let events = driven.events.iter();
+            let mut outages = events.filter(|event| event.kind == RunEventKind::Outage);
             assert!(outages.all(|event| event.until_ns.is_none()));
         }
     }

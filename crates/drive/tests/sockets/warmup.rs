@@ -9,12 +9,15 @@ use std::time::Duration;
 
 const S: u64 = 1_000_000_000;
 
-/// Calls the load steady after some seconds, and keeps what it is told.
+/// An observer to which the load is steady after some seconds.
 #[derive(Default)]
 struct Watcher {
+    /// How often the load is not steady yet.
     steady_after: usize,
-    asked: usize,
+    is_steady_calls: usize,
+    /// The phase of each row, and its start, nanoseconds from that of the load.
     rows: Vec<(RunPhase, u64)>,
+    /// The schedules with which the warm-up ended.
     decided: Vec<RunSchedule>,
 }
 
@@ -29,8 +32,8 @@ impl Observer for Watcher {
     }
 
     fn is_steady(&mut self) -> bool {
-        self.asked += 1;
-        self.asked > self.steady_after
+        self.is_steady_calls += 1;
+        self.is_steady_calls > self.steady_after
     }
 
     fn warmup_ends(&mut self, schedule: &RunSchedule) {
@@ -67,11 +70,9 @@ fn warm_up(steady_after: usize) -> (Watcher, u64) {
     job.new_sample_listener = Some(&new_listener);
     let driven = run(&job, &mut watcher).expect("all are accepted");
     let schedule = driven.start.schedule;
-    assert_eq!(watcher.decided, [schedule], "told once");
-    let (collected, window) = (
-        &driven.collected,
-        schedule.window_start_ns()..schedule.window_end_ns(),
-    );
+    assert_eq!(watcher.decided, [schedule], "decided once");
+    let collected = &driven.collected;
+    let window = schedule.window_start_ns()..schedule.window_end_ns();
     assert_eq!(collected.measured.seconds(), 2.0);
     let warmup = collected.warmup.as_ref().expect("a warm-up");
     assert_eq!(warmup.seconds(), schedule.warmup_ns as f64 / 1e9);
@@ -98,7 +99,7 @@ fn the_window_begins_when_the_load_is_steady() {
     assert!((2..6).contains(&at_once), "{at_once}");
     let (watcher, later) = warm_up(2);
     assert!((4..=6).contains(&later), "{later}");
-    assert!(watcher.asked >= 3);
+    assert!(watcher.is_steady_calls >= 3);
 }
 
 #[test]

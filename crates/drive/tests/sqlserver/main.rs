@@ -262,18 +262,18 @@ fn a_refused_login_shows_the_servers_reason_and_no_password() {
 #[test]
 fn a_deadlock_is_a_failed_transaction_that_may_be_repeated() {
     let mut config = mock(Encryption::NotSupported);
-    config.handler = Box::new(|sql, _| match sql.starts_with("update") {
-        true => vec![Reply::Error(
+    config.handler = Box::new(|sql, _| match sql {
+        _ if sql.starts_with("update") => vec![Reply::Error(
             1205,
             51,
             13,
             "Transaction was deadlocked".to_owned(),
         )],
-        false if sql.starts_with("select n") => {
+        _ if sql.starts_with("select n") => {
             let column = Column::new("n", Type::Int(8));
             vec![Reply::Rows(vec![column], vec![vec![Datum::Int(7)]])]
         }
-        false => vec![Reply::Done],
+        _ => vec![Reply::Done],
     });
     let (port, _) = start(config);
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable");

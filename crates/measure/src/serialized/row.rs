@@ -1,5 +1,6 @@
 //! Rows that one machine sends to another, and their sums.
 
+use super::times::SparseTimes;
 use super::{InvalidInterval, SerializedInterval, SparseInterval};
 use crate::collector::IntervalRow;
 use crate::health::{Health, ProcessHealth, sum_known};
@@ -59,9 +60,9 @@ pub struct PartTotals {
     pub start_ns: u64,
     pub end_ns: u64,
     pub committed: u64,
-    /// Number and sum of the response times, and of the server's times, nanoseconds.
-    response: (u64, u128),
-    server: (u64, u128),
+    response: TimeSum,
+    /// The server's part of the service times.
+    server: TimeSum,
     pub health: Health,
     pub worker_cpu_ns: Vec<Option<u64>>,
     pub process: ProcessHealth,
@@ -84,14 +85,11 @@ impl PartTotals {
         }
         self.end_ns = self.end_ns.max(span.end_ns);
         for tally in &row.interval.kinds {
-            self.committed = self.committed.saturating_add(tally.counts[0]);
-            let server = tally.parts.as_ref().map(|[_, server, _]| server);
-            for (sum, times) in [
-                (&mut self.response, Some(&tally.response)),
-                (&mut self.server, server),
-            ] {
-                let (samples, sum_ns) = times.map_or((0, 0), |times| (times.samples, times.sum_ns));
-                *sum = (sum.0.saturating_add(samples), sum.1.saturating_add(sum_ns));
+            let [committed, ..] = tally.counts;
+            self.committed = self.committed.saturating_add(committed);
+            self.response.add(&tally.response);
+            if let Some([_, server, _]) = &tally.parts {
+                self.server.add(server);
             }
         }
         self.health.add_later(&others.health);
@@ -104,21 +102,35 @@ impl PartTotals {
         self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
     }
 
-    /// Mean response time, nanoseconds.
+    /// Mean response time, nanoseconds; `None` without samples.
     pub fn response_mean_ns(&self) -> Option<f64> {
-        mean_ns(self.response)
+        self.response.mean_ns()
     }
 
-    /// Mean time of the server, nanoseconds.
+    /// Mean time of the server, nanoseconds; `None` without samples.
     pub fn server_mean_ns(&self) -> Option<f64> {
-        mean_ns(self.server)
+        self.server.mean_ns()
     }
 }
 
-fn mean_ns((samples, sum_ns): (u64, u128)) -> Option<f64> {
-    (samples > 0).then(|| sum_ns as f64 / samples as f64)
+#[derive(Clone, Debug, Default)]
+struct TimeSum {
+    samples: u64,
+    sum_ns: u128,
 }
 
+impl TimeSum {
+    fn add(&mut self, times: &SparseTimes<u32>) {
+        self.samples = self.samples.saturating_add(times.samples);
+        self.sum_ns = self.sum_ns.saturating_add(times.sum_ns);
+    }
+
+    fn mean_ns(&self) -> Option<f64> {
+        (self.samples > 0).then(|| self.sum_ns as f64 / self.samples as f64)
+    }
+}
+
+/// Adds CPU times by worker; the sums get as many workers as either has.
 pub(crate) fn add_worker_cpu(sums_ns: &mut Vec<Option<u64>>, worker_cpu_ns: &[Option<u64>]) {
     let workers = sums_ns.len().max(worker_cpu_ns.len());
     sums_ns.resize(workers, None);

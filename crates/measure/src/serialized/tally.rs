@@ -121,26 +121,26 @@ impl SerializedTally {
                 .into_iter()
                 .flatten(),
         );
-        let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
-        let parts = self.parts.iter().flatten();
-        // None: there were no such transactions.
-        let count_differs = |times: &Option<SerializedTimes>, count: u64| {
-            times.as_ref().is_some_and(|times| times.samples != count)
+        // Without times of an outcome, no transaction had it, or they were not recorded.
+        let has_count = |times: &Option<SerializedTimes>, count: u64| {
+            times.as_ref().is_none_or(|times| times.samples == count)
         };
-        if committed_times
+        let times_match = committed_times
             .iter()
-            .any(|times| times.samples != committed)
-            || count_differs(&self.failed_response, failed)
-            || count_differs(&self.rolled_back_response, rolled_back)
-            || parts.into_iter().any(|part| part.samples != part_samples)
-            || part_samples > committed
-            || self.server_times_upper_bound > part_samples
-            || self.over_latency_limit > committed
-            || self.retried > retries
-        {
-            return Err(InvalidInterval::Count("its counts contradict each other"));
+            .all(|times| times.samples == committed)
+            && has_count(&self.failed_response, failed)
+            && has_count(&self.rolled_back_response, rolled_back);
+        let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
+        let mut parts = self.parts.iter().flatten();
+        let parts_match = parts.all(|part| part.samples == part_samples)
+            && part_samples <= committed
+            && self.server_times_upper_bound <= part_samples;
+        let counts_match = self.over_latency_limit <= committed && self.retried <= retries;
+        if times_match && parts_match && counts_match {
+            Ok(())
+        } else {
+            Err(InvalidInterval::Count("its counts contradict each other"))
         }
-        Ok(())
     }
 }
 

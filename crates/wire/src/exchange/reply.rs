@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// The same expression of the reply of each protocol.
+/// Evaluates an expression with the reply of the connection's protocol. The types of these replies have methods of the
+/// same names, but no common trait.
 macro_rules! of_reply {
     ($self:ident, $reply:ident => $expression:expr) => {
         match &$self.state {
@@ -37,8 +38,8 @@ impl Exchange {
         }
     }
 
-    /// Whether the last command of a reply without an error rolled back. Only PostgreSQL tells; it answers a COMMIT so if
-    /// the block had failed.
+    /// Whether the last command of a reply without an error rolled back. Only PostgreSQL reports this, also as its answer
+    /// to the COMMIT of a failed block.
     #[inline]
     pub fn has_rolled_back(&self) -> bool {
         match &self.state {
@@ -48,31 +49,38 @@ impl Exchange {
     }
 
     pub fn started_copy(&self) -> bool {
-        let (postgres, ..) = self.reply_by_protocol();
-        postgres.is_some_and(|reply| reply.copy().is_some())
+        matches!(&self.state, ProtocolState::Postgres { reply, .. } if reply.copy().is_some())
     }
 
-    /// Whether [`Exchange::notices`] may have any: PostgreSQL's are counted, and few replies have one.
+    /// Whether [`Exchange::notices`] may have any. PostgreSQL's are counted; SQL Server's are found only by a search.
     #[inline]
     pub fn may_have_notices(&self) -> bool {
-        let (postgres, _, tds) = self.reply_by_protocol();
-        postgres.is_some_and(Reply::has_notices) || tds.is_some()
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.has_notices(),
+            ProtocolState::Mysql(_) => false,
+            ProtocolState::Tds(_) => true,
+        }
     }
 
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
     pub fn notices(&self) -> impl Iterator<Item = ServerError> {
-        let (postgres, _, tds) = self.reply_by_protocol();
-        let postgres = postgres.into_iter().flat_map(Reply::notices);
-        let tds = tds.into_iter().flat_map(tds::reply::Reply::notices);
-        postgres.map(postgres::parse_error).chain(tds)
+        let replies = self.reply_by_protocol();
+        let postgres_notices = replies.postgres.into_iter().flat_map(Reply::notices);
+        let tds_notices = replies.tds.into_iter().flat_map(tds::reply::Reply::notices);
+        postgres_notices
+            .map(postgres::parse_error)
+            .chain(tds_notices)
     }
 
     /// Adds the parameters that the server reported with the reply. MySQL and SQL Server
     /// report none.
     pub fn add_parameters(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
-        let (postgres, ..) = self.reply_by_protocol();
-        let mut reported = postgres.into_iter().flat_map(Reply::parameter_reports);
-        reported.try_for_each(|body| parameters.add(body))
+        if let ProtocolState::Postgres { reply, .. } = &self.state {
+            for body in reply.parameter_reports() {
+                parameters.add(body)?;
+            }
+        }
+        Ok(())
     }
 
     /// The error that the server sent before it closed the connection, if any.
@@ -123,15 +131,20 @@ impl Exchange {
 
     /// The names of the columns of result `result` (from 0); none if the server described none.
     pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        let (postgres, mysql, tds) = self.reply_by_protocol();
-        let postgres = postgres.into_iter();
-        let postgres = postgres.flat_map(move |reply| reply.column_names(result));
-        let mysql = mysql.into_iter();
-        let mysql = mysql.flat_map(move |reply| reply.column_names(result));
-        let tds = tds
+        let replies = self.reply_by_protocol();
+        let postgres_names = replies
+            .postgres
             .into_iter()
             .flat_map(move |reply| reply.column_names(result));
-        postgres.chain(mysql).chain(tds)
+        let mysql_names = replies
+            .mysql
+            .into_iter()
+            .flat_map(move |reply| reply.column_names(result));
+        let tds_names = replies
+            .tds
+            .into_iter()
+            .flat_map(move |reply| reply.column_names(result));
+        postgres_names.chain(mysql_names).chain(tds_names)
     }
 
     /// Number of columns of result `result` (from 0); 0 if the server described none.
@@ -146,28 +159,35 @@ impl Exchange {
 
     /// The rows of all results of the reply, each with the number of its result from 0.
     pub fn rows(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
-        let (postgres, mysql, tds) = self.reply_by_protocol();
-        let postgres = postgres.into_iter().flat_map(Reply::rows);
-        let mysql = mysql.into_iter().flat_map(mysql::reply::Reply::rows);
-        let tds = tds.into_iter().flat_map(tds::reply::Reply::rows);
-        postgres
+        let replies = self.reply_by_protocol();
+        let postgres_rows = replies.postgres.into_iter().flat_map(Reply::rows);
+        let mysql_rows = replies
+            .mysql
+            .into_iter()
+            .flat_map(mysql::reply::Reply::rows);
+        let tds_rows = replies.tds.into_iter().flat_map(tds::reply::Reply::rows);
+        postgres_rows
             .map(|(result, row)| (result, row.into()))
-            .chain(mysql.map(|(result, row)| (result, row.into())))
-            .chain(tds.map(|(result, row)| (result, row.into())))
+            .chain(mysql_rows.map(|(result, row)| (result, row.into())))
+            .chain(tds_rows.map(|(result, row)| (result, row.into())))
     }
 
-    #[allow(clippy::type_complexity)]
-    fn reply_by_protocol(
-        &self,
-    ) -> (
-        Option<&Reply>,
-        Option<&mysql::reply::Reply>,
-        Option<&tds::reply::Reply>,
-    ) {
+    fn reply_by_protocol(&self) -> ReplyByProtocol<'_> {
+        let mut replies = ReplyByProtocol::default();
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => (Some(reply), None, None),
-            ProtocolState::Mysql(mysql) => (None, Some(&mysql.reply), None),
-            ProtocolState::Tds(tds) => (None, None, Some(&tds.reply)),
+            ProtocolState::Postgres { reply, .. } => replies.postgres = Some(reply),
+            ProtocolState::Mysql(mysql) => replies.mysql = Some(&mysql.reply),
+            ProtocolState::Tds(tds) => replies.tds = Some(&tds.reply),
         }
+        replies
     }
+}
+
+/// The reply of the connection's protocol; the others are `None`. An iterator over a part of the reply is the chain of
+/// the protocols' iterators, because it must have one type.
+#[derive(Default)]
+struct ReplyByProtocol<'a> {
+    postgres: Option<&'a Reply>,
+    mysql: Option<&'a mysql::reply::Reply>,
+    tds: Option<&'a tds::reply::Reply>,
 }

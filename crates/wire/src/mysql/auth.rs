@@ -9,6 +9,15 @@ use super::{ed25519, rsa};
 use crate::ConnectError;
 use ring::digest;
 
+/// The client's request for the server's RSA key, which each of the two plugins numbers in its own way.
+const SHA256_KEY_REQUEST: u8 = 1;
+const CACHING_SHA2_KEY_REQUEST: u8 = 2;
+
+/// The server has the password's hash in its cache: the first answer was enough.
+const FAST_AUTH_SUCCESS: u8 = 3;
+/// The server needs the password itself.
+const FULL_AUTHENTICATION: u8 = 4;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
     Native,
@@ -58,7 +67,7 @@ impl Plugin {
             Plugin::Sha256 if over_tls => zero_terminated(password),
             Plugin::Sha256 => match &login.options.server_public_key {
                 Some(pem) => encrypt_password(pem, password, nonce)?,
-                None if login.options.get_server_public_key => vec![1],
+                None if login.options.get_server_public_key => vec![SHA256_KEY_REQUEST],
                 None => return Err(ConnectError::SecureTransportNeeded(self.name())),
             },
             Plugin::Clear if !login.options.allow_cleartext => {
@@ -81,15 +90,16 @@ impl Plugin {
     ) -> Result<Option<Vec<u8>>, ConnectError> {
         let password = password(login)?;
         match (self, data) {
-            // The server had the password's hash in its cache, so it needs no further packet.
-            (Plugin::CachingSha2, [3]) => Ok(None),
-            (Plugin::CachingSha2, [4]) => {
+            (Plugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(None),
+            (Plugin::CachingSha2, [FULL_AUTHENTICATION]) => {
                 if over_tls || login.over_unix_socket {
                     return Ok(Some(zero_terminated(password)));
                 }
                 match &login.options.server_public_key {
                     Some(pem) => encrypt_password(pem, password, nonce).map(Some),
-                    None if login.options.get_server_public_key => Ok(Some(vec![2])),
+                    None if login.options.get_server_public_key => {
+                        Ok(Some(vec![CACHING_SHA2_KEY_REQUEST]))
+                    }
                     None => Err(ConnectError::SecureTransportNeeded(self.name())),
                 }
             }

@@ -35,10 +35,15 @@ pub(super) fn put_statement_text(
     trim_end(out, start);
 }
 
-fn put_float(x: f64, out: &mut Vec<u8>) {
-    // Only a literal with an exponent is a floating-point number. SQL has no literal for infinity or NaN: send a
-    // text, which the server rejects. Writing into memory cannot fail.
-    drop(if x.is_finite() { write!(out, "({x:e})") } else { write!(out, "'{x}'") });
+fn put_float(number: f64, out: &mut Vec<u8>) {
+    // Writing into memory cannot fail.
+    let _ = if number.is_finite() {
+        // Only a literal with an exponent is a floating-point number.
+        write!(out, "({number:e})")
+    } else {
+        // SQL has no literal for infinity or NaN: send a text, which the server rejects.
+        write!(out, "'{number}'")
+    };
 }
 
 fn put_quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
@@ -96,7 +101,7 @@ fn type_of_values(declared: ParameterType) -> u8 {
     }
 }
 
-/// Appends the values of an execution: a bit for each NULL, their types, the values.
+/// Appends the values of an execution: a bit for each NULL, their types (`None`: the server knows them), the values.
 pub(super) fn put_values(
     statement: &Statement,
     values: &[Value<'_>],
@@ -110,9 +115,9 @@ pub(super) fn put_values(
     let nulls = out.len();
     out.resize(nulls + indexes.len().div_ceil(8), 0);
     out.push(u8::from(types.is_some()));
-    for kind in types.into_iter().flatten() {
+    for value_type in types.into_iter().flatten() {
         // The second byte would mark a number as unsigned.
-        out.extend_from_slice(&[*kind, 0]);
+        out.extend_from_slice(&[*value_type, 0]);
     }
     for (position, value_index) in indexes.enumerate() {
         match values.get(value_index) {

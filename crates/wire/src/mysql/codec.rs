@@ -17,7 +17,7 @@ use crate::violation::Violation;
 use queue::may_leave_transaction_open;
 use std::ops::Range;
 
-const COM_QUERY: u8 = 3;
+pub(crate) const COM_QUERY: u8 = 3;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
@@ -46,20 +46,29 @@ enum PrepareState {
     Prepared(u32),
 }
 
+/// The packets of a command.
+#[derive(Clone, Debug)]
+struct Packets {
+    /// Their range in `Codec::bytes`.
+    bytes: Range<usize>,
+    /// Sequence number of the server's first packet after them.
+    next_sequence: u8,
+}
+
 #[derive(Clone, Debug)]
 struct Command {
     kind: CommandKind,
-    /// Range of the command's packets in `Codec::bytes`.
+    /// As in [`Packets`].
     bytes: Range<usize>,
-    /// Sequence number of the server's next packet.
-    sequence: u8,
+    next_sequence: u8,
+    /// Id of the statement that the command prepares or executes by number; otherwise 0.
     statement: u32,
+    /// How many placeholders the statement to prepare has.
     placeholders: usize,
     /// Whether the command may open a transaction even if it fails.
     may_open_transaction: bool,
-    /// The same execution as COM_QUERY, for a server that cannot prepare the statement: the range of its
-    /// packets in `Codec::bytes`, and the sequence number of the server's next packet.
-    text: Option<(Range<usize>, u8)>,
+    /// The same execution as COM_QUERY, for a server that cannot prepare the statement.
+    text: Option<Packets>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +77,10 @@ enum CommandKind {
     /// Text to which more statements can be added.
     Joined,
     Prepare,
-    /// Executes a prepared statement; true if the statement's number is not known yet.
-    Execute(bool),
+    /// Executes a prepared statement.
+    Execute,
+    /// Executes a statement that an earlier command of the request prepares: its number is not known yet.
+    ExecuteUnnumbered,
     /// The file content that the previous command requests.
     Data,
 }
@@ -122,7 +133,7 @@ impl Codec {
     /// Discards the commands. The server has not seen the types of values that were never sent.
     fn clear(&mut self) {
         for unsent in self.commands.iter().skip(self.in_flight_index) {
-            if let (CommandKind::Execute(_), Some(slot)) =
+            if let (CommandKind::Execute | CommandKind::ExecuteUnnumbered, Some(slot)) =
                 (unsent.kind, self.slots.get_mut(unsent.statement as usize))
             {
                 slot.types.clear();
@@ -203,22 +214,22 @@ impl Codec {
             }
             self.bytes.truncate(last.bytes.end);
         }
-        let (bytes, sequence) = self.frame_text(statement, values);
-        self.queue(CommandKind::Joined, bytes, sequence, may_open_transaction);
+        let packets = self.frame_text(statement, values);
+        self.queue(CommandKind::Joined, packets, may_open_transaction);
     }
 
     fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>]) {
-        let (bytes, sequence) = self.frame_text(statement, values);
+        let packets = self.frame_text(statement, values);
         let may_open_transaction = may_leave_transaction_open(statement);
-        self.queue(CommandKind::Query, bytes, sequence, may_open_transaction);
+        self.queue(CommandKind::Query, packets, may_open_transaction);
     }
 
     pub(crate) fn query(&mut self, sql: &[u8]) {
-        let (bytes, sequence) = self.frame(|out| {
+        let packets = self.frame(|out| {
             out.push(COM_QUERY);
             out.extend_from_slice(sql);
         });
-        self.queue(CommandKind::Query, bytes, sequence, true);
+        self.queue(CommandKind::Query, packets, true);
     }
 
     /// Queues the content of the file that the previous command requests.
@@ -231,19 +242,23 @@ impl Codec {
                 out.extend_from_slice(chunk);
             });
         }
-        sequence = frame(&mut self.bytes, sequence, |_| {});
-        self.queue(CommandKind::Data, start..self.bytes.len(), sequence, false);
+        // An empty packet ends the data.
+        let packets = Packets {
+            next_sequence: frame(&mut self.bytes, sequence, |_| {}),
+            bytes: start..self.bytes.len(),
+        };
+        self.queue(CommandKind::Data, packets, false);
     }
 
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.slot_mut(statement);
-        let (bytes, sequence) = self.frame(|out| {
+        let packets = self.frame(|out| {
             out.push(COM_STMT_PREPARE);
             let start = out.len();
             statement.put_text(out, |_, out| out.push(b'?'));
             trim_end(out, start);
         });
-        let command = self.queue(CommandKind::Prepare, bytes, sequence, false);
+        let command = self.queue(CommandKind::Prepare, packets, false);
         command.statement = statement.id();
         command.placeholders = statement.value_indexes().count();
     }
@@ -267,7 +282,7 @@ impl Codec {
                 .is_some_and(|slot| slot.state != PrepareState::Unprepared)
     }
 
-    /// The bytes of the command in flight.
+    /// The bytes of the command in flight; if there is none, those of the whole request.
     pub(crate) fn outgoing(&self) -> &[u8] {
         match (
             self.in_flight_index,
@@ -304,10 +319,10 @@ impl Codec {
         };
         let format = match command.kind {
             CommandKind::Prepare => ReplyFormat::Prepared,
-            CommandKind::Execute(_) => ReplyFormat::Binary,
+            CommandKind::Execute | CommandKind::ExecuteUnnumbered => ReplyFormat::Binary,
             CommandKind::Query | CommandKind::Joined | CommandKind::Data => ReplyFormat::Text,
         };
-        reply.expect(format, command.sequence, command.may_open_transaction)
+        reply.expect(format, command.next_sequence, command.may_open_transaction)
     }
 
     /// Processes the reply to the command in flight.
@@ -318,7 +333,8 @@ impl Codec {
         if reply.requested_data_sequence().is_some() {
             return self.send_data(reply);
         }
-        if self.mode == QueryMode::Extended && command.kind == CommandKind::Execute(false) {
+        if self.mode == QueryMode::Extended && command.kind == CommandKind::Execute {
+            // In extended mode each execution prepares its statement anew, so this one is not needed again.
             let number = &self.bytes[command.bytes.start + STATEMENT_NUMBER_OFFSET..];
             self.numbers_to_close
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
@@ -333,7 +349,7 @@ impl Codec {
             (CommandKind::Prepare, _) => {
                 self.slots[statement as usize].state = PrepareState::Refused
             }
-            (CommandKind::Execute(_), UNKNOWN_STATEMENT) => {
+            (CommandKind::Execute | CommandKind::ExecuteUnnumbered, UNKNOWN_STATEMENT) => {
                 self.slots[statement as usize] = StatementSlot::default();
             }
             _ => {}

@@ -5,10 +5,12 @@
 //! Source: MySQL documentation, "Connection Phase".
 
 use super::auth::Plugin;
+use super::codec::COM_QUERY;
 use super::error;
 use super::flags;
 use super::greeting::{self, Greeting};
 use super::packet::{HEADER, Reader, frame, header, put_bytes, put_number};
+use super::reply::parse_ok;
 use super::session::Login;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError, Parameters, Session};
@@ -33,7 +35,7 @@ enum Phase {
     /// TLS is being set up.
     Tls,
     Authentication,
-    /// The server has accepted the login, and sets the session's state.
+    /// The server has accepted the login, and executes the statement that sets the session's state.
     Setup,
 }
 
@@ -116,16 +118,9 @@ impl Connector {
                     return Ok(LoginProgress::More);
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
-                let is_unset = status & flags::STATUS_AUTOCOMMIT == 0
-                    || self.login.options.sets_session.load(Ordering::Relaxed)
-                    || !self.login.options.session_settings.is_empty();
-                if is_unset && self.phase != Phase::Setup {
+                if self.phase != Phase::Setup && self.needs_setup(status) {
                     self.phase = Phase::Setup;
-                    self.sequence = 0;
-                    let own = std::iter::once(self.login.session_use.set());
-                    let asked = self.login.options.session_settings.iter().cloned();
-                    let set = own.chain(asked).collect::<Vec<_>>().join(", ");
-                    self.put_packet(&[b"\x03", set.as_bytes()].concat(), &mut reply);
+                    self.put_setup(&mut reply);
                     continue;
                 }
                 self.channel.send(&reply, to_socket);
@@ -137,6 +132,26 @@ impl Connector {
         }
         self.channel.send(&reply, to_socket);
         Ok(LoginProgress::More)
+    }
+
+    /// Whether a statement must set the session's state; `status`: the flags with which the server accepted the login.
+    fn needs_setup(&self, status: u16) -> bool {
+        let options = &self.login.options;
+        status & flags::STATUS_AUTOCOMMIT == 0
+            || options.sets_session.load(Ordering::Relaxed)
+            || !options.session_settings.is_empty()
+    }
+
+    /// Appends the command that sets the session's state.
+    fn put_setup(&mut self, out: &mut Vec<u8>) {
+        let mut sql = self.login.session_use.set();
+        for setting in &self.login.options.session_settings {
+            sql.push_str(", ");
+            sql.push_str(setting);
+        }
+        // Each command begins a new sequence.
+        self.sequence = 0;
+        self.put_packet(&[&[COM_QUERY][..], sql.as_bytes()].concat(), out);
     }
 
     fn take_session(&mut self, status: u16) -> Session {
@@ -298,7 +313,8 @@ impl Connector {
         Ok(())
     }
 
-    /// Handles an authentication packet; returns the status flags once the server accepts the login.
+    /// Handles an authentication packet, or the answer to the statement that sets the session's state. Returns the status
+    /// flags once the server accepts either.
     fn authenticate(
         &mut self,
         payload: &[u8],
@@ -306,16 +322,13 @@ impl Connector {
     ) -> Result<Option<u16>, ConnectError> {
         let over_tls = self.uses_tls();
         match payload {
-            [0, rest @ ..] => {
-                let mut reader = Reader(rest);
-                let status = (reader
-                    .length_encoded_number()
-                    .and_then(|_| reader.length_encoded_number()))
-                .and_then(|_| reader.u16())
-                .ok_or_else(|| not_mysql("its OK packet is truncated"))?;
+            [0, ..] => {
+                let (_, status) =
+                    parse_ok(payload).ok_or_else(|| not_mysql("its OK packet is truncated"))?;
                 return Ok(Some(status));
             }
-            [0xff, ..] => return Err(error::parse(payload).into()),
+            [error::ERR, ..] => return Err(error::parse(payload).into()),
+            // A switch to the plugin that predates the names of plugins.
             [0xfe] => {
                 let plugin = "mysql_old_password".to_owned();
                 return Err(ConnectError::PluginUnsupported(plugin));

@@ -13,10 +13,10 @@ use ring::digest;
 /// Signs `nonce` with the key that belongs to `password`.
 pub(super) fn sign(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     let hash = sha512(&[password]);
-    let (secret, prefix) = hash.split_at(32);
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(secret);
-    let secret = Scalar::from_bytes_mod_order(clamp_integer(bytes));
+    let (secret_half, prefix) = hash.split_at(32);
+    let mut secret_bytes = [0; 32];
+    secret_bytes.copy_from_slice(secret_half);
+    let secret = Scalar::from_bytes_mod_order(clamp_integer(secret_bytes));
     let public = EdwardsPoint::mul_base(&secret).compress();
     let random = Scalar::from_bytes_mod_order_wide(&sha512(&[prefix, nonce]));
     let point = EdwardsPoint::mul_base(&random).compress();

@@ -72,14 +72,15 @@ pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classificat
         // A record changed since it was read (MariaDB's snapshot isolation); certification failed
         // (group replication).
         1020 | 3101 => ErrorClass::Serialization,
+        // A deadlock; the same within an XA transaction.
         DEADLOCK | 1614 => ErrorClass::Deadlock,
         // Lock wait timeout; query interrupted; statement timeout (MariaDB, MySQL); a lock that NOWAIT
         // did not get.
         1205 | 1317 | 1969 | 3024 | 3572 => ErrorClass::Timeout,
         // Shutdown; network errors; killed (MariaDB, MySQL); server gone; idle for too long.
         1053 | 1152..=1161 | 1927 | 2006 | 2013 | 3169 | 4031 => ErrorClass::LostConnection,
-        // A commit failed: a Galera node that was cut off meanwhile says so also of what the others have. TiDB does not know
-        // the result.
+        // Error during COMMIT: a Galera node that is cut off at that time also reports it for transactions that the other
+        // nodes have applied. Result of the commit unknown (TiDB).
         1180 | 8501 => ErrorClass::AmbiguousCommit,
         // Disk or table full; out of memory.
         1021 | 1114 | 1037 | 1038 | 1041 => ErrorClass::Resources,

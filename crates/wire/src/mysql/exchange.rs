@@ -44,8 +44,7 @@ impl Exchange {
         self.codec.begin(&self.reply);
     }
 
-    /// Expects the reply to the first command.
-    fn send(&mut self) {
+    fn expect_first_reply(&mut self) {
         // The reply may have arrived already: an error that the server sent before it closed the
         // connection. It is found with the next bytes, or at the end of the connection.
         self.codec.expect(&mut self.reply);
@@ -64,7 +63,7 @@ impl Exchange {
                 _ => self.codec.execute(statement, values),
             }
         }
-        self.send();
+        self.expect_first_reply();
     }
 
     /// Adds an execution to a request.
@@ -82,19 +81,19 @@ impl Exchange {
             // The caller expects a reply: send the shortest statement that changes nothing.
             self.codec.query(b"DO 0");
         }
-        self.send();
+        self.expect_first_reply();
     }
 
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.begin();
         self.codec.prepare(statement);
-        self.send();
+        self.expect_first_reply();
     }
 
     pub(crate) fn query(&mut self, sql: &[u8]) {
         self.begin();
         self.codec.query(sql);
-        self.send();
+        self.expect_first_reply();
     }
 
     /// Builds a request from a `LOAD DATA LOCAL` and the content of the file that the server will request.
@@ -102,7 +101,7 @@ impl Exchange {
         self.begin();
         self.codec.query(sql.as_bytes());
         self.codec.data(data);
-        self.send();
+        self.expect_first_reply();
     }
 
     pub(crate) fn outgoing(&self) -> &[u8] {

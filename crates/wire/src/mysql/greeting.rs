@@ -35,13 +35,11 @@ pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
 }
 
 fn read(mut reader: Reader<'_>) -> Option<Greeting> {
-    let version = String::from_utf8_lossy(reader.zero_terminated_text()).into_owned();
-    let version = version
-        .strip_prefix("5.5.5-")
-        .unwrap_or(&version)
-        .to_owned();
+    let full_version = String::from_utf8_lossy(reader.zero_terminated_text());
+    let version = full_version.strip_prefix("5.5.5-").unwrap_or(&full_version);
     let connection_id = reader.u32()?;
     let mut nonce = reader.take(8)?.to_vec();
+    // A zero.
     reader.byte()?;
     let mut capabilities = u32::from(reader.u16()?);
     let (mut nonce_bytes, mut plugin) = (0, String::new());
@@ -62,7 +60,7 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
         plugin = String::from_utf8_lossy(reader.zero_terminated_text()).into_owned();
     }
     Some(Greeting {
-        version,
+        version: version.to_owned(),
         connection_id,
         capabilities,
         nonce,

@@ -19,6 +19,8 @@ use std::ops::Range;
 mod results;
 mod scan;
 
+pub(super) use scan::parse_ok;
+
 /// Longest payload that is accepted, in bytes: the server's own limit of `max_allowed_packet`.
 const PAYLOAD_MAX: usize = 1 << 30;
 

@@ -14,6 +14,7 @@ const NULL_MARK: u8 = 0xfb;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     body: &'a [u8],
+    /// `None` for a text row.
     binary: Option<BinaryRow<'a>>,
 }
 
@@ -51,10 +52,9 @@ impl<'a> Row<'a> {
     /// A value as text; `None` if it is NULL.
     pub(crate) fn bytes(self, column: usize) -> Option<&'a [u8]> {
         match self.binary_value(column) {
-            None => self.values().nth(column)?,
             Some(BinaryValue::Bytes(bytes)) => Some(bytes),
             Some(BinaryValue::Null) => None,
-            Some(_) => self.values().nth(column)?,
+            None | Some(_) => self.values().nth(column)?,
         }
     }
 
@@ -73,6 +73,7 @@ impl<'a> Row<'a> {
             .nth(column)
     }
 
+    /// The values of a binary row, each with its column; none for a text row.
     fn binary_values(self) -> impl Iterator<Item = (Column, BinaryValue<'a>)> {
         let columns = self.binary.map(|binary| {
             let described = binary.reply.described_columns(binary.result);
@@ -118,9 +119,11 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The binary rows of a reply, converted to text rows.
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
+    /// Where each row ends in `bytes`.
     ends: Vec<usize>,
 }
 
@@ -155,6 +158,7 @@ impl TextRows {
     }
 }
 
+/// The name of a column, from its description.
 pub(super) fn column_name(described: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(described);
     // Catalog, schema, table, original table.

@@ -46,6 +46,7 @@ fn encrypt_with(
     if message.len() + 2 * HASH_BYTES + 2 > length {
         return Err("the password is too long for the server's RSA key");
     }
+    // The block is a zero, the masked seed and the masked data: a hash of the empty label, zeros, a 1 and the message.
     let mut block = vec![0; length];
     let (head, data) = block.split_at_mut(1 + HASH_BYTES);
     head[1..].copy_from_slice(&seed);

@@ -4,11 +4,11 @@ use crate::Secret;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a session depends on: conditions, and what makes them true if one does not hold. The server executes
-/// `init_connect` after the login, its defaults may differ, and it may ignore the character set that a login requests.
+/// Conditions on a session's state, each with the assignments that make it true. They may not hold after a login, because
+/// the server executes `init_connect`, has other defaults, or ignores the character set that a login requests.
 type Settings = [(&'static str, &'static str)];
 
-/// Of every session. A program decides itself where its transactions begin and end, as on the other engines.
+/// The settings of every session. A program decides itself where its transactions begin and end, as on the other engines.
 const EVERY_SESSION: &Settings = &[
     ("@@autocommit = 1", "autocommit = 1"),
     (
@@ -23,13 +23,15 @@ const EVERY_SESSION: &Settings = &[
     ),
 ];
 
+/// The condition that no mode gives SQL another meaning. A macro, because `concat!` takes only literals.
 macro_rules! usual_modes {
     () => {
         "@@sql_mode NOT REGEXP 'ORACLE|PAD_CHAR_TO_FULL_LENGTH|SIMULTANEOUS_ASSIGNMENT|NO_AUTO_VALUE_ON_ZERO'"
     };
 }
 
-/// Of sessions with Prony's own statements: modes that give SQL another meaning, and a limit that hides rows.
+/// Further settings of sessions with Prony's own statements, which no mode may give another meaning, and from which no
+/// limit may hide rows.
 const OWN_STATEMENTS: &Settings = &[
     (
         usual_modes!(),
@@ -39,14 +41,16 @@ const OWN_STATEMENTS: &Settings = &[
             ", @@sql_mode, 'STRICT_ALL_TABLES')"
         ),
     ),
-    // Dolt's default is the first number; it takes one of 64 bits, which is MySQL's default, for a negative one.
+    // The first number is Dolt's default. The second has 63 bits, because Dolt reads MySQL's default, of 64 bits, as
+    // negative.
     (
         "@@sql_select_limit >= 2147483647",
         "sql_select_limit = 9223372036854775807",
     ),
 ];
 
-/// Of Prony's control connections, besides: no statement or pause is too long. Each product reads its own comment.
+/// Further settings of Prony's control connections, on which no statement or pause is too long. MySQL and MariaDB each
+/// execute the comment that is theirs.
 const CONTROL: &Settings = &[(
     "@@wait_timeout >= 28800 /*!50708 AND @@max_execution_time = 0 */ \
      /*M!100101 AND @@max_statement_time = 0 */",
@@ -54,14 +58,15 @@ const CONTROL: &Settings = &[(
      /*M!100101 , max_statement_time = 0 */",
 )];
 
+/// Whose statements a session executes. Each use needs the settings of the uses before it, and its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionUse {
-    /// Those of a script or of a replaced tool, which also depend on the server's settings.
+    /// A script's or a replaced tool's, which also depend on the server's settings.
     #[default]
     Foreign,
     /// Those of Prony's workloads.
     Own,
-    /// Those of a control connection of Prony's own.
+    /// Those of Prony's own control connection.
     Control,
 }
 
@@ -89,6 +94,7 @@ impl SessionUse {
         format!("SELECT {clients}, {control}")
     }
 
+    /// The statement that makes all conditions of [`SessionUse::check`] true.
     pub fn set(self) -> String {
         let settings = self.settings().into_iter().flatten();
         let assignments: Vec<_> = settings.map(|(_, assignment)| *assignment).collect();
@@ -148,9 +154,9 @@ impl Login {
 mod tests {
     use super::*;
 
-    /// Dolt takes a larger limit for a negative one, and then refuses each SELECT; its default hides no row.
+    /// Dolt reads a larger limit as negative, and then refuses each SELECT; its default hides no row.
     #[test]
-    fn a_session_s_limit_of_rows_is_one_that_each_product_takes_for_positive() {
+    fn each_product_reads_the_row_limit_of_a_session_as_positive() {
         let assignment = SessionUse::Own.set();
         let (_, limit) = assignment
             .split_once("sql_select_limit = ")

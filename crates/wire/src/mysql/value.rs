@@ -24,7 +24,7 @@ mod column_type {
     pub const YEAR: u8 = 13;
 }
 
-/// Flag of a column: its numbers are unsigned.
+/// Flag of a column whose numbers are unsigned.
 const UNSIGNED: u16 = 32;
 
 /// The attributes of a column that are needed to read its values.
@@ -58,8 +58,11 @@ pub(super) enum BinaryValue<'a> {
     Bytes(&'a [u8]),
     /// Year, month, day, then hour, minute, second and microsecond.
     Date([u32; 7]),
-    /// Whether the time is negative; then hours, minutes, seconds and microseconds.
-    Time(bool, [u32; 4]),
+    Time {
+        is_negative: bool,
+        /// Hours, minutes, seconds and microseconds.
+        parts: [u32; 4],
+    },
 }
 
 impl Column {
@@ -172,9 +175,12 @@ fn read_date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
 /// Reads a time of 0, 8 or 12 bytes.
 fn read_time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
     if reader.0.is_empty() {
-        return Some(BinaryValue::Time(false, [0; 4]));
+        return Some(BinaryValue::Time {
+            is_negative: false,
+            parts: [0; 4],
+        });
     }
-    let negative = reader.byte()? != 0;
+    let is_negative = reader.byte()? != 0;
     let days = reader.u32()?;
     let hours = days.checked_mul(24)?.checked_add(reader.byte()?.into())?;
     let (minutes, seconds) = (reader.byte()?.into(), reader.byte()?.into());
@@ -182,10 +188,10 @@ fn read_time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
         [] => 0,
         _ => reader.u32()?,
     };
-    Some(BinaryValue::Time(
-        negative,
-        [hours, minutes, seconds, micros],
-    ))
+    Some(BinaryValue::Time {
+        is_negative,
+        parts: [hours, minutes, seconds, micros],
+    })
 }
 
 impl BinaryValue<'_> {
@@ -193,7 +199,11 @@ impl BinaryValue<'_> {
     /// that reads back unchanged.
     pub(super) fn write(self, column: Column, out: &mut Vec<u8>) {
         // Writing into memory cannot fail.
-        let _ = match self {
+        let _ = self.try_write(column, out);
+    }
+
+    fn try_write(self, column: Column, out: &mut Vec<u8>) -> std::io::Result<()> {
+        match self {
             BinaryValue::Null => Ok(()),
             BinaryValue::Int(number) => write!(out, "{number}"),
             BinaryValue::Unsigned(number) if column.column_type == column_type::YEAR => {
@@ -204,20 +214,21 @@ impl BinaryValue<'_> {
             BinaryValue::Double(number) => write!(out, "{number}"),
             BinaryValue::Bytes(bytes) => out.write_all(bytes),
             BinaryValue::Date([year, month, day, hour, minute, second, micros]) => {
-                let _ = write!(out, "{year:04}-{month:02}-{day:02}");
+                write!(out, "{year:04}-{month:02}-{day:02}")?;
                 if column.column_type != column_type::DATE {
-                    let _ = write!(out, " {hour:02}:{minute:02}:{second:02}");
+                    write!(out, " {hour:02}:{minute:02}:{second:02}")?;
                     put_fraction(out, micros, column.decimals);
                 }
                 Ok(())
             }
-            BinaryValue::Time(negative, [hours, minutes, seconds, micros]) => {
-                let sign = if negative { "-" } else { "" };
-                let _ = write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}");
+            BinaryValue::Time { is_negative, parts } => {
+                let [hours, minutes, seconds, micros] = parts;
+                let sign = if is_negative { "-" } else { "" };
+                write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}")?;
                 put_fraction(out, micros, column.decimals);
                 Ok(())
             }
-        };
+        }
     }
 }
 

@@ -13,7 +13,17 @@ use crate::Secret;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::password::{md5, scram_sha_256};
 
+// The requests of the server, by the first number of an Authentication message.
+const AUTHENTICATION_OK: u32 = 0;
 pub(super) const CLEARTEXT_PASSWORD: u32 = 3;
+const MD5_PASSWORD: u32 = 5;
+const GSS: u32 = 7;
+const GSS_CONTINUE: u32 = 8;
+const SSPI: u32 = 9;
+const SASL: u32 = 10;
+const SASL_CONTINUE: u32 = 11;
+const SASL_FINAL: u32 = 12;
+
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
 
@@ -30,7 +40,7 @@ pub(super) enum Auth {
     /// SCRAM: the server has proved that it knows the password.
     ScramVerified {
         /// Whether it has also proved that it is the other end of this TLS connection.
-        bound: bool,
+        is_bound: bool,
     },
 }
 
@@ -56,33 +66,30 @@ impl Auth {
             return Err(malformed());
         };
         match u32::from_be_bytes(*kind) {
-            0 => return self.accept(login).map(|()| true),
+            AUTHENTICATION_OK => return self.accept(login).map(|()| true),
             CLEARTEXT_PASSWORD => {
                 let reason = "server requested a cleartext password";
-                let password = self.password(login, AuthMethod::Password, reason)?;
+                let password = self.begin_password(login, AuthMethod::Password, reason)?;
                 put_password(password, out)?;
             }
-            5 => {
+            MD5_PASSWORD => {
                 let salt = rest.try_into().map_err(|_| malformed())?;
                 let reason = "server requested a hashed password";
-                let password = self.password(login, AuthMethod::Md5, reason)?;
+                let password = self.begin_password(login, AuthMethod::Md5, reason)?;
                 let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), salt);
                 put_password(&hash, out)?;
             }
-            10 => self.begin(rest, login, tls, out)?,
-            11 => self.answer(rest, login, out)?,
-            12 => self.verify(rest)?,
-            7 | 8 => {
+            SASL => self.begin_scram(rest, login, tls, out)?,
+            SASL_CONTINUE => self.receive_challenge(rest, login, out)?,
+            SASL_FINAL => self.verify(rest)?,
+            GSS | GSS_CONTINUE => {
                 let reason = "server requested GSSAPI authentication";
                 check_allowed(login, Some(AuthMethod::Gss), reason)?;
                 return Err(ConnectError::AuthUnsupported("gss"));
             }
-            9 => {
-                check_allowed(
-                    login,
-                    Some(AuthMethod::Sspi),
-                    "server requested SSPI authentication",
-                )?;
+            SSPI => {
+                let reason = "server requested SSPI authentication";
+                check_allowed(login, Some(AuthMethod::Sspi), reason)?;
                 return Err(ConnectError::AuthUnsupported("sspi"));
             }
             other => {
@@ -98,8 +105,8 @@ impl Auth {
         Ok(false)
     }
 
-    /// The password, for a method that sends it or a plain hash of it.
-    fn password<'l>(
+    /// Begins a method that sends the password or a plain hash of it; returns the password.
+    fn begin_password<'l>(
         &mut self,
         login: &'l Login,
         method: AuthMethod,
@@ -121,7 +128,7 @@ impl Auth {
         required_password(login)
     }
 
-    fn begin(
+    fn begin_scram(
         &mut self,
         mechanisms: &[u8],
         login: &Login,
@@ -136,10 +143,14 @@ impl Auth {
         let reason = "server requested SASL authentication";
         check_allowed(login, Some(AuthMethod::ScramSha256), reason)?;
         let offers = |name: &[u8]| mechanisms.split(|&byte| byte == 0).any(|item| item == name);
-        if !offers(SCRAM) && !offers(SCRAM_PLUS) {
+        let offered = OfferedMechanisms {
+            plain: offers(SCRAM),
+            plus: offers(SCRAM_PLUS),
+        };
+        if !offered.plain && !offered.plus {
             return Err(ConnectError::AuthUnsupported("SASL without SCRAM-SHA-256"));
         }
-        let (mechanism, binding) = choose(offers(SCRAM), offers(SCRAM_PLUS), login, tls)?;
+        let (mechanism, binding) = choose(offered, login, tls)?;
         required_password(login)?;
         let scram = Scram::new(binding)?;
         let first = scram.first_message();
@@ -153,13 +164,13 @@ impl Auth {
         Ok(())
     }
 
-    fn answer(
+    fn receive_challenge(
         &mut self,
         data: &[u8],
         login: &Login,
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        let Auth::ScramStarted(mut scram) = std::mem::replace(self, Auth::PasswordSent) else {
+        let Auth::ScramStarted(mut scram) = self.take_state() else {
             return Err(ConnectError::Scram(
                 "the server's first message arrived out of sequence",
             ));
@@ -170,6 +181,11 @@ impl Auth {
         Ok(())
     }
 
+    /// Takes the state out; the caller sets the next one, or fails, which ends the login.
+    fn take_state(&mut self) -> Auth {
+        std::mem::replace(self, Auth::PasswordSent)
+    }
+
     /// Whether the password is being salted: no message is received until [`Auth::continue_salting`] has completed that.
     pub(super) fn is_salting(&self) -> bool {
         matches!(self, Auth::ScramSalting(_))
@@ -177,7 +193,7 @@ impl Auth {
 
     /// Continues to salt the password, if that is in progress; appends the proof to `out` once it is complete.
     pub(super) fn continue_salting(&mut self, out: &mut Vec<u8>) {
-        *self = match std::mem::replace(self, Auth::PasswordSent) {
+        *self = match self.take_state() {
             Auth::ScramSalting(mut scram) => match scram.answer() {
                 Some(answer) => {
                     message(out, b'p', |out| out.extend_from_slice(answer.as_bytes()));
@@ -190,14 +206,14 @@ impl Auth {
     }
 
     fn verify(&mut self, data: &[u8]) -> Result<(), ConnectError> {
-        let Auth::ScramProofSent(mut scram) = std::mem::replace(self, Auth::PasswordSent) else {
+        let Auth::ScramProofSent(mut scram) = self.take_state() else {
             return Err(ConnectError::Scram(
                 "the server's last message arrived out of sequence",
             ));
         };
         scram.verify(data)?;
         *self = Auth::ScramVerified {
-            bound: scram.is_bound(),
+            is_bound: scram.is_bound(),
         };
         Ok(())
     }
@@ -216,8 +232,8 @@ impl Auth {
             }
             Auth::PasswordSent | Auth::ScramVerified { .. } => {}
         }
-        let bound = matches!(self, Auth::ScramVerified { bound: true });
-        if login.channel_binding == ChannelBinding::Require && !bound {
+        let is_bound = matches!(self, Auth::ScramVerified { is_bound: true });
+        if login.channel_binding == ChannelBinding::Require && !is_bound {
             return Err(ConnectError::ChannelBinding(
                 "the server authenticated the client without it",
             ));
@@ -226,14 +242,19 @@ impl Auth {
     }
 }
 
-/// Chooses the mechanism and the binding to declare (RFC 5802, section 6).
-fn choose(
+/// Which mechanisms the server offers: SCRAM-SHA-256 without channel binding (`plain`) and with it (`plus`).
+struct OfferedMechanisms {
     plain: bool,
     plus: bool,
+}
+
+/// Chooses the mechanism and the binding to declare (RFC 5802, section 6).
+fn choose(
+    offered: OfferedMechanisms,
     login: &Login,
     tls: &TlsState<'_>,
 ) -> Result<(&'static [u8], Binding), ConnectError> {
-    if plus && !tls.in_use {
+    if offered.plus && !tls.in_use {
         // A server offers this only over TLS, so without TLS a relay must have removed it.
         return Err(ConnectError::Scram(
             "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
@@ -241,16 +262,18 @@ fn choose(
     }
     let is_wanted = login.channel_binding != ChannelBinding::Disable;
     match tls.server_end_point.filter(|_| is_wanted) {
-        Some(hash) if plus => Ok((SCRAM_PLUS, Binding::ServerEndPoint(hash.to_vec()))),
+        Some(hash) if offered.plus => Ok((SCRAM_PLUS, Binding::ServerEndPoint(hash.to_vec()))),
         _ if login.channel_binding == ChannelBinding::Require => {
-            Err(ConnectError::ChannelBinding(match (tls.in_use, plus) {
-                (false, _) => "SSL is not in use",
-                (true, true) => "the server's certificate has no hash to bind to",
-                (true, false) => "the server does not offer it",
+            Err(ConnectError::ChannelBinding(if !tls.in_use {
+                "SSL is not in use"
+            } else if offered.plus {
+                "the server's certificate has no hash to bind to"
+            } else {
+                "the server does not offer it"
             }))
         }
-        Some(_) if plain => Ok((SCRAM, Binding::NotOffered)),
-        _ if plain => Ok((SCRAM, Binding::None)),
+        Some(_) if offered.plain => Ok((SCRAM, Binding::NotOffered)),
+        _ if offered.plain => Ok((SCRAM, Binding::None)),
         _ => Err(ConnectError::AuthUnsupported(
             "SCRAM-SHA-256-PLUS without a binding",
         )),

@@ -186,7 +186,9 @@ impl Codec {
         let id = (self.mode == QueryMode::Prepared).then(|| statement.id());
         put_parse(out, id, statement);
         self.sync(out);
-        id.into_iter().for_each(|id| self.mark_prepared(id));
+        if let Some(id) = id {
+            self.mark_prepared(id);
+        }
     }
 
     pub fn is_prepared(&self, statement: &Statement) -> bool {
@@ -242,9 +244,9 @@ impl Codec {
             out.extend_from_slice(&[0, 0]); // all results as text
         });
         if describe {
-            out.extend_from_slice(b"D\0\0\0\x06P\0");
+            out.extend_from_slice(b"D\0\0\0\x06P\0"); // Describe the unnamed portal
         }
-        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0"); // Execute it, without a limit of rows
     }
 }
 
@@ -307,11 +309,12 @@ pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8
 /// Appends a value of a Bind message: its length and its text.
 fn put_bind_value(value: Value, out: &mut Vec<u8>) {
     let at = out.len();
+    // The length of NULL, which that of another value overwrites.
     out.extend_from_slice(&(-1i32).to_be_bytes());
     match value {
         Value::Null => return,
-        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        Value::Float(x) => out.extend_from_slice(float_text(x).as_bytes()),
+        Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+        Value::Float(number) => out.extend_from_slice(float_text(number).as_bytes()),
         Value::Decimal { unscaled, scale } => put_decimal(unscaled, scale, out),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -320,9 +323,9 @@ fn put_bind_value(value: Value, out: &mut Vec<u8>) {
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-fn put_float(x: f64, out: &mut Vec<u8>) {
+fn put_float(number: f64, out: &mut Vec<u8>) {
     out.push(b'\'');
-    out.extend_from_slice(float_text(x).as_bytes());
+    out.extend_from_slice(float_text(number).as_bytes());
     out.push(b'\'');
 }
 
@@ -341,13 +344,14 @@ fn put_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-fn float_text(x: f64) -> String {
-    if x.is_nan() {
-        "NaN".to_owned()
-    } else if x.is_infinite() {
-        if x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+fn float_text(number: f64) -> String {
+    if number == f64::INFINITY {
+        "Infinity".to_owned()
+    } else if number == f64::NEG_INFINITY {
+        "-Infinity".to_owned()
     } else {
-        format!("{x}")
+        // Rust's text of NaN is also PostgreSQL's.
+        number.to_string()
     }
 }
 

@@ -14,9 +14,10 @@ pub struct Connector {
     handshake: Handshake,
     channel: Channel,
     tls: Option<TlsParts>,
-    direct: bool,
+    /// Whether the connection begins with TLS, so that the server must select the protocol by ALPN.
+    is_direct: bool,
     /// Whether TLS is established and the handshake knows it.
-    established: bool,
+    is_established: bool,
 }
 
 impl Connector {
@@ -32,13 +33,12 @@ impl Connector {
     }
 
     fn with(handshake: Handshake, tls_use: TlsUse, tls: Option<TlsParts>) -> Connector {
-        let direct = tls_use == TlsUse::Direct;
         Connector {
             handshake,
             channel: Channel::Plain,
             tls,
-            direct,
-            established: false,
+            is_direct: tls_use == TlsUse::Direct,
+            is_established: false,
         }
     }
 
@@ -67,9 +67,9 @@ impl Connector {
         }
         let mut reply = Vec::new();
         let mut step = HandshakeStep::NeedBytes;
-        if !self.established {
-            self.established = true;
-            if self.direct && self.channel.alpn() != Some(b"postgresql") {
+        if !self.is_established {
+            self.is_established = true;
+            if self.is_direct && self.channel.alpn() != Some(b"postgresql") {
                 return Err(ConnectError::AlpnMissing);
             }
             step = self
@@ -88,6 +88,7 @@ impl Connector {
         !self.channel.is_plain()
     }
 
+    /// Does what the handshake's step requires of its owner.
     fn follow(
         &mut self,
         step: HandshakeStep,

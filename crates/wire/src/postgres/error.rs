@@ -21,11 +21,13 @@ pub fn parse_error(body: &[u8]) -> ServerError {
             summary.message.into_owned(),
         )
     };
-    fields(body).for_each(|(kind, value)| set(&mut error, kind, value));
+    for (kind, value) in fields(body) {
+        set_field(&mut error, kind, value);
+    }
     error
 }
 
-fn set(error: &mut ServerError, kind: u8, value: &[u8]) {
+fn set_field(error: &mut ServerError, kind: u8, value: &[u8]) {
     match kind {
         // `V` is never translated and takes precedence over `S`, in any order.
         b'V' => error.severity = text(value).into(),
@@ -82,6 +84,7 @@ pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
     }
 }
 
+/// The type and the value of each field.
 fn fields(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut unread = body;
     std::iter::from_fn(move || {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq
 /// allows 2,000 for most and 30,000 for an error.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
-/// Maximum number of bytes that a server may send before the first ReadyForQuery.
-const MAX_START_UP_BYTES: usize = 1024 * 1024;
+/// Maximum number of bytes that a server may send before the first ReadyForQuery: whole messages, and the next one.
+const MAX_START_UP_BYTES: usize = 1024 * 1024 + MAX_MESSAGE_BYTES;
 /// Maximum number of startup notices that are stored.
 const MAX_NOTICES: usize = 16;
 
@@ -61,8 +61,9 @@ pub struct Handshake {
     tls: TlsUse,
     state: HandshakeState,
     auth: Auth,
-    /// Set if TLS is in use: the hash of the server's certificate for channel binding, if there is one.
-    tls_binding: Option<Option<Vec<u8>>>,
+    uses_tls: bool,
+    /// The hash of the server's certificate for channel binding; `None` without TLS, or if there is none.
+    server_end_point: Option<Vec<u8>>,
     /// The beginning of an incomplete message.
     partial: Vec<u8>,
     received_bytes: usize,
@@ -85,7 +86,8 @@ impl Handshake {
             tls,
             state: HandshakeState::New,
             auth: Auth::Initial,
-            tls_binding: None,
+            uses_tls: false,
+            server_end_point: None,
             partial: Vec::new(),
             received_bytes: 0,
             session: Session::default(),
@@ -110,27 +112,27 @@ impl Handshake {
     }
 
     /// Continues after TLS is established; from here on bytes are received and sent through TLS.
-    /// `server_end_point` is the hash of the server's certificate for channel binding.
+    /// `server_end_point` is the hash of the server's certificate for channel binding, if there is one.
     pub fn tls_established(
         &mut self,
         server_end_point: Option<Vec<u8>>,
         out: &mut Vec<u8>,
     ) -> Result<HandshakeStep, ConnectError> {
-        self.tls_binding = Some(server_end_point);
+        self.uses_tls = true;
+        self.server_end_point = server_end_point;
         self.open(out)
     }
 
     pub fn uses_tls(&self) -> bool {
-        self.tls_binding.is_some()
+        self.uses_tls
     }
 
     /// Feeds bytes of the server, split anywhere.
     pub fn receive(
         &mut self,
-        input: &[u8],
+        mut input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<HandshakeStep, ConnectError> {
-        let mut input = input;
         if matches!(self.state, HandshakeState::RequestedTls) {
             let Some((&answer, rest)) = input.split_first() else {
                 return Ok(HandshakeStep::NeedBytes);
@@ -151,7 +153,7 @@ impl Handshake {
             };
         }
         self.received_bytes += input.len();
-        if self.received_bytes > MAX_START_UP_BYTES + MAX_MESSAGE_BYTES {
+        if self.received_bytes > MAX_START_UP_BYTES {
             return Err(ConnectError::Protocol("the startup does not end".into()));
         }
         let mut bytes = std::mem::take(&mut self.partial);
@@ -162,7 +164,7 @@ impl Handshake {
             && let Some((tag, body)) = first_message(&bytes[consumed..])?
         {
             consumed += 5 + body.len();
-            if self.message(tag, body, out)? {
+            if self.handle_message(tag, body, out)? {
                 self.state = HandshakeState::Finished;
                 let mut session = std::mem::take(&mut self.session);
                 session.trailing_bytes = bytes.split_off(consumed);
@@ -224,7 +226,12 @@ impl Handshake {
     }
 
     /// Handles one complete message. Returns true if it is the first ReadyForQuery.
-    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool, ConnectError> {
+    fn handle_message(
+        &mut self,
+        tag: u8,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ConnectError> {
         match (&self.state, tag) {
             (_, b'E') => return Err(parse_error(body).into()),
             (_, b'N') => {
@@ -232,7 +239,7 @@ impl Handshake {
                     self.session.notices.push(parse_error(body));
                 }
             }
-            (HandshakeState::Authenticating, b'R') => self.authentication(body, out)?,
+            (HandshakeState::Authenticating, b'R') => self.handle_authentication(body, out)?,
             // A server that supports only older minor versions or fewer options reports so and
             // continues; 3.0 without options is the minimum, so nothing changes.
             (HandshakeState::Authenticating, b'v') => {}
@@ -257,20 +264,24 @@ impl Handshake {
         Ok(false)
     }
 
-    fn authentication(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectError> {
+    fn handle_authentication(
+        &mut self,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ConnectError> {
         let Purpose::Login(login) = &self.purpose else {
             return Err(ConnectError::Protocol(
                 "a reply to a request to cancel".into(),
             ));
         };
         let tls_state = TlsState {
-            in_use: self.tls_binding.is_some(),
-            server_end_point: self.tls_binding.as_ref().and_then(|hash| hash.as_deref()),
+            in_use: self.uses_tls,
+            server_end_point: self.server_end_point.as_deref(),
         };
-        let complete = self.auth.receive(body, login, &tls_state, out)?;
+        let is_complete = self.auth.receive(body, login, &tls_state, out)?;
         let is_cleartext = body.starts_with(&auth::CLEARTEXT_PASSWORD.to_be_bytes());
         self.session.password_in_clear |= is_cleartext && !tls_state.in_use;
-        if complete {
+        if is_complete {
             self.state = HandshakeState::Starting;
         }
         Ok(())
@@ -282,11 +293,11 @@ fn first_message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, ConnectError> {
     let Some((header, rest)) = bytes.split_first_chunk::<5>() else {
         // An unknown tag is refused at once: a peer with another protocol may never send five bytes.
         return match bytes.first() {
-            Some(&tag) => known_tag(tag).map(|()| None),
+            Some(&tag) => check_tag(tag).map(|()| None),
             None => Ok(None),
         };
     };
-    known_tag(header[0])?;
+    check_tag(header[0])?;
     let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
     let Some(body_bytes) = length
         .checked_sub(4)
@@ -298,7 +309,7 @@ fn first_message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, ConnectError> {
     Ok(rest.get(..body_bytes).map(|body| (header[0], body)))
 }
 
-fn known_tag(tag: u8) -> Result<(), ConnectError> {
+fn check_tag(tag: u8) -> Result<(), ConnectError> {
     if b"REvSKZN".contains(&tag) {
         return Ok(());
     }

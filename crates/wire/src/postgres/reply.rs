@@ -13,6 +13,15 @@ use std::ops::Range;
 /// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
 
+/// The direction of a COPY, seen from the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyDirection {
+    /// The server sends the data.
+    Out,
+    /// The server waits for the data.
+    In,
+}
+
 #[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,
@@ -20,8 +29,8 @@ pub struct Reply {
     scanned: usize,
     /// Offset of the reply's end; bytes after this offset do not belong to the reply.
     end: Option<usize>,
-    /// ReadyForQuery messages that are still expected.
-    pending_ready: u32,
+    /// Whether a request was made whose ReadyForQuery has not arrived.
+    is_waiting: bool,
     /// Parse messages that the server accepted.
     parses_accepted: u32,
     /// Number of results so far, including those without rows.
@@ -35,8 +44,8 @@ pub struct Reply {
     /// Body of the last CommandComplete, which is the command's tag.
     command_tag: Option<Range<usize>>,
     block: BlockState,
-    /// Set while a COPY is in progress; true if the server waits for its data.
-    copy: Option<bool>,
+    /// Set while a COPY is in progress.
+    copy: Option<CopyDirection>,
     /// Whether a COPY is allowed; otherwise it is a protocol violation.
     allows_copy: bool,
     has_notices: bool,
@@ -44,6 +53,7 @@ pub struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
     pub(crate) rows_kept: RowBudget,
+    /// How many bytes the ParameterStatus messages of the reply have.
     setting_bytes: usize,
     /// How many bytes of a dropped message have not arrived.
     dropped_missing: usize,
@@ -67,15 +77,14 @@ impl Reply {
         self.allows_copy = true;
     }
 
-    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages, and with an error or at least
-    /// `min_results` results.
-    pub fn expect(&mut self, ready: u32, min_results: u32) {
+    /// Expects the reply to a request: an error or at least `min_results` results, then ReadyForQuery.
+    pub fn expect(&mut self, min_results: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();
         self.setting_bytes = 0;
         self.scanned = 0;
         self.end = None;
-        self.pending_ready = ready;
+        self.is_waiting = true;
         self.parses_accepted = 0;
         self.result_count = 0;
         self.min_results = min_results;
@@ -95,21 +104,21 @@ impl Reply {
         let dropped = self.dropped_missing.min(bytes.len());
         self.dropped_missing -= dropped;
         self.bytes.extend_from_slice(&bytes[dropped..]);
-        let was_waiting = self.pending_ready > 0;
+        let was_waiting = self.is_waiting;
         self.scan()?;
         self.rows_kept.check(self.bytes.len())?;
-        Ok(was_waiting && self.pending_ready == 0)
+        Ok(was_waiting && !self.is_waiting)
     }
 
     fn scan(&mut self) -> Result<(), Violation> {
-        let was_waiting = self.pending_ready > 0;
+        let was_waiting = self.is_waiting;
         // Up to here a message has arrived and is kept: one comparison for each message.
         let mut kept_end = self.rows_kept.end_of_kept(self.bytes.len());
         while let Some((kind, body)) = message_header(&self.bytes, self.scanned)? {
             let end = body.end;
             if end > kept_end {
                 let has_too_much = self.rows_kept.is_exceeded(self.bytes.len());
-                if has_too_much && is_droppable(kind) && !self.rows_kept.fits(end) {
+                if has_too_much && is_droppable(kind) && !self.rows_kept.admit(end) {
                     self.drop_messages(kind)?;
                     kept_end = self.rows_kept.end_of_kept(self.bytes.len());
                     continue;
@@ -118,7 +127,7 @@ impl Reply {
                     break;
                 }
             }
-            if self.pending_ready > 0 {
+            if self.is_waiting {
                 self.handle_message(kind, body)?;
             } else if !self.handle_unrequested(kind, body, was_waiting)? {
                 break;
@@ -131,12 +140,12 @@ impl Reply {
     /// Removes the droppable messages at `scanned`, as far as they have arrived; `kind` is the type of the first.
     #[cold]
     fn drop_messages(&mut self, kind: u8) -> Result<(), Violation> {
-        if self.pending_ready == 0 && !matches!(kind, b'N' | b'A') {
+        if !self.is_waiting && !matches!(kind, b'N' | b'A') {
             return Err(Violation::Unexpected(kind));
         }
         let mut end = self.scanned;
-        while let Some((kind, body)) = message_header(&self.bytes, end)?
-            && is_droppable(kind)
+        while let Some((next_kind, body)) = message_header(&self.bytes, end)?
+            && is_droppable(next_kind)
         {
             end = body.end;
         }
@@ -158,11 +167,12 @@ impl Reply {
                     ));
                 }
             }
-            // Descriptions are read later, from the bytes.
+            // BindComplete, NoData, ParameterDescription, PortalSuspended, CloseComplete.
             b'2' | b'n' | b't' | b's' | b'3' => {}
+            // The names of the columns are read later, from the bytes.
             b'T' => {
-                let columns = self.bytes[body].first_chunk::<2>();
-                let columns = columns.map_or(0, |columns| u16::from_be_bytes(*columns));
+                let count = self.bytes[body].first_chunk::<2>();
+                let columns = count.map_or(0, |count| u16::from_be_bytes(*count));
                 self.described = Some((self.result_count, columns));
             }
             b'1' => self.parses_accepted += 1,
@@ -177,9 +187,12 @@ impl Reply {
                 self.error.get_or_insert(body);
             }
             b'N' | b'S' | b'A' => self.handle_asynchronous(kind, body)?,
-            b'd' | b'c' if self.copy == Some(false) => {}
+            b'd' | b'c' if self.copy == Some(CopyDirection::Out) => {}
             b'G' | b'H' | b'W' => {
-                self.copy = Some(kind != b'H');
+                self.copy = Some(match kind {
+                    b'H' => CopyDirection::Out,
+                    _ => CopyDirection::In,
+                });
                 if !self.allows_copy || kind == b'W' {
                     return Err(Violation::Copy);
                 }
@@ -225,10 +238,8 @@ impl Reply {
     /// Handles a ReadyForQuery message.
     #[inline]
     fn end_request(&mut self, body: Range<usize>) -> Result<(), Violation> {
-        self.pending_ready -= 1;
-        if self.pending_ready == 0 {
-            self.end = Some(body.end);
-        }
+        self.is_waiting = false;
+        self.end = Some(body.end);
         self.block = match &self.bytes[body] {
             b"I" => BlockState::Idle,
             b"T" => BlockState::Open,
@@ -244,17 +255,18 @@ impl Reply {
         Ok(())
     }
 
-    /// Whether a COPY is in progress, and if so whether the server waits for data.
-    pub fn copy(&self) -> Option<bool> {
+    /// The direction of the COPY that is in progress, if one is.
+    pub fn copy(&self) -> Option<CopyDirection> {
         self.copy
     }
 
     /// Whether the server waits for the data of a COPY; true only once for each COPY.
     pub fn take_copy_request(&mut self) -> bool {
-        match self.copy {
-            Some(true) if self.error.is_none() => self.copy.take().is_some(),
-            _ => false,
+        let awaits_data = self.copy == Some(CopyDirection::In) && self.error.is_none();
+        if awaits_data {
+            self.copy = None;
         }
+        awaits_data
     }
 
     /// Bodies of the ParameterStatus messages that came with the reply.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// The methods that a login accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RequireAuth {
     #[default]
@@ -30,8 +31,7 @@ impl fmt::Display for RequireAuth {
             RequireAuth::OneOf(methods) => ("", methods),
             RequireAuth::NoneOf(methods) => ("!", methods),
         };
-        let names = AuthMethod::NAMES.iter();
-        let name_of = |method| names.clone().find(|(_, known)| known == method);
+        let name_of = |method| AuthMethod::NAMES.iter().find(|(_, known)| known == method);
         let names = methods.iter().filter_map(name_of);
         let texts: Vec<String> = names.map(|(name, _)| format!("{mark}{name}")).collect();
         f.write_str(&texts.join(","))

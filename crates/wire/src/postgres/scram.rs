@@ -94,7 +94,7 @@ impl Salting {
     }
 }
 
-/// A lock is never poisoned: nothing panics while it is held.
+/// Locks a mutex. It is never poisoned, because nothing panics while it is held.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -135,10 +135,10 @@ impl KeyCache {
 
 impl Keys {
     fn of_salted_password(salted: &[u8]) -> Keys {
-        let salted = hmac::Key::new(hmac::HMAC_SHA256, salted);
-        let server_key = hmac::sign(&salted, b"Server Key");
+        let salted_key = hmac::Key::new(hmac::HMAC_SHA256, salted);
+        let server_key = hmac::sign(&salted_key, b"Server Key");
         Keys {
-            client_key: bytes32(hmac::sign(&salted, b"Client Key").as_ref()),
+            client_key: bytes32(hmac::sign(&salted_key, b"Client Key").as_ref()),
             server_key: hmac::Key::new(hmac::HMAC_SHA256, server_key.as_ref()),
         }
     }
@@ -184,7 +184,13 @@ pub(super) struct Scram {
     /// The server's first message, once it has arrived.
     challenge: Option<Challenge>,
     /// The server's expected proof; known once the answer is complete.
-    expected: Option<(hmac::Key, String)>,
+    expected: Option<ExpectedProof>,
+}
+
+/// The proof that the server knows the password: its signature of the messages.
+struct ExpectedProof {
+    server_key: hmac::Key,
+    auth_message: String,
 }
 
 impl Scram {
@@ -224,14 +230,10 @@ impl Scram {
         password: &str,
         cache: &KeyCache,
     ) -> Result<(), ConnectError> {
-        let server_first = std::str::from_utf8(server_first)
+        let message = std::str::from_utf8(server_first)
             .map_err(|_| ConnectError::Scram("the server's first message is not text"))?;
-        self.challenge = Some(Challenge::parse(
-            server_first,
-            &self.nonce,
-            password,
-            cache,
-        )?);
+        let challenge = Challenge::parse(message, &self.nonce, password, cache)?;
+        self.challenge = Some(challenge);
         Ok(())
     }
 
@@ -248,17 +250,20 @@ impl Scram {
         let auth_message = format!("n=,r={},{server_first},{without_proof}", self.nonce);
 
         let stored_key = digest::digest(&digest::SHA256, &keys.client_key);
-        let stored_key = hmac::Key::new(hmac::HMAC_SHA256, stored_key.as_ref());
-        let signature = hmac::sign(&stored_key, auth_message.as_bytes());
+        let signing_key = hmac::Key::new(hmac::HMAC_SHA256, stored_key.as_ref());
+        let signature = hmac::sign(&signing_key, auth_message.as_bytes());
         let mut proof = keys.client_key;
         xor(&mut proof, signature.as_ref());
-        self.expected = Some((keys.server_key, auth_message));
+        self.expected = Some(ExpectedProof {
+            server_key: keys.server_key,
+            auth_message,
+        });
         Some(format!("{without_proof},p={}", STANDARD.encode(proof)))
     }
 
     /// Checks the server's last message: it must prove that the server knows the password.
     pub(super) fn verify(&mut self, server_final: &[u8]) -> Result<(), ConnectError> {
-        let (server_key, auth_message) = self.expected.take().ok_or(ConnectError::Scram(
+        let expected = self.expected.take().ok_or(ConnectError::Scram(
             "the server's last message arrived too early",
         ))?;
         if server_final.starts_with(b"e=") {
@@ -275,8 +280,12 @@ impl Scram {
         let signature = STANDARD
             .decode(encoded)
             .map_err(|_| ConnectError::Scram("the server's signature is malformed"))?;
-        hmac::verify(&server_key, auth_message.as_bytes(), &signature)
-            .map_err(|_| ConnectError::Scram("incorrect server signature"))
+        hmac::verify(
+            &expected.server_key,
+            expected.auth_message.as_bytes(),
+            &signature,
+        )
+        .map_err(|_| ConnectError::Scram("incorrect server signature"))
     }
 }
 
@@ -309,8 +318,9 @@ impl Challenge {
         let salt = STANDARD.decode(field("s=")?).map_err(|_| MALFORMED)?;
         let iterations: u32 = field("i=")?.parse().map_err(|_| MALFORMED)?;
 
-        let own_part = nonce.strip_prefix(client_nonce);
-        if own_part.is_none_or(str::is_empty) || !nonce.bytes().all(|byte| byte.is_ascii_graphic())
+        let server_part = nonce.strip_prefix(client_nonce);
+        if server_part.is_none_or(str::is_empty)
+            || !nonce.bytes().all(|byte| byte.is_ascii_graphic())
         {
             return Err(ConnectError::Scram("the server sent an invalid nonce"));
         }

@@ -17,6 +17,7 @@ const UPDATABILITY_UNKNOWN: u16 = 0x08;
 /// Flag of a column: its values may be NULL.
 const NULLABLE: u16 = 0x01;
 
+/// A column into which a bulk load writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkColumn {
     /// Name of the column, not quoted.
@@ -123,17 +124,7 @@ impl BulkLoad {
         let start = self.payload.len();
         self.payload.push(token_type::ROW);
         for (column, value) in self.columns.iter().zip(row) {
-            let error = if *value == Value::Null && !column.nullable {
-                Some(BulkError::Null(column.name.clone()))
-            } else if !self.fits_column(column.sql_type, *value) {
-                Some(BulkError::Value {
-                    name: column.name.clone(),
-                    sql_type: column.sql_type,
-                })
-            } else {
-                None
-            };
-            if let Some(error) = error {
+            if let Err(error) = self.check_value(column, *value) {
                 self.payload.truncate(start);
                 return Err(error);
             }
@@ -147,19 +138,31 @@ impl BulkLoad {
         Ok(())
     }
 
-    fn fits_column(&self, sql_type: SqlType, value: Value<'_>) -> bool {
+    fn check_value(&self, column: &BulkColumn, value: Value<'_>) -> Result<(), BulkError> {
+        if value == Value::Null && !column.nullable {
+            return Err(BulkError::Null(column.name.clone()));
+        }
+        let sql_type = column.sql_type;
         let max_bytes = match sql_type {
-            SqlType::Char(n) | SqlType::VarChar(Some(n)) => n.into(),
-            SqlType::NVarChar(Some(n)) => 2 * usize::from(n),
+            SqlType::Char(length) | SqlType::VarChar(Some(length)) => length.into(),
+            SqlType::NVarChar(Some(length)) => 2 * usize::from(length),
             _ => usize::MAX,
         };
-        fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
+        if fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes {
+            return Ok(());
+        }
+        Err(BulkError::Value {
+            name: column.name.clone(),
+            sql_type,
+        })
     }
 
+    /// Ends the rows with a DONE token, which has their number.
     pub fn finish(&mut self) {
         self.payload.push(token_type::DONE);
         self.payload
             .extend_from_slice(&done_status::COUNT.to_le_bytes());
+        // The current command: none.
         self.payload.extend_from_slice(&[0; 2]);
         self.payload.extend_from_slice(&self.rows.to_le_bytes());
     }
@@ -198,10 +201,12 @@ impl BulkLoad {
         loop {
             let rest = &self.payload[taken..];
             // The last packet must not be empty, so a full one stays until more follows.
-            let status = match rest.len() <= payload_max {
-                false => 0,
-                true if is_finished => END_OF_MESSAGE,
-                true => break,
+            let status = if rest.len() > payload_max {
+                0
+            } else if is_finished {
+                END_OF_MESSAGE
+            } else {
+                break;
             };
             let payload = &rest[..payload_max.min(rest.len())];
             self.packet_number = self.packet_number.wrapping_add(1);
@@ -244,7 +249,9 @@ fn insert_bulk_statement(table: &str, columns: &[BulkColumn], options: &BulkOpti
         (options.keep_nulls, "KEEP_NULLS"),
         (options.check_constraints, "CHECK_CONSTRAINTS"),
     ] {
-        hints.extend(is_set.then(|| hint.to_owned()));
+        if is_set {
+            hints.push(hint.to_owned());
+        }
     }
     if options.expected_rows > 0 {
         hints.push(format!("ROWS_PER_BATCH = {}", options.expected_rows));

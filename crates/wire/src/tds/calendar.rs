@@ -19,9 +19,9 @@ pub(super) const TICKS_PER_SECOND: u64 = 10_000_000;
 /// date algorithms".
 pub(super) fn date_from_days(days: i64) -> (i64, u32, u32) {
     // Count from 0000-03-01, so that a leap day is the last day of its year.
-    let days = days + 306;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
+    let days_from_march = days + 306;
+    let era = days_from_march.div_euclid(146_097);
+    let day_of_era = days_from_march.rem_euclid(146_097);
     let year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -33,9 +33,9 @@ pub(super) fn date_from_days(days: i64) -> (i64, u32, u32) {
 
 /// Days since 0001-01-01; the reverse of [`date_from_days`].
 fn days_from_date(year: i64, month: u32, day: u32) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
+    let year_from_march = year - i64::from(month <= 2);
+    let era = year_from_march.div_euclid(400);
+    let year_of_era = year_from_march.rem_euclid(400);
     let month_index = i64::from(if month > 2 { month - 3 } else { month + 9 });
     let day_of_year = (153 * month_index + 2) / 5 + i64::from(day) - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
@@ -73,9 +73,9 @@ fn parse_time(text: &str) -> Option<u64> {
         return None;
     }
     // Digits after the seventh are below 100 ns: ignore them.
-    let fraction = (fraction.bytes().chain(std::iter::repeat(b'0')).take(7))
-        .fold(0, |ticks, digit| ticks * 10 + u64::from(digit - b'0'));
-    Some(((hour * 60 + minute) * 60 + second) * TICKS_PER_SECOND + fraction)
+    let digits = fraction.bytes().chain(std::iter::repeat(b'0')).take(7);
+    let fraction_ticks = digits.fold(0, |ticks, digit| ticks * 10 + u64::from(digit - b'0'));
+    Some(((hour * 60 + minute) * 60 + second) * TICKS_PER_SECOND + fraction_ticks)
 }
 
 /// Appends the date of `days` since 0001-01-01, such as `2026-11-23`.

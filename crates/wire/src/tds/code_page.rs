@@ -15,8 +15,8 @@ pub(super) fn is_utf8(collation: [u8; 5]) -> bool {
     collation[3] & 0x04 != 0
 }
 
-/// The encoding of a collation: of its sort order, which the collations have whose names begin with `SQL_`, or of its
-/// locale.
+/// The encoding of a collation: that of its sort order, which only the collations have whose names begin with `SQL_`, or
+/// else that of its locale.
 fn encoding(collation: [u8; 5]) -> &'static Encoding {
     let locale = u16::from_le_bytes([collation[0], collation[1]]);
     match collation[4] {
@@ -67,7 +67,7 @@ fn encoding_of_locale(locale: u16) -> &'static Encoding {
     }
 }
 
-/// Passes the text in the encoding of a collation to `sink`, in pieces; characters that it lacks become `?`.
+/// Passes the text in the encoding of a collation to `sink`, in pieces; characters that the encoding lacks become `?`.
 pub(super) fn encode(mut text: &str, collation: [u8; 5], mut sink: impl FnMut(&[u8])) {
     if text.is_ascii() || is_utf8(collation) {
         return sink(text.as_bytes());
@@ -87,7 +87,7 @@ pub(super) fn encode(mut text: &str, collation: [u8; 5], mut sink: impl FnMut(&[
     }
 }
 
-/// Converts bytes in the encoding of a collation, given in pieces, to UTF-8 and appends it; what is no text becomes U+FFFD.
+/// Converts bytes in the encoding of a collation, given in pieces, to UTF-8 and appends it; invalid bytes become U+FFFD.
 pub(super) fn decode<'a>(
     pieces: impl Iterator<Item = &'a [u8]>,
     collation: [u8; 5],
@@ -95,6 +95,7 @@ pub(super) fn decode<'a>(
 ) {
     let mut decoder = encoding(collation).new_decoder_without_bom_handling();
     let mut buffer = [0; 256];
+    // An empty last piece tells the decoder that the text ends.
     let last = [(&[][..], true)];
     for (mut piece, is_last) in pieces.map(|piece| (piece, false)).chain(last) {
         loop {

@@ -15,6 +15,7 @@ use super::rpc::{
     put_nvarchar_parameter, put_positional_parameter,
 };
 use super::sql_type::SqlType;
+use super::type_info::data_type::NVARCHAR;
 use super::utf16::{put_utf16, put_utf16_lossy};
 use crate::statement::{Effect, QueryMode, Statement};
 use crate::value::Value;
@@ -56,15 +57,15 @@ struct Message {
     is_open: bool,
 }
 
-/// One procedure call of a message; statements are given by their numbers.
+/// One procedure call of a message; `id` is the number of its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     /// Drops a statement that is no longer used.
     Unprepare,
     /// Prepares a statement, or prepares and executes it.
-    Prepare(u32),
-    /// Executes a prepared statement by its handle.
-    Execute(u32, i32),
+    Prepare { id: u32 },
+    /// Executes a prepared statement by the server's handle.
+    Execute { id: u32, handle: i32 },
     /// Executes the text of a statement, or calls another procedure.
     Other,
 }
@@ -147,8 +148,8 @@ impl Codec {
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         let form = statement.tds_form();
-        if self.mode == QueryMode::Simple || statement.is_joined() || form.is_text_only {
-            let may_join = self.mode == QueryMode::Simple || statement.is_joined();
+        let may_join = self.mode == QueryMode::Simple || statement.is_joined();
+        if may_join || form.is_text_only {
             return self.queue_text(statement, values, may_join);
         }
         match &form.types {
@@ -168,10 +169,11 @@ impl Codec {
             let parameters = types.iter().copied().zip(values.iter().copied());
             return self.call(Procedure::Name(name), parameters);
         }
-        let (is_first, call) = self.begin_call(statement, types);
+        let call = self.begin_call(statement, types);
+        let is_first = self.put_unprepares();
         match call {
-            Call::Execute(_, handle) => put_execute(handle, is_first, &mut self.bytes),
-            Call::Prepare(..) => {
+            Call::Execute { handle, .. } => put_execute(handle, is_first, &mut self.bytes),
+            Call::Prepare { .. } => {
                 put_call(Procedure::PrepareAndExecute, is_first, &mut self.bytes);
                 put_int_parameter(None, &mut self.bytes);
                 self.put_declarations(types);
@@ -191,37 +193,35 @@ impl Codec {
         self.calls.push(call);
     }
 
-    /// Decides how a statement is executed, and opens a message if necessary. Returns the call, and before it
-    /// whether the call is the first one of its message.
-    fn begin_call(&mut self, statement: &Statement, types: &[SqlType]) -> (bool, Call) {
+    /// Decides how a statement is executed, and opens a message if necessary.
+    fn begin_call(&mut self, statement: &Statement, types: &[SqlType]) -> Call {
         // The server runs a call even if an earlier one in its message failed, so only reads are added.
         if !(self.has_open_message(packet_type::RPC) && statement.effect() == Effect::Reads) {
             self.open_message(packet_type::RPC);
             put_headers(&mut self.bytes);
         }
         let id = statement.id();
-        let mut call = Call::Other;
-        if self.mode == QueryMode::Prepared {
-            let slot = self.slot_mut(statement);
-            let types_changed = slot.types != types;
-            if types_changed {
-                slot.types.clear();
-                slot.types.extend_from_slice(types);
-            }
-            call = match (slot.state, types_changed) {
-                (PrepareState::Prepared(handle), false) => Call::Execute(id, handle),
-                // The reply with the handle has not arrived yet, so send the text.
-                (PrepareState::Queued, _) => Call::Other,
-                (state, _) => {
-                    slot.state = PrepareState::Queued;
-                    if let PrepareState::Prepared(handle) = state {
-                        self.handles_to_drop.push(handle);
-                    }
-                    Call::Prepare(id)
-                }
-            };
+        if self.mode != QueryMode::Prepared {
+            return Call::Other;
         }
-        (self.put_unprepares(), call)
+        let slot = self.slot_mut(statement);
+        let types_changed = slot.types != types;
+        if types_changed {
+            slot.types.clear();
+            slot.types.extend_from_slice(types);
+        }
+        match (slot.state, types_changed) {
+            (PrepareState::Prepared(handle), false) => Call::Execute { id, handle },
+            // The reply with the handle has not arrived yet, so send the text.
+            (PrepareState::Queued, _) => Call::Other,
+            (state, _) => {
+                slot.state = PrepareState::Queued;
+                if let PrepareState::Prepared(handle) = state {
+                    self.handles_to_drop.push(handle);
+                }
+                Call::Prepare { id }
+            }
+        }
     }
 
     /// Adds calls that drop handles, if the message has no call yet; returns whether it still has none.
@@ -251,7 +251,7 @@ impl Codec {
         self.put_sql(statement);
         // `options` of sp_prepare, which is mandatory: 1 returns the columns.
         put_int_parameter(Some(1), &mut self.bytes);
-        self.calls.push(Call::Prepare(statement.id()));
+        self.calls.push(Call::Prepare { id: statement.id() });
         let slot = self.slot_mut(statement);
         slot.state = PrepareState::Queued;
         slot.types.clone_from(&types);
@@ -271,7 +271,7 @@ impl Codec {
                 Some(declared) => declared.into(),
                 None => match last_type {
                     Some(last) if fits(last, value) && can_reuse_type(last, value) => last,
-                    last => SqlType::of_value(value, last),
+                    _ => SqlType::of_value(value, last_type),
                 },
             });
         }
@@ -286,7 +286,7 @@ impl Codec {
     fn put_declarations(&mut self, types: &[SqlType]) {
         if types.is_empty() {
             // Without parameters, the declarations are NULL, as nvarchar(4000).
-            self.bytes.extend_from_slice(&[0, 0, 0xe7, 0x40, 0x1f]);
+            self.bytes.extend_from_slice(&[0, 0, NVARCHAR, 0x40, 0x1f]);
             self.bytes.extend_from_slice(&self.collation);
             return self.bytes.extend_from_slice(&[0xff; 2]);
         }

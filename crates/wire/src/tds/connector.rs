@@ -6,14 +6,14 @@
 //! Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
 
 use super::error;
-use super::login7::{VERSION_8_0, put_login};
+use super::login7::{VERSION_7_4, VERSION_8_0, put_login};
 use super::packet::{
     PACKET_SIZE_INITIAL, PACKET_SIZE_MAX, PACKET_SIZE_MIN, Reader, Unframer, packet_type,
     put_message,
 };
 use super::prelogin::{self, Encryption};
 use super::session::{Login, Route};
-use super::token::{self, EnvChange, parse_env_change, token_type};
+use super::token::{self, BodyError, EnvChange, parse_env_change, token_type};
 use super::utf16;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{
@@ -79,8 +79,15 @@ pub struct Connector {
     /// How often the login has been routed.
     routes_followed: u8,
     received_bytes: usize,
-    /// The logged-in session while its setup runs.
-    setup: Option<Box<(Session, Exchange)>>,
+    /// Set while the statements of the session's setup run.
+    setup: Option<Box<Setup>>,
+}
+
+struct Setup {
+    /// The logged-in session.
+    session: Session,
+    /// The request of the statements.
+    exchange: Exchange,
 }
 
 impl Connector {
@@ -122,7 +129,7 @@ impl Connector {
     /// Appends the first bytes; call it once, when the socket is connected.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         // Encode the login once now, so that a name that is too long is reported before anything is sent.
-        put_login(&self.login, false, &mut Vec::new())?;
+        put_login(&self.login, VERSION_7_4, &mut Vec::new())?;
         if self.tls_use == TlsUse::Direct {
             self.channel = Channel::start_tls(self.tls.take(), to_socket)?;
             self.phase = Phase::StrictTls;
@@ -232,7 +239,7 @@ impl Connector {
                 .channel
                 .receive(piece.payload, &mut plain, &mut response);
             if !response.is_empty() {
-                put_handshake(&mut response, to_socket);
+                put_handshake(&response, to_socket);
             }
             received.map_err(ConnectError::Tls)?;
             if self.channel.is_handshaking() {
@@ -275,7 +282,7 @@ impl Connector {
         }
         let mut hello = Vec::new();
         self.channel = Channel::start_tls(self.tls.take(), &mut hello)?;
-        put_handshake(&mut hello, to_socket);
+        put_handshake(&hello, to_socket);
         self.phase = Phase::TlsInPackets;
         Ok(())
     }
@@ -285,17 +292,19 @@ impl Connector {
         if !self.channel.is_plain() && !self.tls_for_login_only {
             login.packet_size = login.packet_size.min(TLS_PACKET_SIZE_MAX);
         }
+        let version = match self.tls_use {
+            TlsUse::Direct => VERSION_8_0,
+            TlsUse::No | TlsUse::IfOffered | TlsUse::Must => VERSION_7_4,
+        };
+        let mut body = Vec::new();
+        put_login(&login, version, &mut body)?;
         let mut request = Vec::new();
-        let mut encoded = Ok(());
         put_message(
             &mut request,
             packet_type::LOGIN7,
             PACKET_SIZE_INITIAL,
-            |out| {
-                encoded = put_login(&login, self.tls_use == TlsUse::Direct, out);
-            },
+            |out| out.append(&mut body),
         );
-        encoded?;
         self.channel.send(&request, to_socket);
         if self.tls_for_login_only {
             // The server sends the reply to LOGIN7, and everything after it, without TLS.
@@ -370,7 +379,7 @@ impl Connector {
         exchange.set_session_flags(session.flags);
         exchange.query(&self.login.session_setup);
         self.channel.send(exchange.outgoing(), to_socket);
-        self.setup = Some(Box::new((session, exchange)));
+        self.setup = Some(Box::new(Setup { session, exchange }));
         self.phase = Phase::Setup;
         Ok(LoginProgress::More)
     }
@@ -381,25 +390,25 @@ impl Connector {
             .setup
             .take()
             .ok_or_else(|| not_tds_error("it sends a message after the login"))?;
-        let status = setup.1.feed(plain).map_err(not_tds_error_of)?;
+        let status = setup.exchange.feed(plain).map_err(not_tds_error_of)?;
         if status != FeedStatus::Complete {
             self.setup = Some(setup);
             return Ok(LoginProgress::More);
         }
         self.phase = Phase::Ended;
-        if let Some(error) = setup.1.error() {
+        if let Some(error) = setup.exchange.error() {
             return Err(error.into());
         }
         let channel = std::mem::take(&mut self.channel);
-        Ok(LoginProgress::Done(Box::new(setup.0), channel))
+        Ok(LoginProgress::Done(Box::new(setup.session), channel))
     }
 }
 
 /// Appends a packet that carries a TLS handshake.
-fn put_handshake(bytes: &mut Vec<u8>, to_socket: &mut Vec<u8>) {
+fn put_handshake(handshake: &[u8], to_socket: &mut Vec<u8>) {
     let packet_type = packet_type::PRELOGIN;
     put_message(to_socket, packet_type, PACKET_SIZE_INITIAL, |out| {
-        out.append(bytes);
+        out.extend_from_slice(handshake);
     });
 }
 
@@ -438,9 +447,12 @@ fn parse_login_reply(message: &[u8]) -> Result<LoginReply, ConnectError> {
     let (mut is_accepted, mut is_done) = (false, false);
     let mut reader = Reader(message);
     while let Some(token_type) = reader.byte() {
-        let body = token::take_body(token_type, &mut reader)
-            .ok_or_else(|| not_tds_error("it sends an unknown token during the login"))?
-            .ok_or_else(|| not_tds_error("its reply to the login is truncated"))?;
+        let body = token::take_body(token_type, &mut reader).map_err(|error| {
+            not_tds_error(match error {
+                BodyError::UnknownType => "it sends an unknown token during the login",
+                BodyError::Incomplete => "its reply to the login is truncated",
+            })
+        })?;
         match token_type {
             token_type::ERROR => return Err(error::parse(body).into()),
             token_type::INFO => {
@@ -487,35 +499,52 @@ impl LoginReply {
                     .ok_or_else(|| not_tds_error("it chooses an impossible packet size"))?;
             }
             EnvChange::Collation(collation) => self.collation = collation,
-            EnvChange::Routing(port, host) => self.route = Some((utf16::display_text(host), port)),
+            EnvChange::Routing { host, port } => {
+                self.route = Some((utf16::display_text(host), port));
+            }
             EnvChange::TransactionBegun(_) | EnvChange::TransactionEnded | EnvChange::Other => {}
         }
         Ok(())
     }
 
-    /// Parses LOGINACK: interface, version of the protocol, name and version of the server program.
     fn apply_login_ack(&mut self, body: &[u8]) -> Result<(), ConnectError> {
-        let mut reader = Reader(body);
-        let parsed = (|| {
-            reader.byte()?;
-            let version = u32::from_be_bytes(reader.array()?);
-            Some((version, reader.short_text()?, reader.array::<4>()?))
-        })();
-        let (version, program, [major, minor, build_high, build_low]) =
-            parsed.ok_or_else(|| not_tds_error("invalid LOGINACK"))?;
-        if version < VERSION_MIN && version != VERSION_8_0 {
+        let ack = LoginAck::parse(body).ok_or_else(|| not_tds_error("invalid LOGINACK"))?;
+        if ack.protocol_version < VERSION_MIN && ack.protocol_version != VERSION_8_0 {
             return Err(not_tds_error("SQL Server 2005 or later is needed"));
         }
+        let [major, minor, build_high, build_low] = ack.program_version;
         let build = u16::from_be_bytes([build_high, build_low]);
         let version = format!("{major}.{minor}.{build}");
         if major < PROGRAM_MIN {
             return Err(ConnectError::SqlServerTooOld(version));
         }
         self.parameters.set("server_version", &version);
-        let program = utf16::display_text(program);
+        let program = utf16::display_text(ack.program);
         self.parameters
             .set("server_program", program.trim_end_matches('\0'));
         Ok(())
+    }
+}
+
+/// The content of LOGINACK.
+struct LoginAck<'a> {
+    protocol_version: u32,
+    /// Name of the server program, in UTF-16.
+    program: &'a [u8],
+    program_version: [u8; 4],
+}
+
+impl<'a> LoginAck<'a> {
+    /// Parses LOGINACK; `None` if it is truncated.
+    fn parse(body: &'a [u8]) -> Option<LoginAck<'a>> {
+        let mut reader = Reader(body);
+        // The interface.
+        reader.byte()?;
+        Some(LoginAck {
+            protocol_version: u32::from_be_bytes(reader.array()?),
+            program: reader.short_text()?,
+            program_version: reader.array()?,
+        })
     }
 }
 

@@ -11,6 +11,9 @@ use super::utf16::{put_utf16, put_utf16_lossy};
 use crate::value::{Value, put_decimal_literal};
 use std::io::Write;
 
+/// Digits of `money` and `smallmoney` after the decimal point.
+pub(super) const MONEY_SCALE: u8 = 4;
+
 /// Whether a type can represent a value without loss. Characters that the collation lacks, and the length of
 /// a text, are not checked.
 pub(super) fn fits(sql_type: SqlType, value: Value<'_>) -> bool {
@@ -27,8 +30,12 @@ pub(super) fn fits(sql_type: SqlType, value: Value<'_>) -> bool {
                 number.unsigned_abs().checked_ilog10().unwrap_or(0) < u32::from(precision.min(38))
             })
         }
-        (SqlType::Money, _) => unscaled_at(value, 4).is_some_and(|n| i64::try_from(n).is_ok()),
-        (SqlType::SmallMoney, _) => unscaled_at(value, 4).is_some_and(|n| i32::try_from(n).is_ok()),
+        (SqlType::Money, _) => {
+            unscaled_at(value, MONEY_SCALE).is_some_and(|number| i64::try_from(number).is_ok())
+        }
+        (SqlType::SmallMoney, _) => {
+            unscaled_at(value, MONEY_SCALE).is_some_and(|number| i32::try_from(number).is_ok())
+        }
         (SqlType::DateTime2(0..=7), Value::Text(text)) => calendar::parse(text).is_some(),
         // The range of `datetime` begins in 1753.
         (SqlType::DateTime, Value::Text(text)) => calendar::parse(text)
@@ -61,19 +68,20 @@ pub(super) fn put_parameter_body(
     collation: [u8; 5],
     out: &mut Vec<u8>,
 ) {
-    let sql_type = if fits(sql_type, value) { sql_type } else { SqlType::of_value(value, None) };
+    let fitting_type =
+        if fits(sql_type, value) { sql_type } else { SqlType::of_value(value, None) };
     out.push(flags);
     // A value longer than its type allows makes the server close the connection: send it as a `max` type.
-    let length = text_bytes(sql_type, value, collation);
-    let sql_type = match sql_type {
+    let length = text_bytes(fitting_type, value, collation);
+    let sent_type = match fitting_type {
         SqlType::Char(_) | SqlType::VarChar(_) if length > VARCHAR_BYTES_MAX => {
             SqlType::VarChar(None)
         }
         SqlType::NVarChar(_) if length > VARCHAR_BYTES_MAX => SqlType::NVarChar(None),
-        sql_type => sql_type,
+        _ => fitting_type,
     };
-    sql_type.put_type_info(length, collation, out);
-    put_value(sql_type, value, collation, out);
+    sent_type.put_type_info(length, collation, out);
+    put_value(sent_type, value, collation, out);
 }
 
 /// Length of an encoded text, or of bytes, in bytes; 0 for other values.
@@ -178,14 +186,14 @@ fn put_fixed_value(sql_type: SqlType, value: Value<'_>, out: &mut Vec<u8>) {
             }
         }
         (SqlType::Money, value) => {
-            if let Some(number) = unscaled_at(value, 4) {
+            if let Some(number) = unscaled_at(value, MONEY_SCALE) {
                 // `money` has its upper half first.
                 out.extend_from_slice(&((number >> 32) as u32).to_le_bytes());
                 out.extend_from_slice(&(number as u32).to_le_bytes());
             }
         }
         (SqlType::SmallMoney, value) => {
-            if let Some(number) = unscaled_at(value, 4) {
+            if let Some(number) = unscaled_at(value, MONEY_SCALE) {
                 out.extend_from_slice(&(number as i32).to_le_bytes());
             }
         }
@@ -228,7 +236,8 @@ pub(super) fn time_bytes(scale: u8) -> usize {
     }
 }
 
-/// Appends a value as an SQL literal in UTF-16.
+/// Appends a value as an SQL literal in UTF-16. `is_varchar`: whether the parameter's type is declared as `char` or
+/// `varchar`.
 pub(super) fn put_literal(value: Value<'_>, is_varchar: bool, out: &mut Vec<u8>) {
     match value {
         Value::Null => put_utf16("NULL", out),
@@ -253,12 +262,12 @@ pub(super) fn put_literal(value: Value<'_>, is_varchar: bool, out: &mut Vec<u8>)
         }
         Value::Text(text) => put_quoted(text, is_varchar, out),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) if text.is_ascii() => put_quoted(text, true, out),
+            Ok(text) if text.is_ascii() => put_quoted(text, is_varchar, out),
             _ => {
                 put_utf16("0x", out);
-                bytes
-                    .iter()
-                    .for_each(|byte| put_formatted(format_args!("{byte:02x}"), out));
+                for byte in bytes {
+                    put_formatted(format_args!("{byte:02x}"), out);
+                }
             }
         },
     }
@@ -277,14 +286,17 @@ fn put_ascii_as_utf16(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
 }
 
 fn put_formatted(text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
-    // Writing into memory cannot fail.
-    put_ascii_as_utf16(out, |out| drop(out.write_fmt(text)));
+    put_ascii_as_utf16(out, |out| {
+        // Writing into memory cannot fail.
+        let _ = out.write_fmt(text);
+    });
 }
 
 fn put_quoted(text: &str, is_varchar: bool, out: &mut Vec<u8>) {
     // Do not compare a `varchar` column with `N'…'`: the server would convert the column, and not use its
     // index.
-    put_utf16(if is_varchar || text.is_ascii() { "'" } else { "N'" }, out);
+    let opening = if is_varchar || text.is_ascii() { "'" } else { "N'" };
+    put_utf16(opening, out);
     for part in text.split_inclusive('\'') {
         put_utf16(part, out);
         if part.ends_with('\'') {

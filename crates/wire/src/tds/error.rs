@@ -38,22 +38,26 @@ pub(crate) struct ErrorFields<'a> {
 /// than none.
 pub(crate) fn read_fields(body: &[u8]) -> ErrorFields<'_> {
     let mut fields = ErrorFields::default();
-    let mut reader = Reader(body);
-    let _ = (|| {
-        // Prony uses 0 where there is no error number; if a server sends 0, use 1.
-        fields.number = reader.u32()?.max(1);
-        fields.state = reader.byte()?;
-        fields.level = reader.byte()?;
-        fields.text = reader.text()?;
-        let _server = reader.short_text()?;
-        fields.procedure = reader.short_text()?;
-        fields.line = reader.u32()?;
-        Some(())
-    })();
+    let _ = fill_fields(&mut fields, body);
+    // Prony uses 0 where there is no error number; if a server sends 0, use 1.
     fields.number = fields.number.max(1);
     fields
 }
 
+/// Sets the fields up to the first that is cut off; `None` if there is one.
+fn fill_fields<'a>(fields: &mut ErrorFields<'a>, body: &'a [u8]) -> Option<()> {
+    let mut reader = Reader(body);
+    fields.number = reader.u32()?;
+    fields.state = reader.byte()?;
+    fields.level = reader.byte()?;
+    fields.text = reader.text()?;
+    let _server = reader.short_text()?;
+    fields.procedure = reader.short_text()?;
+    fields.line = reader.u32()?;
+    Some(())
+}
+
+/// The fields that identify an error, from a token's content.
 pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
     let fields = read_fields(body);
     let text = utf16::display_text(fields.text);
@@ -91,6 +95,7 @@ pub(crate) fn parse(body: &[u8]) -> ServerError {
     }
 }
 
+/// The error of a request that the client canceled.
 pub(crate) fn canceled() -> ErrorSummary<'static> {
     let message = "the request was canceled";
     own_error(ErrorClass::Timeout, CANCELED_SQLSTATE, message)

@@ -44,8 +44,8 @@ impl Exchange {
         self.codec.begin();
     }
 
-    fn send(&mut self) {
-        self.codec.send(&mut self.reply);
+    fn ready_next_message(&mut self) {
+        self.codec.ready_next_message(&mut self.reply);
     }
 
     /// Builds one request from these executions. Texts share a message, and so do statements that only
@@ -56,7 +56,7 @@ impl Exchange {
     ) {
         self.begin();
         batch.for_each(|(statement, values)| self.codec.execute(statement, values));
-        self.send();
+        self.ready_next_message();
     }
 
     /// Adds an execution to a request; `is_first`: the execution begins the request.
@@ -74,19 +74,19 @@ impl Exchange {
             // The caller expects a reply: send a statement that changes nothing.
             self.codec.query(b"SET NOEXEC OFF");
         }
-        self.send();
+        self.ready_next_message();
     }
 
     pub(crate) fn prepare(&mut self, statement: &Statement) {
         self.begin();
         self.codec.prepare(statement);
-        self.send();
+        self.ready_next_message();
     }
 
     pub(crate) fn query(&mut self, sql: &[u8]) {
         self.begin();
         self.codec.query(sql);
-        self.send();
+        self.ready_next_message();
     }
 
     /// Begins the message with the rows of a bulk load, whose packets [`Exchange::bulk_packets`] makes.
@@ -111,7 +111,7 @@ impl Exchange {
             return Ok(FeedStatus::More);
         }
         if self.codec.record_reply(&self.reply) {
-            self.send();
+            self.ready_next_message();
             Ok(FeedStatus::Send)
         } else {
             Ok(FeedStatus::Complete)

@@ -20,6 +20,11 @@ const FIXED_BYTES: usize = 94;
 /// Offset of the table of fields, whose entries are an offset and a length, each a u16.
 const FIELDS_OFFSET: usize = 36;
 
+/// Indexes in the table of fields.
+const PASSWORD_FIELD: usize = 2;
+const EXTENSIONS_FIELD: usize = 5;
+const LIBRARY_FIELD: usize = 6;
+
 /// OptionFlags1: report the change of database (0x20), refuse the login if the database is missing (0x40),
 /// report the change of language (0x80).
 const OPTION_FLAGS_1: u8 = 0xe0;
@@ -33,15 +38,15 @@ const OPTION_FLAGS_3: u8 = 0x10;
 const EXTENSION_UTF8_SUPPORT: u8 = 0x0a;
 const EXTENSIONS_END: u8 = 0xff;
 
-/// Appends the message. `strict`: as TDS 8.0, otherwise as TDS 7.4.
+/// Appends the message. `version` is [`VERSION_7_4`] or [`VERSION_8_0`].
 pub(super) fn put_login(
     login: &Login,
-    strict: bool,
+    version: u32,
     out: &mut Vec<u8>,
 ) -> Result<(), ConnectError> {
     let start = out.len();
     out.resize(start + FIXED_BYTES, 0);
-    let version = if strict { VERSION_8_0 } else { VERSION_7_4 };
+    // Length of the message (set at the end), version, packet size, version of the program, process, connection.
     let header_words = [
         0,
         version,
@@ -64,21 +69,21 @@ pub(super) fn put_login(
     let texts = [
         (0, "name of this host", login.host.as_str()),
         (1, "user name", login.user.as_str()),
-        (2, "password", login.password.reveal()),
+        (PASSWORD_FIELD, "password", login.password.reveal()),
         (3, "application name", login.application.as_str()),
         (4, "server name", login.server.as_str()),
-        (6, "library name", "Prony"),
+        (LIBRARY_FIELD, "library name", "Prony"),
         (7, "language", ""),
         (8, "database name", login.database.as_str()),
     ];
     let mut pointer_at = 0;
     for (field, name, text) in texts {
-        if field == 6 {
+        if field == LIBRARY_FIELD {
             // The field for extensions points to an offset, which points to the list of extensions. Some
             // servers read the fields in order, so the offset must come before the next text.
             pointer_at = out.len();
             out.extend_from_slice(&[0; 4]);
-            put_field(out, start, 5, pointer_at, 4);
+            put_field(out, start, EXTENSIONS_FIELD, pointer_at, 4);
         }
         let at = out.len();
         put_utf16(text, out);
@@ -86,7 +91,7 @@ pub(super) fn put_login(
         if units > FIELD_UNITS_MAX {
             return Err(ConnectError::NameTooLong(name));
         }
-        if field == 2 {
+        if field == PASSWORD_FIELD {
             obfuscate_password(&mut out[at..]);
         }
         put_field(out, start, field, at, units);

@@ -31,6 +31,7 @@ pub(super) enum Encryption {
     Required = 3,
 }
 
+/// The options of the server's message that matter to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServerPrelogin {
     pub encryption: Encryption,
@@ -47,6 +48,7 @@ pub(super) fn put_request(encryption: Encryption, out: &mut Vec<u8>) {
         (option::ENCRYPTION, &[encryption as u8]),
         (option::MARS, &[0]),
     ];
+    // The data follow the list, which has five bytes for each option (its name, offset and length) and an end.
     let mut offset = options.len() as u16 * 5 + 1;
     for (name, data) in options {
         let length = data.len() as u16;

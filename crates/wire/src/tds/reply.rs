@@ -65,7 +65,7 @@ pub(crate) struct Reply {
     /// Whether an attention was sent and is not acknowledged.
     attention_pending: bool,
     /// Whether the request was canceled: an attention was acknowledged before the reply was complete.
-    canceled: bool,
+    is_canceled: bool,
     /// Whether a statement failed without an ERROR token.
     failed_without_message: bool,
     columns: Vec<Column>,
@@ -141,7 +141,7 @@ impl Reply {
         self.results.clear();
         self.notice_ranges.clear();
         self.error_range = None;
-        self.canceled = false;
+        self.is_canceled = false;
         self.failed_without_message = false;
         self.has_surplus = false;
     }
@@ -150,7 +150,8 @@ impl Reply {
     pub(crate) fn expect(&mut self, ignored_calls: usize) {
         self.is_waiting = true;
         self.attention_pending = false;
-        (self.more_results_follow, self.is_reply_ended) = (true, false);
+        self.more_results_follow = true;
+        self.is_reply_ended = false;
         self.current_columns = None;
         self.cursor = None;
         self.calls_ended = 0;
@@ -225,6 +226,6 @@ impl Reply {
 
     /// Whether the request failed or was canceled: no further message of the request may be sent.
     pub(crate) fn is_failed(&self) -> bool {
-        self.error_range.is_some() || self.canceled || self.failed_without_message
+        self.error_range.is_some() || self.is_canceled || self.failed_without_message
     }
 }

@@ -103,10 +103,12 @@ impl<'a> Iterator for Values<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TextRows {
     bytes: Vec<u8>,
+    /// Where each row ends in `bytes`.
     ends: Vec<usize>,
 }
 
 impl TextRows {
+    /// Replaces the rows by these.
     pub(super) fn fill<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>) {
         self.bytes.clear();
         self.ends.clear();
@@ -129,12 +131,12 @@ impl TextRows {
         }
     }
 
+    /// Adds a row with the names of columns.
     pub(super) fn push_names(&mut self, columns: &[Column], reply_bytes: &[u8]) {
         for column in columns {
-            let (offset, length) = column.name;
             let start = self.bytes.len();
             self.bytes.extend_from_slice(&[0; 4]);
-            let name = &reply_bytes[offset..offset + length];
+            let name = &reply_bytes[column.name_offset..][..column.name_length];
             put_utf8_from_utf16(std::iter::once(name), &mut self.bytes);
             let length = (self.bytes.len() - start - 4) as u32;
             self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());

@@ -6,9 +6,11 @@
 
 use super::encode::put_parameter_body;
 use super::sql_type::{NVARCHAR_UNITS_MAX, SqlType};
+use super::type_info::data_type::{CHAR, INT_N, NVARCHAR};
 use super::utf16::put_utf16;
 use crate::value::Value;
 
+/// A procedure to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
     /// A procedure by its name, such as `dbo.neword`.
@@ -23,21 +25,12 @@ pub enum Procedure<'a> {
     Unprepare,
 }
 
-impl Procedure<'_> {
-    /// The number by which a call names a system procedure (ProcID).
-    fn id(self) -> Option<u16> {
-        match self {
-            Procedure::Name(_) => None,
-            Procedure::ExecuteSql => Some(10),
-            Procedure::Prepare => Some(11),
-            Procedure::PrepareAndExecute => Some(13),
-            Procedure::Unprepare => Some(15),
-        }
-    }
-}
-
-/// The number of `sp_execute`.
+// The numbers by which a call names a system procedure (ProcID).
+const EXECUTE_SQL_ID: u8 = 10;
+const PREPARE_ID: u8 = 11;
 const EXECUTE_ID: u8 = 12;
+const PREPARE_AND_EXECUTE_ID: u8 = 13;
+const UNPREPARE_ID: u8 = 15;
 /// Flag of an output parameter: the server returns its value.
 const BY_REFERENCE: u8 = 1;
 /// Separates two calls in a message.
@@ -67,22 +60,26 @@ pub(super) fn put_call(procedure: Procedure<'_>, is_first: bool, out: &mut Vec<u
     if !is_first {
         out.push(CALL_SEPARATOR);
     }
-    match (procedure, procedure.id()) {
-        (_, Some(id)) => {
-            out.extend_from_slice(&[0xff; 2]);
-            out.extend_from_slice(&id.to_le_bytes());
-        }
-        (Procedure::Name(name), _) => {
+    match procedure {
+        Procedure::Name(name) => {
             let at = out.len();
             out.extend_from_slice(&[0; 2]);
             put_utf16(name, out);
             let units = ((out.len() - at - 2) / 2) as u16;
             out[at..at + 2].copy_from_slice(&units.to_le_bytes());
         }
-        _ => {}
+        Procedure::ExecuteSql => put_procedure_id(EXECUTE_SQL_ID, out),
+        Procedure::Prepare => put_procedure_id(PREPARE_ID, out),
+        Procedure::PrepareAndExecute => put_procedure_id(PREPARE_AND_EXECUTE_ID, out),
+        Procedure::Unprepare => put_procedure_id(UNPREPARE_ID, out),
     }
     // Option flags: none.
     out.extend_from_slice(&[0; 2]);
+}
+
+fn put_procedure_id(id: u8, out: &mut Vec<u8>) {
+    // 0xffff in place of the length of a name.
+    out.extend_from_slice(&[0xff, 0xff, id, 0]);
 }
 
 /// Appends the start of a call that executes a prepared statement: all except the statement's parameters. Like
@@ -94,10 +91,11 @@ pub(super) fn put_execute(handle: i32, is_first: bool, out: &mut Vec<u8>) {
     let [a, b, c, d] = handle.to_le_bytes();
     // The procedure's number, option flags, and the handle.
     out.extend_from_slice(&[
-        0xff, 0xff, EXECUTE_ID, 0, 0, 0, 0, 0, 0x26, 4, 4, a, b, c, d,
+        0xff, 0xff, EXECUTE_ID, 0, 0, 0, 0, 0, INT_N, 4, 4, a, b, c, d,
     ]);
 }
 
+/// Appends a parameter without a name.
 pub(super) fn put_positional_parameter(
     sql_type: SqlType,
     value: Value<'_>,
@@ -112,8 +110,9 @@ pub(super) fn put_positional_parameter(
         (SqlType::Char(size), Value::Text(text))
             if text.len() <= usize::from(size) && text.is_ascii() =>
         {
-            let ([size_low, size_high], length) = (size.to_le_bytes(), text.len() as u16);
-            out.extend_from_slice(&[0, 0, 0xaf, size_low, size_high]);
+            let [size_low, size_high] = size.to_le_bytes();
+            let length = text.len() as u16;
+            out.extend_from_slice(&[0, 0, CHAR, size_low, size_high]);
             out.extend_from_slice(&collation);
             out.extend_from_slice(&length.to_le_bytes());
             out.extend_from_slice(text.as_bytes());
@@ -131,9 +130,9 @@ pub(super) fn put_int_parameter(value: Option<i32>, out: &mut Vec<u8>) {
     match value {
         Some(value) => {
             let [a, b, c, d] = value.to_le_bytes();
-            out.extend_from_slice(&[0, 0, 0x26, 4, 4, a, b, c, d]);
+            out.extend_from_slice(&[0, 0, INT_N, 4, 4, a, b, c, d]);
         }
-        None => out.extend_from_slice(&[0, BY_REFERENCE, 0x26, 4, 0]),
+        None => out.extend_from_slice(&[0, BY_REFERENCE, INT_N, 4, 0]),
     }
 }
 
@@ -145,7 +144,7 @@ pub(super) fn put_nvarchar_parameter(
     put: impl FnOnce(&mut Vec<u8>),
 ) {
     // No name, no flags; then type, maximum length and collation.
-    out.extend_from_slice(&[0, 0, 0xe7, 0, 0]);
+    out.extend_from_slice(&[0, 0, NVARCHAR, 0, 0]);
     out.extend_from_slice(&collation);
     let at = out.len();
     out.extend_from_slice(&[0; 2]);

@@ -5,6 +5,7 @@
 //! declaration.
 //! Source: MS-TDS 2.2.5.4 and 2.2.5.6.
 
+use super::type_info::data_type;
 use crate::parameter_type::ParameterType;
 use crate::value::Value;
 use std::fmt;
@@ -18,6 +19,7 @@ const LENGTH_IF_CHUNKED: u16 = 0xffff;
 /// Days between 0001-01-01 and 1900-01-01.
 pub(super) const DAYS_TO_1900: i64 = 693_595;
 
+/// A type of SQL Server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlType {
     /// A whole number of one byte, without a sign.
@@ -102,28 +104,33 @@ impl SqlType {
     /// Appends TYPE_INFO. `length` is the length of the value, in bytes. If it exceeds the declared length,
     /// it becomes the maximum length, and the server truncates the value as an assignment would.
     pub(super) fn put_type_info(self, length: usize, collation: [u8; 5], out: &mut Vec<u8>) {
+        use data_type::*;
         let max_length = |declared: usize| declared.max(length).min(VARCHAR_BYTES_MAX) as u16;
         match self {
-            SqlType::TinyInt => out.extend_from_slice(&[0x26, 1]),
-            SqlType::SmallInt => out.extend_from_slice(&[0x26, 2]),
-            SqlType::Int => out.extend_from_slice(&[0x26, 4]),
-            SqlType::BigInt => out.extend_from_slice(&[0x26, 8]),
-            SqlType::Float => out.extend_from_slice(&[0x6d, 8]),
+            SqlType::TinyInt => out.extend_from_slice(&[INT_N, 1]),
+            SqlType::SmallInt => out.extend_from_slice(&[INT_N, 2]),
+            SqlType::Int => out.extend_from_slice(&[INT_N, 4]),
+            SqlType::BigInt => out.extend_from_slice(&[INT_N, 8]),
+            SqlType::Float => out.extend_from_slice(&[FLOAT_N, 8]),
             SqlType::Decimal { precision, scale } => {
-                out.extend_from_slice(&[0x6a, DECIMAL_BYTES as u8 + 1, precision, scale]);
+                out.extend_from_slice(&[DECIMAL, DECIMAL_BYTES as u8 + 1, precision, scale]);
             }
-            SqlType::Money => out.extend_from_slice(&[0x6e, 8]),
-            SqlType::SmallMoney => out.extend_from_slice(&[0x6e, 4]),
-            SqlType::DateTime => out.extend_from_slice(&[0x6f, 8]),
-            SqlType::DateTime2(scale) => out.extend_from_slice(&[0x2a, scale]),
-            SqlType::Char(n) => put_type_with_length(0xaf, max_length(n.into()), collation, out),
-            SqlType::VarChar(n) => {
-                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(n.into()));
-                put_type_with_length(0xa7, size, collation, out);
+            SqlType::Money => out.extend_from_slice(&[MONEY_N, 8]),
+            SqlType::SmallMoney => out.extend_from_slice(&[MONEY_N, 4]),
+            SqlType::DateTime => out.extend_from_slice(&[DATETIME_N, 8]),
+            SqlType::DateTime2(scale) => out.extend_from_slice(&[DATETIME2, scale]),
+            SqlType::Char(bytes) => {
+                put_type_with_length(CHAR, max_length(bytes.into()), collation, out);
             }
-            SqlType::NVarChar(n) => {
-                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(2 * usize::from(n)));
-                put_type_with_length(0xe7, size, collation, out);
+            SqlType::VarChar(bytes) => {
+                let size = bytes.map_or(LENGTH_IF_CHUNKED, |bytes| max_length(bytes.into()));
+                put_type_with_length(VARCHAR, size, collation, out);
+            }
+            SqlType::NVarChar(units) => {
+                let size = units.map_or(LENGTH_IF_CHUNKED, |units| {
+                    max_length(2 * usize::from(units))
+                });
+                put_type_with_length(NVARCHAR, size, collation, out);
             }
         }
     }

@@ -42,12 +42,23 @@ pub(crate) mod done_status {
     pub(crate) const SEVERE_ERROR: u16 = 0x100;
 }
 
-/// The content of a token after its type. `Some(None)` means that the token is incomplete; `None` means that
-/// the type is unknown, or that the length depends on types of columns (COLMETADATA, ROW, NBCROW and
-/// RETURNVALUE).
-pub(crate) fn take_body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
+/// Why the content of a token cannot be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    /// The type is unknown, or the length depends on types of columns (COLMETADATA, ROW, NBCROW and
+    /// RETURNVALUE).
+    UnknownType,
+    /// More bytes have to arrive.
+    Incomplete,
+}
+
+/// Takes the content of a token, after its type.
+pub(crate) fn take_body<'a>(
+    token_type: u8,
+    reader: &mut Reader<'a>,
+) -> Result<&'a [u8], BodyError> {
     use token_type::*;
-    Some(match token_type {
+    let body = match token_type {
         RETURN_STATUS => reader.take(4),
         DONE | DONE_PROC | DONE_IN_PROC => reader.take(12),
         SESSION_STATE | FEDERATED_INFO => {
@@ -57,8 +68,9 @@ pub(crate) fn take_body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<O
             .u16()
             .and_then(|length| reader.take(usize::from(length))),
         FEATURE_ACK => take_extensions(reader),
-        _ => return None,
-    })
+        _ => return Err(BodyError::UnknownType),
+    };
+    body.ok_or(BodyError::Incomplete)
 }
 
 /// The list of extensions that the server accepted: each has a type, a length and data; a type of 0xff
@@ -84,8 +96,11 @@ pub(crate) enum EnvChange<'a> {
     /// A transaction with this descriptor began.
     TransactionBegun(u64),
     TransactionEnded,
-    /// The client must log in to another server: its port, and its host in UTF-16.
-    Routing(u16, &'a [u8]),
+    /// The client must log in to another server, whose host is in UTF-16.
+    Routing {
+        host: &'a [u8],
+        port: u16,
+    },
     /// A change that does not matter to the client.
     Other,
 }
@@ -100,6 +115,7 @@ pub(crate) fn parse_env_change(body: &[u8]) -> Option<EnvChange<'_>> {
             Some(collation) => EnvChange::Collation(*collation),
             None => EnvChange::Other,
         },
+        // A transaction began, or the session joined a distributed one.
         8 | 11 => {
             EnvChange::TransactionBegun(u64::from_le_bytes(*reader.short_bytes()?.first_chunk()?))
         }
@@ -107,13 +123,15 @@ pub(crate) fn parse_env_change(body: &[u8]) -> Option<EnvChange<'_>> {
         // request.
         9 | 10 | 12 | 17 => EnvChange::TransactionEnded,
         20 => {
+            // The length of what follows.
             reader.u16()?;
             if reader.byte()? != 0 {
                 // The other server's protocol is not TCP.
                 return None;
             }
             let port = reader.u16()?;
-            EnvChange::Routing(port, reader.text()?)
+            let host = reader.text()?;
+            EnvChange::Routing { host, port }
         }
         _ => EnvChange::Other,
     })

@@ -52,6 +52,7 @@ pub(super) mod data_type {
     pub const XML: u8 = 0xf1;
 }
 
+/// How the length of a value is sent before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LengthEncoding {
     /// Not at all: every value has this many bytes; 0 means that every value is NULL.
@@ -82,8 +83,10 @@ pub(super) struct TypeInfo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
     pub(super) type_info: TypeInfo,
-    /// Offset in the reply, and length in bytes, of the column's name in UTF-16.
-    pub(super) name: (usize, usize),
+    /// Offset in the reply of the column's name, which is in UTF-16.
+    pub(super) name_offset: usize,
+    /// Length of the name, in bytes.
+    pub(super) name_length: usize,
 }
 
 /// Why bytes could not be read.
@@ -123,7 +126,7 @@ impl TypeInfo {
                 LengthEncoding::OneByte
             }
             DECIMAL | NUMERIC => {
-                let [_, _, scale] = or_incomplete(reader.array())?;
+                let [_size, _precision, scale] = or_incomplete(reader.array())?;
                 info.scale = scale;
                 LengthEncoding::OneByte
             }
@@ -238,18 +241,19 @@ pub(super) enum RawValue<'a> {
 impl<'a> RawValue<'a> {
     /// The pieces of a value; none for NULL.
     pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
-        let (bytes, mut chunks) = match self {
+        let (bytes, mut unread_chunks) = match self {
             RawValue::Null => (None, Reader(&[])),
             RawValue::Bytes(bytes) => (Some(bytes), Reader(&[])),
             RawValue::Chunks(chunks) => (None, Reader(chunks)),
         };
         let chunks = std::iter::from_fn(move || {
-            let length = chunks.u32().filter(|length| *length > 0)?;
-            chunks.take(length as usize)
+            let length = unread_chunks.u32().filter(|length| *length > 0)?;
+            unread_chunks.take(length as usize)
         });
         bytes.into_iter().chain(chunks)
     }
 
+    /// The value, if it is in one piece; empty for NULL.
     pub(super) fn as_one_piece(self) -> Option<&'a [u8]> {
         let mut pieces = self.pieces();
         let first = pieces.next().unwrap_or_default();
@@ -280,12 +284,13 @@ pub(super) fn read_columns(
                 or_incomplete(reader.text())?;
             }
         }
-        let length = usize::from(or_incomplete(reader.byte())?) * 2;
-        let at = offset + start - reader.0.len();
-        or_incomplete(reader.take(length))?;
+        let name_length = usize::from(or_incomplete(reader.byte())?) * 2;
+        let name_offset = offset + start - reader.0.len();
+        or_incomplete(reader.take(name_length))?;
         columns.push(Column {
             type_info,
-            name: (at, length),
+            name_offset,
+            name_length,
         });
     }
     Ok(true)

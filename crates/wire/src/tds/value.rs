@@ -6,7 +6,7 @@
 
 use super::calendar::{put_date, put_time};
 use super::code_page::{self, is_utf8};
-use super::encode::time_bytes;
+use super::encode::{MONEY_SCALE, time_bytes};
 use super::packet::Reader;
 use super::sql_type::DAYS_TO_1900;
 use super::type_info::{RawValue, TypeInfo, data_type};
@@ -19,24 +19,43 @@ pub(super) enum DecodedValue<'a> {
     Int(i64),
     Real(f32),
     Float(f64),
-    /// Whether the number is negative, its digits, and how many of them follow the decimal point.
-    Decimal(bool, u128, u8),
+    Decimal(DecimalNumber),
     /// Ten-thousandths.
     Money(i64),
     /// Days since 0001-01-01.
     Date(i64),
-    /// Time of day in units of 10^-scale seconds, and the scale.
-    Time(u64, u8),
-    /// Days since 0001-01-01, time of day in units of 10^-scale seconds, and the scale.
-    DateTime(i64, u64, u8),
-    /// As `DateTime` in UTC, and the zone's offset from UTC in minutes.
-    DateTimeOffset(i64, u64, u8, i16),
+    Time(TimeOfDay),
+    /// Days since 0001-01-01, and the time of day.
+    DateTime(i64, TimeOfDay),
+    /// A date and time in UTC.
+    DateTimeOffset {
+        /// Days since 0001-01-01.
+        days: i64,
+        time: TimeOfDay,
+        /// The zone's offset from UTC.
+        zone_minutes: i16,
+    },
     Guid([u8; 16]),
     /// Text in UTF-16.
     Utf16(RawValue<'a>),
     /// `char` or `varchar` text, and its collation.
     Varchar(RawValue<'a>, [u8; 5]),
     Bytes(RawValue<'a>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct DecimalNumber {
+    is_negative: bool,
+    digits: u128,
+    /// How many of the digits follow the decimal point.
+    scale: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TimeOfDay {
+    /// Units of 10^-`scale` seconds since midnight.
+    units: u64,
+    scale: u8,
 }
 
 /// Decodes a value that is not NULL; `None` if its bytes do not fit its type.
@@ -78,34 +97,39 @@ fn decode_fixed<'a>(type_info: TypeInfo, bytes: &'a [u8]) -> Option<DecodedValue
             DecodedValue::Money((high << 32) | i64::from(reader.u32()?))
         }
         (DECIMAL | NUMERIC, 2..=17) => {
-            let negative = reader.byte()? == 0;
+            let is_negative = reader.byte()? == 0;
             let mut digits = [0; 16];
             digits[..reader.0.len()].copy_from_slice(reader.0);
-            DecodedValue::Decimal(negative, u128::from_le_bytes(digits), type_info.scale)
+            DecodedValue::Decimal(DecimalNumber {
+                is_negative,
+                digits: u128::from_le_bytes(digits),
+                scale: type_info.scale,
+            })
         }
         (DATETIME_N | DATETIME, 8) => {
             let days = i64::from(reader.u32()? as i32) + DAYS_TO_1900;
             // Round units of 1/300 s to milliseconds, as the server does.
-            let units = u64::from(reader.u32()?);
-            DecodedValue::DateTime(days, (units * 10 + 1) / 3, 3)
+            let units = (u64::from(reader.u32()?) * 10 + 1) / 3;
+            DecodedValue::DateTime(days, TimeOfDay { units, scale: 3 })
         }
         (DATETIME_N | SMALLDATETIME, 4) => {
             let days = i64::from(reader.u16()?) + DAYS_TO_1900;
-            DecodedValue::DateTime(days, u64::from(reader.u16()?) * 60, 0)
+            let units = u64::from(reader.u16()?) * 60;
+            DecodedValue::DateTime(days, TimeOfDay { units, scale: 0 })
         }
         (DATE, 3) => DecodedValue::Date(read_days(&mut reader)?),
-        (TIME, _) => DecodedValue::Time(
-            read_time_units(&mut reader, type_info.scale)?,
-            type_info.scale,
-        ),
+        (TIME, _) => DecodedValue::Time(read_time(&mut reader, type_info.scale)?),
         (DATETIME2, _) => {
-            let units = read_time_units(&mut reader, type_info.scale)?;
-            DecodedValue::DateTime(read_days(&mut reader)?, units, type_info.scale)
+            let time = read_time(&mut reader, type_info.scale)?;
+            DecodedValue::DateTime(read_days(&mut reader)?, time)
         }
         (DATETIMEOFFSET, _) => {
-            let units = read_time_units(&mut reader, type_info.scale)?;
-            let days = read_days(&mut reader)?;
-            DecodedValue::DateTimeOffset(days, units, type_info.scale, reader.u16()? as i16)
+            let time = read_time(&mut reader, type_info.scale)?;
+            DecodedValue::DateTimeOffset {
+                days: read_days(&mut reader)?,
+                time,
+                zone_minutes: reader.u16()? as i16,
+            }
         }
         (GUID, 16) => DecodedValue::Guid(reader.array()?),
         _ => return None,
@@ -118,12 +142,12 @@ fn read_days(reader: &mut Reader<'_>) -> Option<i64> {
     Some(u32::from_le_bytes([low, middle, high, 0]).into())
 }
 
-/// Reads a time of day in units of 10^-`scale` seconds.
-fn read_time_units(reader: &mut Reader<'_>, scale: u8) -> Option<u64> {
+fn read_time(reader: &mut Reader<'_>, scale: u8) -> Option<TimeOfDay> {
     let mut units = [0; 8];
     let bytes = reader.take(time_bytes(scale))?;
     units[..bytes.len()].copy_from_slice(bytes);
-    Some(u64::from_le_bytes(units))
+    let units = u64::from_le_bytes(units);
+    Some(TimeOfDay { units, scale })
 }
 
 /// Decodes a `sql_variant`: the value's type, the number of bytes of its properties, the properties, the
@@ -156,9 +180,9 @@ impl<'a> DecodedValue<'a> {
     pub(super) fn as_int(self) -> Option<i64> {
         match self {
             DecodedValue::Int(number) => Some(number),
-            DecodedValue::Decimal(negative, digits, 0) => {
-                let number = i128::try_from(digits).ok()?;
-                i64::try_from(if negative { -number } else { number }).ok()
+            DecodedValue::Decimal(decimal) if decimal.scale == 0 => {
+                let number = i128::try_from(decimal.digits).ok()?;
+                i64::try_from(if decimal.is_negative { -number } else { number }).ok()
             }
             DecodedValue::Varchar(raw, _) => {
                 let mut digits = [0; INT_CHARS_MAX];
@@ -201,29 +225,34 @@ impl<'a> DecodedValue<'a> {
                 write!(out, "{number}")
             }
             DecodedValue::Float(number) => write!(out, "{number:e}"),
-            DecodedValue::Decimal(negative, digits, scale) => {
-                put_decimal(negative, digits, scale, out)
-            }
+            DecodedValue::Decimal(decimal) => put_decimal(decimal, out),
             DecodedValue::Money(number) => {
-                put_decimal(number < 0, number.unsigned_abs().into(), 4, out)
+                let decimal = DecimalNumber {
+                    is_negative: number < 0,
+                    digits: number.unsigned_abs().into(),
+                    scale: MONEY_SCALE,
+                };
+                put_decimal(decimal, out)
             }
             DecodedValue::Date(days) => {
                 put_date(days, out);
                 Ok(())
             }
-            DecodedValue::Time(units, scale) => {
-                put_time(units, scale, out);
+            DecodedValue::Time(time) => {
+                put_time(time.units, time.scale, out);
                 Ok(())
             }
-            DecodedValue::DateTime(days, units, scale) => {
+            DecodedValue::DateTime(days, time) => {
                 put_date(days, out);
                 out.push(b' ');
-                put_time(units, scale, out);
+                put_time(time.units, time.scale, out);
                 Ok(())
             }
-            DecodedValue::DateTimeOffset(days, units, scale, zone) => {
-                put_date_time_offset(days, units, scale, zone, out)
-            }
+            DecodedValue::DateTimeOffset {
+                days,
+                time,
+                zone_minutes,
+            } => put_date_time_offset(days, time, zone_minutes, out),
             DecodedValue::Guid(bytes) => put_guid(bytes, out),
             DecodedValue::Utf16(raw) => {
                 put_utf8_from_utf16(raw.pieces(), out);
@@ -274,8 +303,13 @@ fn is_short_without_exponent(number: f64) -> bool {
     number == 0.0 || (1e-5..1e17).contains(&number.abs()) || !number.is_finite()
 }
 
-fn put_decimal(negative: bool, digits: u128, scale: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
-    let sign = if negative && digits > 0 { "-" } else { "" };
+fn put_decimal(decimal: DecimalNumber, out: &mut Vec<u8>) -> std::io::Result<()> {
+    let DecimalNumber {
+        is_negative,
+        digits,
+        scale,
+    } = decimal;
+    let sign = if is_negative && digits > 0 { "-" } else { "" };
     match 10_u128.checked_pow(scale.into()) {
         None | Some(1) => write!(out, "{sign}{digits}"),
         Some(power) => {
@@ -291,11 +325,11 @@ fn put_decimal(negative: bool, digits: u128, scale: u8, out: &mut Vec<u8>) -> st
 
 fn put_date_time_offset(
     days: i64,
-    units: u64,
-    scale: u8,
+    time: TimeOfDay,
     zone_minutes: i16,
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
+    let TimeOfDay { units, scale } = time;
     let units_per_minute = 60 * 10_i64.pow(scale.min(7).into());
     let units_per_day = 1440 * units_per_minute;
     let local = (units as i64).saturating_add(i64::from(zone_minutes) * units_per_minute);
@@ -303,13 +337,8 @@ fn put_date_time_offset(
     out.push(b' ');
     put_time(local.rem_euclid(units_per_day) as u64, scale, out);
     let sign = if zone_minutes < 0 { '-' } else { '+' };
-    let zone_minutes = zone_minutes.unsigned_abs();
-    write!(
-        out,
-        " {sign}{:02}:{:02}",
-        zone_minutes / 60,
-        zone_minutes % 60
-    )
+    let distance = zone_minutes.unsigned_abs();
+    write!(out, " {sign}{:02}:{:02}", distance / 60, distance % 60)
 }
 
 /// Appends a GUID. Its first three groups are sent as little-endian numbers, the others byte by byte.

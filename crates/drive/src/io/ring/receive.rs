@@ -12,11 +12,16 @@ impl Ring {
         };
         let is_registered = slot < self.registered_slots;
         let header = &raw const **self.receive_header;
-        let receive = match (self.slots[slot as usize].is_tcp, is_registered) {
-            (true, true) => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP).build(),
-            (true, false) => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP).build(),
-            (false, true) => opcode::RecvMulti::new(Fixed(slot), BUFFER_GROUP).build(),
-            (false, false) => opcode::RecvMulti::new(Fd(fd), BUFFER_GROUP).build(),
+        let receive = if self.slots[slot as usize].is_tcp {
+            if is_registered {
+                opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP).build()
+            } else {
+                opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP).build()
+            }
+        } else if is_registered {
+            opcode::RecvMulti::new(Fixed(slot), BUFFER_GROUP).build()
+        } else {
+            opcode::RecvMulti::new(Fd(fd), BUFFER_GROUP).build()
         };
         let entry = receive.user_data(self.tag(Op::Receive, slot));
         self.push(&entry)

@@ -26,40 +26,42 @@ impl Ring {
     /// Puts the send of a slot's bytes into the submission queue.
     pub(super) fn push_send(&mut self, slot: Slot, request_timestamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
+        // `None` if the slot has a registered file.
         let unregistered = if slot < self.registered_slots { None } else { self.fd(slot) };
         let connection = &mut self.slots[slot as usize];
         let (start, length) = (connection.out.as_mut_ptr(), connection.out.len());
         let is_awaited =
             length > SMALL_REQUEST_MAX_BYTES || std::mem::take(&mut connection.is_stalled);
-        let (state, wait, quiet) = if is_awaited {
-            (SendState::Sending, 0, squeue::Flags::empty())
+        let mut send_flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let mut entry_flags = squeue::Flags::empty();
+        if is_awaited {
+            connection.state = SendState::Sending;
         } else {
             // With MSG_DONTWAIT, the send ends at once, even if the socket does not accept all bytes, and the
             // kernel keeps no pointer to them.
-            let quiet = squeue::Flags::SKIP_SUCCESS;
-            (SendState::Free, libc::MSG_DONTWAIT, quiet)
-        };
-        connection.state = state;
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
+            send_flags |= libc::MSG_DONTWAIT;
+            entry_flags = squeue::Flags::SKIP_SUCCESS;
+            connection.state = SendState::Free;
+        }
         // Sockets other than TCP refuse a timestamp request, and the timestamp of a large send is useless.
-        let request_timestamp = request_timestamp && connection.is_tcp && !is_awaited;
-        let entry = if request_timestamp {
+        let has_timestamp_request = request_timestamp && connection.is_tcp && !is_awaited;
+        let entry = if has_timestamp_request {
             let header = self.timestamped_message.header_for(start, length);
             let send = match unregistered {
                 None => opcode::SendMsg::new(Fixed(slot), header),
                 Some(fd) => opcode::SendMsg::new(Fd(fd), header),
             };
-            send.flags(flags as u32).build()
+            send.flags(send_flags as u32).build()
         } else {
             let send = match unregistered {
                 None => opcode::Send::new(Fixed(slot), start, length as u32),
                 Some(fd) => opcode::Send::new(Fd(fd), start, length as u32),
             };
-            send.flags(flags).build()
+            send.flags(send_flags).build()
         };
-        self.push(&entry.flags(quiet).user_data(tag))?;
+        self.push(&entry.flags(entry_flags).user_data(tag))?;
         self.batch.push(slot);
-        if request_timestamp {
+        if has_timestamp_request {
             // All sends with a timestamp request share one header: submit this one before the header is used
             // again.
             self.note_submission();

@@ -7,7 +7,7 @@ impl Codec {
     pub(super) fn send_data(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
         match self.commands.get(self.in_flight_index + 1) {
             Some(data) if data.kind == CommandKind::Data => {
-                reply.data_sent(data.sequence);
+                reply.data_sent(data.next_sequence);
                 self.in_flight_index += 1;
                 Ok(AfterReply::Data)
             }
@@ -33,10 +33,10 @@ impl Codec {
             if later.kind == CommandKind::Prepare {
                 break;
             }
-            if later.kind == CommandKind::Execute(true) {
+            if later.kind == CommandKind::ExecuteUnnumbered {
                 let at = later.bytes.start + STATEMENT_NUMBER_OFFSET;
                 self.bytes[at..at + 4].copy_from_slice(&prepared.id.to_le_bytes());
-                later.kind = CommandKind::Execute(false);
+                later.kind = CommandKind::Execute;
             }
         }
         Ok(())
@@ -47,10 +47,11 @@ impl Codec {
         self.slots[statement as usize].state = PrepareState::SentAsText;
         for later in &mut self.commands[self.in_flight_index + 1..] {
             if later.statement == statement
-                && let Some((bytes, sequence)) = later.text.take()
+                && let Some(packets) = later.text.take()
             {
                 later.kind = CommandKind::Query;
-                (later.bytes, later.sequence) = (bytes, sequence);
+                later.bytes = packets.bytes;
+                later.next_sequence = packets.next_sequence;
             }
         }
     }
@@ -74,14 +75,13 @@ impl Codec {
     pub(super) fn queue(
         &mut self,
         kind: CommandKind,
-        bytes: Range<usize>,
-        sequence: u8,
+        packets: Packets,
         may_open_transaction: bool,
     ) -> &mut Command {
         self.commands.push(Command {
             kind,
-            bytes,
-            sequence,
+            bytes: packets.bytes,
+            next_sequence: packets.next_sequence,
             statement: 0,
             placeholders: 0,
             may_open_transaction,
@@ -90,18 +90,17 @@ impl Codec {
         self.commands.last_mut().expect("it was just pushed")
     }
 
-    /// Appends the packets of a command; returns their range, and the sequence number of the server's next packet.
-    pub(super) fn frame(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> (Range<usize>, u8) {
+    /// Appends the packets of a command, whose payload `body` appends.
+    pub(super) fn frame(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> Packets {
         let start = self.bytes.len();
-        let sequence = frame(&mut self.bytes, 0, body);
-        (start..self.bytes.len(), sequence)
+        let next_sequence = frame(&mut self.bytes, 0, body);
+        Packets {
+            bytes: start..self.bytes.len(),
+            next_sequence,
+        }
     }
 
-    pub(super) fn frame_text(
-        &mut self,
-        statement: &Statement,
-        values: &[Value<'_>],
-    ) -> (Range<usize>, u8) {
+    pub(super) fn frame_text(&mut self, statement: &Statement, values: &[Value<'_>]) -> Packets {
         let no_backslash_escapes = self.no_backslash_escapes;
         self.frame(|out| {
             out.push(COM_QUERY);
@@ -120,18 +119,21 @@ impl Codec {
         // A statement that was not executed yet always needs its types.
         let sends_types = update_types(statement, values, types) || number.is_none();
         let start = self.bytes.len();
-        let sequence = frame(&mut self.bytes, 0, |out| {
+        let next_sequence = frame(&mut self.bytes, 0, |out| {
             let [a, b, c, d] = number.unwrap_or(0).to_le_bytes();
             // Cursor type none, iteration count 1.
             out.extend_from_slice(&[COM_STMT_EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
             put_values(statement, values, sends_types.then_some(types), out);
         });
-        let command = self.queue(
-            CommandKind::Execute(number.is_none()),
-            start..self.bytes.len(),
-            sequence,
-            may_leave_transaction_open(statement),
-        );
+        let packets = Packets {
+            bytes: start..self.bytes.len(),
+            next_sequence,
+        };
+        let kind = match number {
+            Some(_) => CommandKind::Execute,
+            None => CommandKind::ExecuteUnnumbered,
+        };
+        let command = self.queue(kind, packets, may_leave_transaction_open(statement));
         command.statement = statement.id();
     }
 }

@@ -16,10 +16,10 @@ impl Reply {
 
     /// Payload of the error with which the server ended the session, if any.
     pub(crate) fn final_error(&self) -> Option<&[u8]> {
-        let ends = |payload: &&[u8]| error::parse(payload).is_fatal();
+        let ends_session = |payload: &&[u8]| error::parse(payload).is_fatal();
         self.unsolicited_error
             .as_deref()
-            .or(self.error().filter(ends))
+            .or(self.error().filter(ends_session))
     }
 
     pub(crate) fn block_state(&self) -> BlockState {
@@ -76,19 +76,19 @@ impl Reply {
 
     /// The rows of all results, in order, each with the number of its result from 0.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
-        let mut ordinal = 0;
+        let mut rows_before = 0;
         self.results
             .iter()
             .enumerate()
             .flat_map(move |(number, position)| {
-                let first = ordinal;
-                ordinal += position.kept_rows;
+                let first_ordinal = rows_before;
+                rows_before += position.kept_rows;
                 let mut at = position.rows_offset;
                 (0..position.kept_rows).map_while(move |index| {
                     let body = self.packet(at)?;
                     at += HEADER + body.len();
                     let row = if position.binary {
-                        Row::binary(body, self, number, first + index)
+                        Row::binary(body, self, number, first_ordinal + index)
                     } else {
                         Row::text(body)
                     };

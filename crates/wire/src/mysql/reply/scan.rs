@@ -7,6 +7,9 @@ use super::*;
 
 const RESULT_HAS_BEGUN: &str = "a result has begun";
 
+/// An EOF packet is shorter than this, in bytes; a longer packet with its first byte is a row.
+const EOF_LENGTH_LIMIT: usize = 9;
+
 impl ExpectedPacket {
     /// Whether the server sends nothing until the client has sent a command or data.
     fn awaits_client(self) -> bool {
@@ -106,7 +109,7 @@ impl Reply {
                     Some(0xfe) => !self.ends_rows(length),
                     Some(_) => length > 0,
                 };
-                if !is_row || self.rows_kept.fits(end + HEADER + length) {
+                if !is_row || self.rows_kept.admit(end + HEADER + length) {
                     break;
                 }
                 self.last_result().rows += 1;
@@ -225,10 +228,10 @@ impl Reply {
                 self.expected = match remaining - 1 {
                     0 if self.deprecate_eof => self.expect_rows(end),
                     0 => ExpectedPacket::ColumnsEnd,
-                    remaining => ExpectedPacket::Columns(remaining),
+                    after_this => ExpectedPacket::Columns(after_this),
                 };
             }
-            ExpectedPacket::ColumnsEnd if first == 0xfe && length < 9 => {
+            ExpectedPacket::ColumnsEnd if first == 0xfe && length < EOF_LENGTH_LIMIT => {
                 self.expected = self.expect_rows(end);
             }
             ExpectedPacket::ColumnsEnd => {
@@ -249,7 +252,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Rows follow at `rows_offset`.
+    /// Notes that rows follow at `rows_offset`.
     fn expect_rows(&mut self, rows_offset: usize) -> ExpectedPacket {
         self.last_result().rows_offset = rows_offset;
         ExpectedPacket::Rows
@@ -333,14 +336,15 @@ impl Reply {
     /// Whether a packet of this length, with the first byte of an end packet, ends the rows. A row may
     /// have that first byte too, if its first value is longer than 16 MiB.
     pub(super) fn ends_rows(&self, length: usize) -> bool {
-        if self.deprecate_eof { length < MAX_PAYLOAD } else { length < 9 }
+        if self.deprecate_eof { length < MAX_PAYLOAD } else { length < EOF_LENGTH_LIMIT }
     }
 
     pub(super) fn status_of_end(&self, body: &[u8]) -> Result<u16, Violation> {
         let status = if self.deprecate_eof {
             parse_ok(body).map(|(_, status)| status)
         } else {
-            Reader(body).take(3).and_then(|_| Reader(&body[3..]).u16())
+            // After the first byte and the number of warnings.
+            body.get(3..).and_then(|rest| Reader(rest).u16())
         };
         status.ok_or(Violation::Malformed(
             "invalid packet at the end of the rows",
@@ -364,7 +368,8 @@ impl Reply {
     }
 
     /// Records an error packet. The packet has no transaction status: a transaction that was open stays open,
-    /// unless a deadlock has rolled it back.
+    /// unless a deadlock has rolled it back. If the command may have opened one, the block counts as failed, so that it is
+    /// rolled back.
     pub(super) fn record_error(&mut self, body: Range<usize>) {
         self.block = match (number(&self.bytes[body.clone()]), self.block) {
             (DEADLOCK, _) => BlockState::Idle,
@@ -392,10 +397,11 @@ fn is_binary_row(mut row: Reader<'_>, lengths: &[ValueLength]) -> bool {
 }
 
 /// The affected rows and status flags of an OK packet.
-fn parse_ok(body: &[u8]) -> Option<(u64, u16)> {
+pub(in crate::mysql) fn parse_ok(body: &[u8]) -> Option<(u64, u16)> {
     let mut reader = Reader(body);
     reader.byte()?;
     let affected = reader.length_encoded_number()?;
+    // The last inserted id.
     reader.length_encoded_number()?;
     Some((affected, reader.u16()?))
 }

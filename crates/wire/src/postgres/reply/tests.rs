@@ -29,7 +29,7 @@ fn a_reply_may_be_split_at_any_byte() {
     let bytes = select();
     for cut in 0..=bytes.len() {
         let mut reply = Reply::default();
-        reply.expect(1, 0);
+        reply.expect(0);
         let first = reply.feed(&bytes[..cut]).unwrap();
         assert_eq!(first, cut == bytes.len());
         if !first {
@@ -51,12 +51,12 @@ fn a_reply_may_be_split_at_any_byte() {
 #[test]
 fn bytes_after_the_reply_belong_to_the_next_one() {
     let mut reply = Reply::default();
-    reply.expect(1, 0);
+    reply.expect(0);
     let mut bytes = select();
     bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
     assert!(reply.feed(&bytes).unwrap());
     assert!(reply.has_surplus_bytes());
-    reply.expect(1, 0);
+    reply.expect(0);
     assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
     assert!(reply.feed(&message(b'Z', b"I")).unwrap());
     assert!(!reply.has_surplus_bytes());
@@ -69,7 +69,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
     // However the bytes are split, the first reply has no error and the second request has one.
     for cut in 0..=reply_and_error.len() {
         let mut reply = Reply::default();
-        reply.expect(1, 0);
+        reply.expect(0);
         let mut complete = reply.feed(&reply_and_error[..cut]).unwrap();
         let after_reply = if complete { cut } else { reply_and_error.len() };
         if !complete {
@@ -78,7 +78,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
         assert!(complete, "{cut}");
         assert_eq!(reply.error(), None, "{cut}");
         assert_eq!(reply.affected_rows(), 1);
-        reply.expect(1, 0);
+        reply.expect(0);
         assert!(!reply.feed(&reply_and_error[after_reply..]).unwrap());
         assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
     }
@@ -87,7 +87,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
 #[test]
 fn the_first_error_counts_and_results_are_numbered() {
     let mut reply = Reply::default();
-    reply.expect(1, 0);
+    reply.expect(0);
     let bytes = [
         message(b'D', b"\0\x01\0\0\0\x011"),
         message(b'C', b"SELECT 1\0"),
@@ -112,7 +112,7 @@ fn a_statement_without_a_result_or_an_error_is_a_violation() {
     let error = message(b'E', b"C40001\0Mx\0\0");
     let fed = |min_results, parts: &[&[u8]]| {
         let mut reply = Reply::default();
-        reply.expect(1, min_results);
+        reply.expect(min_results);
         reply.feed(&parts.concat())
     };
     let violation = Err(Violation::Malformed(
@@ -134,41 +134,48 @@ fn a_statement_without_a_result_or_an_error_is_a_violation() {
 
 #[test]
 fn protocol_violations_are_errors() {
-    let fails = |bytes: &[u8], ready| {
+    let fails = |bytes: &[u8], is_waiting| {
         let mut reply = Reply::default();
-        reply.expect(ready, 0);
+        if is_waiting {
+            reply.expect(0);
+        }
         reply.feed(bytes).unwrap_err()
     };
-    assert_eq!(fails(&message(b'Z', b"I"), 0), Violation::Unexpected(b'Z'));
     assert_eq!(
-        fails(&message(b'R', b"\0\0\0\0"), 1),
+        fails(&message(b'Z', b"I"), false),
+        Violation::Unexpected(b'Z')
+    );
+    assert_eq!(
+        fails(&message(b'R', b"\0\0\0\0"), true),
         Violation::Unexpected(b'R')
     );
     assert_eq!(
-        fails(b"D\0\0\0\x03", 1),
+        fails(b"D\0\0\0\x03", true),
         Violation::InvalidLength {
             message_type: b'D',
             length: 3
         }
     );
     assert_eq!(
-        fails(b"D\xff\0\0\0", 1),
+        fails(b"D\xff\0\0\0", true),
         Violation::InvalidLength {
             message_type: b'D',
             length: 0xff00_0000
         }
     );
-    assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
+    assert_eq!(
+        fails(&message(b'D', b""), false),
+        Violation::Unexpected(b'D')
+    );
     // A server announces its shutdown between requests too: such an error is no violation.
     let mut reply = Reply::default();
-    reply.expect(0, 0);
     assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
 }
 
 #[test]
 fn a_fatal_error_after_a_successful_reply_leaves_it_valid() {
     let mut reply = Reply::default();
-    reply.expect(1, 0);
+    reply.expect(0);
     let bytes = [
         message(b'C', b"COMMIT\0"),
         message(b'Z', b"I"),
@@ -176,7 +183,7 @@ fn a_fatal_error_after_a_successful_reply_leaves_it_valid() {
     ];
     assert!(reply.feed(&bytes.concat()).unwrap());
     assert_eq!(reply.error(), None);
-    reply.expect(1, 0);
+    reply.expect(0);
     assert_eq!(reply.final_error(), Some(&b"C57P01\0\0"[..]));
     reply.reset();
     assert_eq!(reply.final_error(), None);
@@ -204,7 +211,7 @@ fn affected_rows_are_the_number_at_the_end_of_the_tag() {
         ("", 0),
     ] {
         let mut reply = Reply::default();
-        reply.expect(1, 0);
+        reply.expect(0);
         let tag_message = message(b'C', format!("{tag}\0").as_bytes());
         let bytes = [tag_message, message(b'Z', b"I")].concat();
         assert!(reply.feed(&bytes).unwrap());
@@ -228,7 +235,7 @@ fn each_result_has_its_own_number_of_columns() {
     };
     let done = || message(b'C', b"SELECT 0\0");
     let mut reply = Reply::default();
-    reply.expect(1, 0);
+    reply.expect(0);
     let bytes = [
         description(&["a", "b"]),
         done(),
@@ -243,7 +250,7 @@ fn each_result_has_its_own_number_of_columns() {
     let widths = [0, 1, 2, 3, 4].map(|result| reply.column_count(result));
     assert_eq!(widths, [2, 0, 1, 0, 0]);
     // The next reply begins without results.
-    reply.expect(1, 0);
+    reply.expect(0);
     assert_eq!((reply.result_count(), reply.column_count(2)), (0, 0));
 }
 
@@ -270,7 +277,7 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
         reply.rows_kept.limit(fitting);
         // The limit applies to each reply.
         for _ in 0..2 {
-            reply.expect(1, 0);
+            reply.expect(0);
             assert!(!reply.feed(&bytes[..cut]).unwrap());
             assert!(reply.feed(&bytes[cut..]).unwrap());
             assert!(reply.rows_kept.has_dropped());
@@ -292,7 +299,7 @@ fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
     ] {
         let mut reply = Reply::default();
         reply.rows_kept.limit(10_000);
-        reply.expect(1, 0);
+        reply.expect(0);
         assert!(!reply.feed(&begin).unwrap());
         for _ in 0..1000 {
             assert!(!reply.feed(&piece).unwrap());
@@ -307,7 +314,7 @@ fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
     ] {
         let mut reply = Reply::default();
         reply.rows_kept.limit(max_bytes);
-        reply.expect(1, 0);
+        reply.expect(0);
         let others = other.repeat(100_000);
         let fed = (0..100).try_for_each(|_| reply.feed(&others).map(drop));
         assert!(matches!(fed, Err(Violation::TooLong { .. })), "{fed:?}");
@@ -326,7 +333,7 @@ fn a_row_with_wrong_lengths_is_a_violation() {
         b"\0\x02\0\0\0\x01a",
     ] {
         let mut reply = Reply::default();
-        reply.expect(1, 0);
+        reply.expect(0);
         let fed = reply.feed(&message(b'D', body));
         assert!(matches!(fed, Err(Violation::Malformed(_))), "{body:?}");
     }

@@ -47,7 +47,7 @@ impl Codec {
 
     /// Makes the next message ready to be sent, with the descriptor of the transaction that `reply` knows,
     /// and makes `reply` expect the server's reply to the message.
-    pub(crate) fn send(&mut self, reply: &mut Reply) {
+    pub(crate) fn ready_next_message(&mut self, reply: &mut Reply) {
         self.close_message();
         let Some(message) = self.messages.get(self.in_flight_index) else {
             return;
@@ -70,13 +70,13 @@ impl Codec {
         };
         for (index, call) in self.calls[message.calls.clone()].iter().enumerate() {
             match *call {
-                Call::Prepare(id) => {
+                Call::Prepare { id } => {
                     self.slots[id as usize].state = match reply.int_returned_by(index) {
                         Some(handle) => PrepareState::Prepared(handle),
                         None => PrepareState::Refused,
                     };
                 }
-                Call::Execute(id, _) if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
+                Call::Execute { id, .. } if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
                     self.slots[id as usize] = StatementSlot::default();
                 }
                 _ => {}

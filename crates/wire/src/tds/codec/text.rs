@@ -15,6 +15,7 @@ use crate::statement::{Effect, effect, first_word, is_one_of, skip_to_statement}
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
 const TEXT_ONLY_WORDS: [&str; 6] = ["begin", "commit", "rollback", "save", "set", "use"];
 
+/// How SQL Server's protocol sends a statement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatementForm {
     /// Whether the statement is sent as text in every mode.
@@ -40,7 +41,9 @@ impl StatementForm {
     /// Sets the types of the parameters to those that the statement declares.
     pub(crate) fn set_types(&mut self, statement: &Statement) {
         let declared = statement.types().iter().copied();
-        let types: Option<Box<[SqlType]>> = declared.map(|kind| kind.map(SqlType::from)).collect();
+        let types: Option<Box<[SqlType]>> = declared
+            .map(|of_parameter| of_parameter.map(SqlType::from))
+            .collect();
         // A statement that declares none has an empty list.
         self.types = types.filter(|types| types.len() == statement.parameter_count());
     }
@@ -88,15 +91,16 @@ pub(super) fn put_statement_text(statement: &Statement, values: &[Value<'_>], ou
     let start = out.len();
     for (text, index) in statement.parts() {
         put_utf16_lossy(text, out);
-        let Some((index, value)) = index.and_then(|n| Some((n, values.get(n)?))) else {
-            continue;
-        };
-        let declared = statement.types().get(index).copied().flatten();
-        let is_varchar = matches!(
-            declared,
-            Some(ParameterType::Char(_) | ParameterType::VarChar(_))
-        );
-        put_literal(*value, is_varchar, out);
+        if let Some(index) = index
+            && let Some(value) = values.get(index)
+        {
+            let declared = statement.types().get(index).copied().flatten();
+            let is_varchar = matches!(
+                declared,
+                Some(ParameterType::Char(_) | ParameterType::VarChar(_))
+            );
+            put_literal(*value, is_varchar, out);
+        }
     }
     trim_end(out, start);
 }

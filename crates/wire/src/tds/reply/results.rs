@@ -23,10 +23,12 @@ impl Reply {
     }
 
     fn error_without_token(&self) -> Option<ErrorSummary<'static>> {
-        if self.canceled {
+        if self.is_canceled {
             Some(error::canceled())
+        } else if self.failed_without_message {
+            Some(error::without_message())
         } else {
-            self.failed_without_message.then(error::without_message)
+            None
         }
     }
 
@@ -121,19 +123,20 @@ impl Reply {
     /// The rows of all results, in order, each with the number of its result from 0.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
         let results = self.results.iter().enumerate();
-        let mut first_row = 0;
+        let mut rows_before = 0;
         results.flat_map(move |(number, position)| {
             let columns = &self.columns[position.columns.clone()];
-            let first = first_row;
-            first_row += position.rows.len();
+            let first_ordinal = rows_before;
+            rows_before += position.rows.len();
             let offsets = self.row_offsets[position.rows.clone()].iter().enumerate();
             offsets.map(move |(index, offset)| {
-                let row = Row::new(self, columns, &self.bytes[*offset..], first + index);
+                let row = Row::new(self, columns, &self.bytes[*offset..], first_ordinal + index);
                 (number, row)
             })
         })
     }
 
+    /// All rows as text.
     pub(crate) fn texts(&self) -> &TextRows {
         self.row_texts.get_or_init(|| {
             let mut texts = self.spare_texts.take();

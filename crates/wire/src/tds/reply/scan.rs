@@ -5,7 +5,7 @@
 //! arrives.
 
 use super::super::packet::Reader;
-use super::super::token::{self, EnvChange, done_status, parse_env_change, token_type};
+use super::super::token::{self, BodyError, EnvChange, done_status, parse_env_change, token_type};
 use super::super::type_info::{RawValue, ReadError, TypeInfo, malformed, read_columns, skip_chunk};
 use super::*;
 
@@ -47,7 +47,7 @@ impl Reply {
             token_type::ROW | token_type::NBC_ROW => {
                 let end = self.find_row_end(at);
                 let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
-                if !self.rows_kept.fits(arrived) {
+                if !self.rows_kept.admit(arrived) {
                     return self.drop_rows(end);
                 }
                 self.scanned_length = end?;
@@ -56,13 +56,17 @@ impl Reply {
             token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
             token_type => {
                 let mut reader = Reader(&self.bytes[at + 1..]);
-                let body = token::take_body(token_type, &mut reader)
-                    .ok_or(ReadError::Malformed(Violation::Unexpected(token_type)))?
-                    .ok_or(ReadError::Incomplete)?
-                    .len();
+                let body = token::take_body(token_type, &mut reader);
+                let body_length = match body {
+                    Ok(body) => body.len(),
+                    Err(BodyError::Incomplete) => return Err(ReadError::Incomplete),
+                    Err(BodyError::UnknownType) => {
+                        return Err(ReadError::Malformed(Violation::Unexpected(token_type)));
+                    }
+                };
                 let end = self.bytes.len() - reader.0.len();
                 self.scanned_length = end;
-                self.handle_token(token_type, end - body..end)?;
+                self.handle_token(token_type, end - body_length..end)?;
             }
         }
         Ok(())
@@ -100,12 +104,10 @@ impl Reply {
                 continue;
             }
             let mut reader = Reader(self.bytes.get(cursor.offset..).unwrap_or_default());
-            match skip_value(column.type_info, &mut reader, &mut cursor, self.bytes.len()) {
-                Ok(()) => {}
-                Err(error) => {
-                    self.cursor = Some(cursor);
-                    return Err(error);
-                }
+            let skipped = skip_value(column.type_info, &mut reader, &mut cursor, self.bytes.len());
+            if let Err(error) = skipped {
+                self.cursor = Some(cursor);
+                return Err(error);
             }
             cursor.column += 1;
             cursor.is_in_chunks = false;
@@ -133,7 +135,8 @@ impl Reply {
         self.bytes.drain(self.scanned_length..end);
         if let Some(cursor) = &mut self.cursor {
             // Keep what comes before the values of an incomplete row: its type and bitmap.
-            (cursor.start, cursor.offset) = (cursor.start - dropped, cursor.offset - dropped);
+            cursor.start -= dropped;
+            cursor.offset -= dropped;
             let values = cursor.start + cursor.head_bytes;
             self.bytes.drain(values..cursor.offset);
             cursor.offset = values;
@@ -216,7 +219,7 @@ impl Reply {
         let count = reader.u64().unwrap_or_default();
         if status & done_status::ATTENTION != 0 {
             // A server may acknowledge an attention that was not sent, or that came too late to cancel.
-            self.canceled |= self.attention_pending && !self.is_reply_ended;
+            self.is_canceled |= self.attention_pending && !self.is_reply_ended;
             self.attention_pending = false;
             return Ok(());
         }
@@ -290,7 +293,7 @@ impl Reply {
         let message = std::mem::take(&mut self.unsolicited);
         let mut reader = Reader(&message);
         while let Some(token_type) = reader.byte() {
-            let body = token::take_body(token_type, &mut reader).flatten();
+            let body = token::take_body(token_type, &mut reader).ok();
             match (token_type, body) {
                 (token_type::ERROR, Some(body)) => {
                     self.unsolicited_error.get_or_insert_with(|| body.into());
@@ -319,10 +322,10 @@ fn error_at_end(bytes: &[u8]) -> Option<&[u8]> {
     if reader.byte()? != token_type::ERROR {
         return None;
     }
-    let error = token::take_body(token_type::ERROR, &mut reader)??;
+    let error = token::take_body(token_type::ERROR, &mut reader).ok()?;
     let mut has_failed = false;
     while let Some(token_type) = reader.byte() {
-        let body = token::take_body(token_type, &mut reader)??;
+        let body = token::take_body(token_type, &mut reader).ok()?;
         has_failed = matches!(
             token_type,
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC
