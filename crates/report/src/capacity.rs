@@ -176,15 +176,14 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
     );
     let sweep = found.sweep.as_ref();
     let limiter = sweep.and_then(|sweep| sweep.curves.first()?.limiter.as_ref());
-    match limiter {
-        _ if Some(best.clients) == found.max_clients => {
-            text += "; limit: the server's max_connections";
-        }
-        _ if best.is_client_limit => text += "; limit: the client, not the server",
-        Some(found) if found.limiter != Limiter::Unknown => {
-            text += &format!("; limit: {}", found.limiter.text());
-        }
-        _ => {}
+    if Some(best.clients) == found.max_clients {
+        text += "; limit: the server's max_connections";
+    } else if best.is_client_limit {
+        text += "; limit: the client, not the server";
+    } else if let Some(finding) = limiter
+        && finding.limiter != Limiter::Unknown
+    {
+        text += &format!("; limit: {}", finding.limiter.text());
     }
     text + &reliance_text(found.invalid_by())
 }
@@ -204,25 +203,26 @@ pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
 /// What is required, after a figure; empty if nothing is.
 pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
     let limits = joined(requirements.iter().map(requirement_text), " and ");
-    if !limits.is_empty() { format!(" at {limits}") } else { String::new() }
+    if limits.is_empty() { limits } else { format!(" at {limits}") }
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
     let ids = plain(&joined(invalid_by.iter().map(AsRef::as_ref), ", "));
-    if !ids.is_empty() { format!("; not to be relied on: {ids}") } else { String::new() }
+    if ids.is_empty() { ids } else { format!("; not to be relied on: {ids}") }
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
 pub fn answer_sentence(found: &CapacityResult) -> String {
     let capacity = &found.capacity;
     let limits = limits_text(&found.requirements);
-    let is_client = found
-        .limiter
-        .as_ref()
-        .is_some_and(|found| found.limiter == Limiter::ClientCpus);
-    let figure = match (capacity.rate, capacity.low, capacity.high) {
-        (_, Some(low), _) if is_client => format!("at least {}", units::per_second(low)),
+    let limiter = found.limiter.as_ref().map(|finding| finding.limiter);
+    // What the client could drive is a lower bound of what the server can take.
+    let is_client = limiter == Some(Limiter::ClientCpus);
+    let high = capacity
+        .high
+        .filter(|_| !is_client || capacity.low.is_none());
+    let figure = match (capacity.rate, capacity.low, high) {
         (Some(value), Some(low), Some(high)) => format!(
             "{} ({} to {})",
             units::per_second(value),
@@ -234,10 +234,10 @@ pub fn answer_sentence(found: &CapacityResult) -> String {
         _ => "no answer".to_owned(),
     };
     let mut text = format!("{figure}{limits}");
-    match &found.limiter {
-        Some(_) if is_client => text += "; limit: the client, not the server",
-        Some(limiter) if limiter.limiter == Limiter::Unknown => text += "; limit: not known",
-        Some(limiter) => text += &format!("; limit: {}", limiter.limiter.text()),
+    match limiter {
+        Some(Limiter::ClientCpus) => text += "; limit: the client, not the server",
+        Some(Limiter::Unknown) => text += "; limit: not known",
+        Some(limiter) => text += &format!("; limit: {}", limiter.text()),
         None if capacity.state == CapacityState::AtLeast => text += "; no rate failed",
         None => {}
     }
@@ -256,13 +256,7 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         texts.push(text);
     }
     let steps = count_of(found.steps.len() as u64, "step");
-    texts.extend(match found.capacity.state {
-        _ if found.is_unfinished => {
-            let id = plain(&found.experiment);
-            Some(format!(
-                "The search ended early, after {steps}: the same command with --resume {id} goes on with it."
-            ))
-        }
+    let how_to_go_on = match found.capacity.state {
         CapacityState::Found => None,
         CapacityState::Imprecise => Some(format!(
             "{steps} did not make it as precise as it was asked for: longer ones (--step) do."
@@ -277,7 +271,15 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         )),
         CapacityState::Below => Some("No rate that was measured meets it.".to_owned()),
         CapacityState::Unknown => Some("No step decided: longer ones (--step) may.".to_owned()),
-    });
+    };
+    if found.is_unfinished {
+        let id = plain(&found.experiment);
+        texts.push(format!(
+            "The search ended early, after {steps}: the same command with --resume {id} goes on with it."
+        ));
+    } else {
+        texts.extend(how_to_go_on);
+    }
     let is_bound =
         |step: &&CapacityStep| [found.capacity.low, found.capacity.high].contains(&Some(step.rate));
     let mut bounds = found.steps.iter().filter(is_bound);

@@ -35,7 +35,7 @@ impl<'a> HdrLog<'a> {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
             };
-            // A single kind is all kinds, whose histograms are not repeated.
+            // The first entry is that of all kinds together. If there is only one kind, its entry repeats no histograms.
             let times = match run.measured.kinds.as_slice() {
                 [all, only] if only.response.histogram.is_empty() => all,
                 _ => kind,

@@ -39,26 +39,32 @@ fn test_cases(
     compared_side: &SideComparison,
     answers: &SideAnswers,
 ) -> Vec<TestCase> {
-    let sides = comparison.sides.iter();
-    let sides = sides.filter(|side| side.letter == 'A' || side.letter == compared_side.letter);
-    let mixed = sides
-        .clone()
-        .filter(|side| !side.repeat_differences.is_empty());
-    let mixed =
-        mixed.map(|side| format!("the runs of {} are not repeats of each other", side.label));
-    let differences = compared_side.differences.iter();
-    let serious = differences.filter(|difference| difference.severity != Severity::Note);
-    let reasons_of_differences = serious.map(|difference| {
-        let Difference {
-            what, a, b, why, ..
-        } = difference;
-        format!("{what}: {a} | {b}: {why}")
-    });
-    let too_short = sides.filter_map(too_short_sentence);
-    let reasons: Vec<String> = mixed
-        .chain(reasons_of_differences)
-        .chain(too_short)
-        .collect();
+    let both_sides = comparison
+        .sides
+        .iter()
+        .filter(|side| side.letter == 'A' || side.letter == compared_side.letter);
+    let mut reasons = Vec::new();
+    for side in both_sides.clone() {
+        if !side.repeat_differences.is_empty() {
+            reasons.push(format!(
+                "the runs of {} are not repeats of each other",
+                side.label
+            ));
+        }
+    }
+    for Difference {
+        severity,
+        what,
+        a,
+        b,
+        why,
+    } in &compared_side.differences
+    {
+        if *severity != Severity::Note {
+            reasons.push(format!("{what}: {a} | {b}: {why}"));
+        }
+    }
+    reasons.extend(both_sides.filter_map(too_short_sentence));
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
         message: if reasons.is_empty() {

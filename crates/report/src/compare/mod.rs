@@ -100,11 +100,15 @@ fn describe_workload(run: &Run) -> String {
 /// The runs of a side: the id of its only one, or their number, with the variant unless that is what the side is called.
 fn side_name(runs: &[&Run], side: &SideSummary) -> String {
     let run_count = count_of(side.runs.len() as u64, "run");
+    if side.label == side.name {
+        return run_count;
+    }
+    if !side.name.is_empty() {
+        return format!("{}, {run_count}", plain(&side.name));
+    }
     match runs {
-        _ if side.label == side.name => run_count,
-        [only] if side.name.is_empty() => plain(&only.id),
-        _ if side.name.is_empty() => run_count,
-        _ => format!("{}, {run_count}", plain(&side.name)),
+        [only] => plain(&only.id),
+        _ => run_count,
     }
 }
 
