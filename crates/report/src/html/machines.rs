@@ -12,14 +12,13 @@ use std::fmt;
 
 /// Writes the machines, if agents drove the load.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
-    let machines_of_run = (1..).zip(&time.run.machines);
-    let seconds_of: Vec<(String, &[u64])> = machines_of_run
-        .filter_map(|(number, machine)| {
-            let part = machine.part.as_ref()?;
-            Some((numbered_name(number, machine), &*part.committed_by_second))
-        })
-        .collect();
     statements::write(out, machines(time.run))?;
+    let mut seconds_of: Vec<(String, &[u64])> = Vec::new();
+    for (number, machine) in (1..).zip(&time.run.machines) {
+        if let Some(part) = &machine.part {
+            seconds_of.push((numbered_name(number, machine), &part.committed_by_second));
+        }
+    }
     let seconds = seconds_of.iter().map(|(_, seconds)| seconds.len()).max();
     let Some(seconds @ 1..) = seconds else {
         return Ok(());
@@ -30,7 +29,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let line = |(name, seconds): (String, &[u64])| {
         let values = points.starts().map(|start| {
             let rows = seconds.iter().skip(start).take(points.per_point);
-            let committed = rows.fold(0_u64, |sum, row| sum.saturating_add(*row));
+            let committed = rows.fold(0_u64, |sum, second| sum.saturating_add(*second));
             span(start).rate(committed as f64)
         });
         ChartLine::new(name, values)

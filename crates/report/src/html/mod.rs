@@ -52,6 +52,7 @@ use crate::html::markup::{Html, Markup, Raw, markup, write_markup, writeln_marku
 use comparisons::PageSides;
 use document::Document;
 pub use form::PageForm;
+use one::RunPlace;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
@@ -167,7 +168,12 @@ fn generate_page(
         [document] => {
             one::write_nav(&mut out, &document.run, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            one::write(&mut out, &document.run, 1, 1, 2)?;
+            let place = RunPlace {
+                number: 1,
+                runs: 1,
+                heading_level: 2,
+            };
+            one::write(&mut out, &document.run, place)?;
             write_prices(&mut out)?;
         }
         documents => {
@@ -204,7 +210,12 @@ fn write_runs(out: &mut Html, documents: &[Document]) -> fmt::Result {
             name = name
         )?;
         about::write(out, document)?;
-        one::write(out, &document.run, number, documents.len(), 3)?;
+        let place = RunPlace {
+            number,
+            runs: documents.len(),
+            heading_level: 3,
+        };
+        one::write(out, &document.run, place)?;
         out.push_str("</article>\n");
     }
     Ok(())

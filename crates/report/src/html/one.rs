@@ -53,6 +53,7 @@ const CLIENT_CHECKS: [&str; 9] = [
     "steal",
     "throttled",
 ];
+
 /// Whether one of these checks casts doubt on a run.
 pub fn is_doubted_by(run: &Run, ids: &[&str]) -> bool {
     let mut doubts = run.checks.iter().filter(|check| check.is_doubt());
@@ -99,15 +100,27 @@ pub fn write_contents(
     Ok(())
 }
 
-/// Writes all sections of run `number` on a page with `runs`; `level` is the level of their headings.
+/// Where a run stands on a page.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlace {
+    /// The number of the run, from 1.
+    pub number: usize,
+    /// The number of runs on the page.
+    pub runs: usize,
+    /// The level of the headings of its sections.
+    pub heading_level: usize,
+}
+
+/// Writes all sections of a run.
 ///
 /// A page of many runs shows what tells them apart: no chart but those of throughput and response time, and neither
 /// statements nor settings.
-pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize) -> fmt::Result {
-    let time = &RunOverTime::new(run, number, max_points(runs));
-    let is_brief = runs > MAX_RUNS_IN_FULL;
+pub fn write(out: &mut Html, run: &Run, place: RunPlace) -> fmt::Result {
+    let number = place.number;
+    let time = &RunOverTime::new(run, number, max_points(place.runs));
+    let is_brief = place.runs > MAX_RUNS_IN_FULL;
     for (id, title) in sections_of(run) {
-        start_section(out, level, &format!("{id}-{number}"), title)?;
+        start_section(out, place.heading_level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
             "drill" => write_drill(out, run)?,

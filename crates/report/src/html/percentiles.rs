@@ -16,6 +16,11 @@ use std::fmt;
 
 /// The end of the axis: the 99.99th percentile.
 const LAST_DECADE: f64 = 4.0;
+/// The shortest curve that is drawn; the median is at log10(2), about 0.301.
+const MIN_LAST_DECADE: f64 = 0.3;
+/// Two units of a curve's width, and the share by which its time must grow for a point within them.
+const MIN_POINT_DECADES: f64 = LAST_DECADE / 340.0;
+const MIN_POINT_GROWTH: f64 = 1.02;
 /// A percentile needs this many samples above it, as everywhere in a Run.
 const SAMPLES_ABOVE: f64 = 10.0;
 
@@ -39,7 +44,7 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
     let times = named.latency.recorded_times().ok()?;
     let samples = times.samples() as f64;
     let last_decade = (samples / SAMPLES_ABOVE).log10().min(LAST_DECADE);
-    if !last_decade.is_finite() || last_decade <= 0.3 {
+    if !last_decade.is_finite() || last_decade <= MIN_LAST_DECADE {
         return None;
     }
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -56,12 +61,14 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
         points.push((end.min(last_decade), time_ns));
     }
     let end = points.last().copied();
-    // A line shows no more than a point for every two units of its width.
+    // Points that a reader could not tell from the one before them are left out.
     let mut drawn: Vec<(f64, f64)> = Vec::new();
-    for point in points {
-        match drawn.last() {
-            Some(last) if point.0 - last.0 < LAST_DECADE / 340.0 && point.1 < last.1 * 1.02 => {}
-            _ => drawn.push(point),
+    for (decade, time_ns) in points {
+        let is_visible = drawn.last().is_none_or(|(last_decade, last_ns)| {
+            decade - last_decade >= MIN_POINT_DECADES || time_ns >= last_ns * MIN_POINT_GROWTH
+        });
+        if is_visible {
+            drawn.push((decade, time_ns));
         }
     }
     drawn.extend(end.filter(|point| drawn.last() != Some(point)));

@@ -32,13 +32,9 @@ pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
 /// The start of the last interval, whole seconds: with a longer warm-up nothing would be left.
 fn latest_start_s(run: &Run) -> Option<f64> {
     let rows = &run.histograms.as_ref()?.rows;
-    let last: usize = rows
-        .split_last()?
-        .1
-        .iter()
-        .map(|count| *count as usize)
-        .sum();
-    let start_s = run.series.get(last)?.at_s.floor();
+    let (_, rows_before_last) = rows.split_last()?;
+    let first_of_last: usize = rows_before_last.iter().map(|count| *count as usize).sum();
+    let start_s = run.series.get(first_of_last)?.at_s.floor();
     (start_s >= 1.0).then_some(start_s)
 }
 
