@@ -51,6 +51,14 @@ impl ErrorParts {
         self
     }
 
+    #[must_use]
+    pub fn with_optional_hint(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
+    }
+
     /// Puts text before the problem, such as what failed because of it.
     #[must_use]
     pub fn with_context(mut self, context: impl std::fmt::Display) -> Self {

@@ -135,7 +135,7 @@ impl UserError for StoreError {
             ),
         };
         let parts = ErrorParts::new(problem);
-        hint.into_iter().fold(parts, ErrorParts::with_hint)
+        parts.with_optional_hint(hint)
     }
 }
 

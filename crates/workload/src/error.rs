@@ -109,10 +109,11 @@ impl Error {
             }
             other => ErrorParts::new(other.problem()),
         };
-        let left_behind = self.left_behind(commands).into_iter();
-        let parts = left_behind.fold(parts, ErrorParts::with_details);
-        let hint = self.hint(commands).into_iter();
-        hint.fold(parts, ErrorParts::with_hint)
+        let parts = match self.left_behind(commands) {
+            Some(left_behind) => parts.with_details(left_behind),
+            None => parts,
+        };
+        parts.with_optional_hint(self.hint(commands))
     }
 
     /// The problem, without the state of the database and the remedy.

@@ -13,7 +13,7 @@ use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
 use prony_server::Control;
 use prony_server::control::Error;
-use prony_server::observe::machine::{find_colocation, task_cpu_s, thread_cpu_s};
+use prony_server::observe::machine::{ServingTask, find_colocation, thread_cpu_s};
 use prony_server::observe::{CounterReader, Counters, read_server_facts, read_server_state};
 use prony_store::{MissingObservation, ObservedTopic, ObserverCost, ServerState};
 use serde_json::{Map, Value};
@@ -133,8 +133,7 @@ impl Watcher<'_> {
             Ok((mut control, reader)) => {
                 let colocation = find_colocation(&mut control);
                 let serving = colocation.serving;
-                self.serving_cpu_start_s =
-                    serving.and_then(|(process, thread)| task_cpu_s(process, thread));
+                self.serving_cpu_start_s = serving.and_then(ServingTask::cpu_s);
                 self.machines.colocation = colocation;
                 self.control = Some(control);
                 self.reader = Some(reader);
@@ -164,7 +163,7 @@ impl Watcher<'_> {
             self.earlier_query_time_s += reader.statement_time_s;
         }
         let serving = self.machines.colocation.serving;
-        let now_s = serving.and_then(|(process, thread)| task_cpu_s(process, thread));
+        let now_s = serving.and_then(ServingTask::cpu_s);
         if let Some((now_s, since_s)) = now_s.zip(self.serving_cpu_start_s.take()) {
             *self.cost.server_cpu_s.get_or_insert_default() += (now_s - since_s).max(0.0);
         }

@@ -73,7 +73,7 @@ impl Canceller {
     /// Runs a statement on another connection. `gone`: the server's error if there is no such session.
     fn kill(&self, statement: &str, gone: u32, deadline: Deadline) -> Result<(), Error> {
         let mut opened = log_in((*self.route).clone(), deadline, QueryMode::Simple)
-            .map_err(|(failure, _)| self.failure(failure.cause))?;
+            .map_err(|failed| self.failure(failed.failure.cause))?;
         let reply = opened
             .connection
             .request(|exchange| exchange.query(statement));

@@ -25,15 +25,15 @@ pub fn connect_parts(failures: &[ConnectFailure]) -> ErrorParts {
                 .with_details(format!("connecting to the server {}", places.join(", ")))
         }
         _ => {
-            let parts = ErrorParts::new("no connection to the server could be opened");
             let lines = failures.iter().zip(places);
             let lines = lines.map(|(failure, place)| format!("{place}: {}", failure.cause));
-            lines.fold(parts, ErrorParts::with_details)
+            ErrorParts::new("no connection to the server could be opened")
+                .with_details(lines.collect::<Vec<_>>().join("\n"))
         }
     };
     // The last attempt failed for the reason that remains if the earlier ones are mended.
     let hint = failures.iter().rev().find_map(ConnectFailure::hint);
-    hint.into_iter().fold(parts, ErrorParts::with_hint)
+    parts.with_optional_hint(hint)
 }
 
 /// One paragraph for each failure. If consecutive failures have the same hint, only the last shows it.

@@ -155,7 +155,8 @@ impl BlockingConnection {
         }
         self.socket.attention_request().clear();
         request(&mut self.exchange);
-        (self.reply_status, self.reply_bytes) = (FeedStatus::More, 0);
+        self.reply_status = FeedStatus::More;
+        self.reply_bytes = 0;
         self.send_outgoing()
     }
 
@@ -291,7 +292,9 @@ impl BlockingConnection {
         while !remaining.is_empty() {
             match self.socket.send_some(&mut remaining, self.deadline) {
                 Ok(true) => {}
-                Ok(false) => drop(self.process_arrived()?),
+                Ok(false) => {
+                    self.process_arrived()?;
+                }
                 Err(error) => return Err(self.on_lost(error.into())),
             }
         }
@@ -313,12 +316,12 @@ impl BlockingConnection {
                 _ => break,
             }
         }
-        match self.exchange.final_error() {
-            Some(final_error) => Error::Statement(Box::new(final_error)),
-            None => match error {
-                Error::Io(error) if is_closed(&error) => Error::Closed,
-                other => other,
-            },
+        if let Some(final_error) = self.exchange.final_error() {
+            return Error::Statement(Box::new(final_error));
+        }
+        match error {
+            Error::Io(error) if is_closed(&error) => Error::Closed,
+            other => other,
         }
     }
 }

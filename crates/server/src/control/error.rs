@@ -59,7 +59,7 @@ impl UserError for Error {
                     ErrorClass::Deadlock => ErrorParts::new("deadlock with other sessions"),
                     _ => ErrorParts::new(error.to_string()),
                 };
-                self.hint().into_iter().fold(parts, ErrorParts::with_hint)
+                parts.with_optional_hint(self.hint())
             }
             Error::Closed => ErrorParts::new("server closed the connection unexpectedly")
                 .with_hint("It probably terminated abnormally: its log says why."),

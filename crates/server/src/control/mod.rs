@@ -71,10 +71,16 @@ pub struct Control {
     route: Route,
     session: Session,
     tls: Option<String>,
-    /// The account on MySQL and MariaDB, once it was asked for.
-    account: Option<Option<String>>,
+    mysql_account: MysqlAccount,
     /// How long the reply to a statement may take; `None`: as long as the server answers new connections.
     reply_limit: Option<Duration>,
+}
+
+/// The account whose privileges a session of MySQL or MariaDB has, quoted for a GRANT. A session keeps its account.
+enum MysqlAccount {
+    NotRead,
+    /// `None`: the server did not say.
+    Read(Option<String>),
 }
 
 impl Control {
@@ -96,7 +102,7 @@ impl Control {
             connection: opened.connection,
             route: opened.route,
             session: opened.session,
-            account: None,
+            mysql_account: MysqlAccount::NotRead,
             reply_limit: None,
         }
     }
@@ -111,7 +117,7 @@ impl Control {
         change(&mut route);
         let deadline = Deadline::after(Some(limit));
         let opened = open::log_in(route, deadline, QueryMode::Extended);
-        let mut opened = opened.map_err(|(failure, _)| Error::Connect(vec![failure]))?;
+        let mut opened = opened.map_err(|failed| Error::Connect(vec![failed.failure]))?;
         opened.connection.set_deadline(deadline);
         Ok(Control::of(opened))
     }
@@ -380,15 +386,15 @@ impl Control {
     }
 
     /// The account whose privileges a session of MySQL or MariaDB has, quoted for a GRANT: errors name the client's host
-    /// in place of the account's. Asked once: a session keeps its account.
+    /// in place of the account's.
     pub fn mysql_account(&mut self) -> Option<String> {
-        if let Some(known) = &self.account {
-            return known.clone();
+        if let MysqlAccount::Read(account) = &self.mysql_account {
+            return account.clone();
         }
-        // A server that refuses this too is not asked why.
-        self.account = Some(None);
+        // If the server refuses this query too, its error does not ask for the account again.
+        self.mysql_account = MysqlAccount::Read(None);
         let account = self.read_mysql_account();
-        self.account = Some(account.clone());
+        self.mysql_account = MysqlAccount::Read(account.clone());
         account
     }
 

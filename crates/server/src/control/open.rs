@@ -6,7 +6,7 @@
 use super::connect_failure::{ConnectFailure, FailureCause};
 use super::connection::BlockingConnection;
 use super::error::Error;
-use super::route::{Account, AfterFailure, Route, routes_to_endpoint};
+use super::route::{Account, AfterFailure, FailedAttempt, Route, routes_to_endpoint};
 use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
 use crate::target::{AddressRace, Endpoint, ProtocolOptions, SessionAttrs, Target};
@@ -136,18 +136,18 @@ fn connect_to_first_answer(
         let failures = routes.iter().zip(causes);
         Error::Connect(
             failures
-                .map(|(route, cause)| route.failure(cause, false).0)
+                .map(|(route, cause)| route.failure(cause, false).failure)
                 .collect(),
         )
     })?;
     race.record_answer(index);
     let route = &routes[index];
     let opened = log_in_over(socket, route.clone(), deadline, mode);
-    let opened = opened.or_else(|failed| match route.redirected(&failed.0.cause) {
+    let opened = opened.or_else(|failed| match route.redirected(&failed.failure.cause) {
         Some(redirected) => log_in(redirected, deadline, mode),
         None => Err(failed),
     });
-    opened.map_err(|(failure, _)| Error::Connect(vec![failure]))
+    opened.map_err(|failed| Error::Connect(vec![failed.failure]))
 }
 
 /// Tries the routes to one endpoint; an error says whether to try the next endpoint.
@@ -160,12 +160,12 @@ fn connect_endpoint(
     for route in routes_to_endpoint(target, endpoint) {
         // As in libpq, the limit applies to each address and includes the session check.
         let deadline = Deadline::after(Some(target.connect_limit()));
-        let (failure, over_tls) = match attempt(route.clone(), deadline) {
+        let failed = match attempt(route.clone(), deadline) {
             Ok(opened) => return Ok(opened),
             Err(failed) => failed,
         };
-        let next = route.after_failure(over_tls, &failure.cause);
-        failures.push(failure);
+        let next = route.after_failure(failed.over_tls, &failed.failure.cause);
+        failures.push(failed.failure);
         if next != AfterFailure::NextRoute {
             return Err(next);
         }
@@ -173,9 +173,6 @@ fn connect_endpoint(
     // A reachable server refused every route: do not try other endpoints.
     Err(AfterFailure::GiveUp)
 }
-
-/// A failure, with the server that a login was routed to if it was; and whether the connection used TLS.
-type FailedAttempt = (ConnectFailure, bool);
 
 /// Makes one attempt, at the server to which the login is routed if it is.
 pub(super) fn log_in(
@@ -186,8 +183,8 @@ pub(super) fn log_in(
     loop {
         match log_in_once(route.clone(), deadline, mode) {
             Ok(opened) => return Ok(opened),
-            // The number of routes is limited by the login itself.
-            Err(failed) => match route.redirected(&failed.0.cause) {
+            // A login fails after too many servers that route it on: this ends.
+            Err(failed) => match route.redirected(&failed.failure.cause) {
                 Some(redirected) => route = redirected,
                 None => return Err(failed),
             },

@@ -64,7 +64,7 @@ pub(super) fn probe(
     // The probe's connection is not probed itself.
     route.wait_options.io_timeout = None;
     let status = log_in(route, deadline, QueryMode::Simple)
-        .map_err(|(failure, _)| failure.cause)
+        .map_err(|failed| failed.failure.cause)
         .and_then(|opened| session_status(opened, target, deadline));
     match status {
         Err(cause) if is_no_answer(&cause) => Some(LossReason::Unanswered(ConnectFailure {

@@ -50,6 +50,13 @@ pub enum Account {
     Tds(Arc<tds::Login>),
 }
 
+/// An attempt to connect that failed. Its endpoint is the server to which the login was routed, if it was.
+pub(super) struct FailedAttempt {
+    pub failure: ConnectFailure,
+    /// Whether the connection used TLS.
+    pub over_tls: bool,
+}
+
 impl Route {
     pub fn new_login(&self) -> PendingLogin {
         let (tls_use, tls) = (self.tls_use, self.tls.clone());
@@ -106,10 +113,11 @@ impl Route {
         })
     }
 
-    /// A failure on this route, and whether the connection used TLS.
-    pub(super) fn failure(&self, cause: FailureCause, over_tls: bool) -> (ConnectFailure, bool) {
+    /// A failed attempt on this route.
+    pub(super) fn failure(&self, cause: FailureCause, over_tls: bool) -> FailedAttempt {
         let endpoint = Box::new(self.endpoint.clone());
-        (ConnectFailure { endpoint, cause }, over_tls)
+        let failure = ConnectFailure { endpoint, cause };
+        FailedAttempt { failure, over_tls }
     }
 
     /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating

@@ -5,7 +5,7 @@ mod postgres;
 mod settings;
 
 use prony_server::observe::Counters;
-use prony_server::observe::machine::find_colocation;
+use prony_server::observe::machine::{ServingTask, find_colocation};
 use prony_server::{Control, Environment, Target, resolve};
 
 /// Resolves a URL without the test's environment.
@@ -31,7 +31,7 @@ fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
 
 /// The process and thread that serve a connection. Asserts that the server was found, with this root
 /// process.
-fn serving_process(control: &mut Control, root_pid: Option<u32>) -> (u32, Option<u32>) {
+fn serving_process(control: &mut Control, root_pid: Option<u32>) -> ServingTask {
     let colocation = find_colocation(control);
     assert_eq!(colocation.same_machine, Some(true), "{colocation:?}");
     let processes = colocation.processes.expect("the server's processes");

@@ -3,7 +3,6 @@
 use super::{check_common_counters, connect, eventually, serving_process};
 use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::observe::counters::Checkpoint;
-use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
 use prony_test_servers::{TestControl, shared_mariadb};
 
@@ -211,7 +210,7 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.url(),
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
-        let (process, thread) = serving_process(&mut connect(&url), server.pid());
-        assert!(task_cpu_s(process, thread).is_some());
+        let task = serving_process(&mut connect(&url), server.pid());
+        assert!(task.cpu_s().is_some());
     }
 }

@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::observe::counters::{Activity, Checkpoint};
-use prony_server::observe::machine::task_cpu_s;
+use prony_server::observe::machine::ServingTask;
 use prony_server::observe::{
     ActivityKind, CounterReader, measure_round_trip, read_account_limits, read_server_facts,
     read_server_state,
@@ -373,9 +373,13 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
         let mut control = connect(&url);
-        let (process, thread) = serving_process(&mut control, server.pid());
-        assert_eq!((process, thread), (control.backend_pid(), None));
-        assert!(task_cpu_s(process, thread).unwrap() > 0.0);
+        let task = serving_process(&mut control, server.pid());
+        let expected = ServingTask {
+            process: control.backend_pid(),
+            thread: None,
+        };
+        assert_eq!(task, expected);
+        assert!(task.cpu_s().unwrap() > 0.0);
         let times = measure_round_trip(&mut control).unwrap().unwrap();
         assert!(
             times.samples > 0 && times.min_ns <= times.p50_ns,

@@ -26,7 +26,7 @@ impl RingUnavailable {
 impl UserError for RingUnavailable {
     fn parts(&self) -> ErrorParts {
         let parts = ErrorParts::new(&self.problem);
-        self.hint.into_iter().fold(parts, ErrorParts::with_hint)
+        parts.with_optional_hint(self.hint)
     }
 }
 

@@ -88,6 +88,7 @@ fn session_groups_query(
          AND {command} NOT IN ('Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID') GROUP BY 1, 2, 3, 4"
     )
 }
+
 /// Maintenance statements: their beginning and the kind of activity. mysqldump reads tables with the
 /// `SQL_NO_CACHE` comment.
 const MAINTENANCE: [(&str, ActivityKind); 8] = [
@@ -284,7 +285,9 @@ fn move_row_lock_waits(counters: &mut Counters) {
     ] {
         if let Some(count) = counters.waits.get_mut(state) {
             let waiting = remaining.min(*count);
-            (*count, remaining, moved) = (*count - waiting, remaining - waiting, moved + waiting);
+            *count -= waiting;
+            remaining -= waiting;
+            moved += waiting;
         }
     }
     counters.waits.retain(|_, count| *count > 0);

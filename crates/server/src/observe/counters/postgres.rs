@@ -49,54 +49,65 @@ const REPLICAS_QUERY: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_reco
 const SEES_ALL_STATS_QUERY: &str =
     "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
 
-/// Progress views: name, first version of the server that has it, kind of activity, and whether the activity
-/// concerns a table.
-const PROGRESS_VIEWS: [(&str, u32, ActivityKind, bool); 5] = [
-    (
-        "pg_stat_progress_vacuum",
-        90_600,
-        ActivityKind::Vacuum,
-        true,
-    ),
-    (
-        "pg_stat_progress_create_index",
-        120_000,
-        ActivityKind::IndexBuild,
-        true,
-    ),
-    (
-        "pg_stat_progress_cluster",
-        120_000,
-        ActivityKind::TableRebuild,
-        true,
-    ),
-    (
-        "pg_stat_progress_analyze",
-        130_000,
-        ActivityKind::Analyze,
-        true,
-    ),
-    (
-        "pg_stat_progress_basebackup",
-        130_000,
-        ActivityKind::Backup,
-        false,
-    ),
-];
+/// A view of the progress of an activity.
+struct ProgressView {
+    name: &'static str,
+    /// The first version of the server that has it.
+    since: u32,
+    activity: ActivityKind,
+    concerns_table: bool,
+}
 
-fn progress_query(version: u32) -> String {
-    let existing = PROGRESS_VIEWS
-        .iter()
-        .filter(|(_, first_version, ..)| version >= *first_version);
-    let selects = existing.map(|(view, _, _, concerns_table)| if *concerns_table {
-format!(
+impl ProgressView {
+    const fn of_table(name: &'static str, since: u32, activity: ActivityKind) -> ProgressView {
+        ProgressView {
+            name,
+            since,
+            activity,
+            concerns_table: true,
+        }
+    }
+
+    /// The query for its rows: its name, and what each row is about.
+    fn query(&self) -> String {
+        let view = self.name;
+        if !self.concerns_table {
+            return format!("select '{view}', 'base backup' from {view}");
+        }
+        format!(
             "select '{view}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
              left join pg_class c on c.oid = p.relid and p.datname = current_database()"
         )
-} else {
-format!("select '{view}', 'base backup' from {view}")
-});
-    selects.collect::<Vec<_>>().join(" union all ")
+    }
+}
+
+const PROGRESS_VIEWS: [ProgressView; 5] = [
+    ProgressView::of_table("pg_stat_progress_vacuum", 90_600, ActivityKind::Vacuum),
+    ProgressView::of_table(
+        "pg_stat_progress_create_index",
+        120_000,
+        ActivityKind::IndexBuild,
+    ),
+    ProgressView::of_table(
+        "pg_stat_progress_cluster",
+        120_000,
+        ActivityKind::TableRebuild,
+    ),
+    ProgressView::of_table("pg_stat_progress_analyze", 130_000, ActivityKind::Analyze),
+    ProgressView {
+        name: "pg_stat_progress_basebackup",
+        since: 130_000,
+        activity: ActivityKind::Backup,
+        concerns_table: false,
+    },
+];
+
+fn progress_query(version: u32) -> String {
+    let existing = PROGRESS_VIEWS.iter().filter(|view| version >= view.since);
+    existing
+        .map(ProgressView::query)
+        .collect::<Vec<_>>()
+        .join(" union all ")
 }
 
 /// The counter queries. Lists the values that this role may not see as missing.
@@ -194,9 +205,9 @@ fn read_progress(rows: &[TextRow], counters: &mut Counters) {
         let (Some(view), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
             continue;
         };
-        let progress = PROGRESS_VIEWS.iter().find(|(name, ..)| *name == view);
-        activities.extend(progress.map(|(_, _, kind, _)| Activity {
-            kind: *kind,
+        let known = PROGRESS_VIEWS.iter().find(|known| known.name == view);
+        activities.extend(known.map(|known| Activity {
+            kind: known.activity,
             detail: detail.to_owned(),
         }));
     }
@@ -259,8 +270,8 @@ mod tests {
             .map(|activity| activity.kind)
             .collect();
         assert_eq!(kinds, [ActivityKind::IndexBuild, ActivityKind::Backup]);
-        for (view, ..) in PROGRESS_VIEWS {
-            progress_query(190_000).assert_contains(&format!("select '{view}', "));
+        for view in &PROGRESS_VIEWS {
+            progress_query(190_000).assert_contains(&format!("select '{}', ", view.name));
         }
     }
 

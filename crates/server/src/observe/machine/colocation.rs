@@ -3,8 +3,8 @@
 //! Must never: rely on a loopback address, because a tunnel or a container may have one too. Over
 //! TCP, the server counts as local only if its process was found on this machine.
 
-use super::ServerProcesses;
 use super::proc::field;
+use super::{ServerProcesses, ServingTask};
 use crate::control::{Control, Error, TextRow};
 use crate::observe::{cell, first_line};
 use crate::target::Address;
@@ -23,8 +23,7 @@ pub struct Colocation {
     pub reason: String,
     /// The server's processes, if they were found on this machine.
     pub processes: Option<ServerProcesses>,
-    /// The process, and in MySQL and MariaDB the thread, that serves this connection.
-    pub serving: Option<(u32, Option<u32>)>,
+    pub serving: Option<ServingTask>,
 }
 
 impl Colocation {
@@ -63,9 +62,11 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
         (SqlDialect::MySql | SqlDialect::TransactSql, _) => Ok(None),
     };
     match (process, over_unix_socket) {
-        (Ok(Some((root_pid, serving))), _) => Colocation {
-            processes: Some(ServerProcesses { root_pid }),
-            serving,
+        (Ok(Some(found)), _) => Colocation {
+            processes: Some(ServerProcesses {
+                root_pid: found.root_pid,
+            }),
+            serving: found.serving,
             ..Colocation::new(Some(true), "the server's process was found on this machine")
         },
         (_, true) => Colocation::new(Some(true), "the server was reached over a unix socket"),
@@ -97,12 +98,17 @@ fn is_own_address(address: SocketAddr) -> bool {
     source.is_ok_and(|source| source.ip() == ip)
 }
 
-/// A server's root process, and the process and thread that serve the connection.
-type ServerProcess = (u32, Option<(u32, Option<u32>)>);
+/// A server's processes on this machine.
+#[derive(Debug, PartialEq)]
+struct FoundServer {
+    root_pid: u32,
+    /// `None` if the server does not say it.
+    serving: Option<ServingTask>,
+}
 
 /// Finds PostgreSQL by the process id of the backend. If the server runs in a container, the id is that
 /// inside the container.
-fn find_postgres(backend_pid: u32) -> Option<ServerProcess> {
+fn find_postgres(backend_pid: u32) -> Option<FoundServer> {
     let host_pid = Some(backend_pid).filter(|pid| is_named(*pid, &["postgres", "postmaster"]));
     let pid = match host_pid {
         Some(pid) => pid,
@@ -110,7 +116,13 @@ fn find_postgres(backend_pid: u32) -> Option<ServerProcess> {
     };
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
     let parent = field(&status, "PPid")?.parse().ok()?;
-    is_named(parent, &["postgres", "postmaster"]).then_some((parent, Some((pid, None))))
+    is_named(parent, &["postgres", "postmaster"]).then_some(FoundServer {
+        root_pid: parent,
+        serving: Some(ServingTask {
+            process: pid,
+            thread: None,
+        }),
+    })
 }
 
 /// The PostgreSQL process that has this id inside a container; returns its id on the host.
@@ -136,7 +148,7 @@ fn find_mysql(
     control: &mut Control,
     over_unix_socket: bool,
     thread_id_query: &str,
-) -> Result<Option<ServerProcess>, Error> {
+) -> Result<Option<FoundServer>, Error> {
     let paths = control.query("SELECT @@pid_file, @@socket, @@datadir")?;
     let Some(root_pid) = paths.first().and_then(server_process) else {
         return Ok(None);
@@ -149,7 +161,11 @@ fn find_mysql(
         Some(thread) => Path::new(&format!("/proc/{root_pid}/task/{thread}")).exists(),
         None => over_unix_socket,
     };
-    Ok(is_proven.then_some((root_pid, thread.map(|thread| (root_pid, Some(thread))))))
+    let serving = thread.map(|thread| ServingTask {
+        process: root_pid,
+        thread: Some(thread),
+    });
+    Ok(is_proven.then_some(FoundServer { root_pid, serving }))
 }
 
 /// The server's process by a row of the path of its pid file, of its socket, and of its data.

@@ -34,16 +34,27 @@ impl ServerProcesses {
     }
 }
 
-/// CPU time of a process, or of one of its threads, seconds.
-pub fn task_cpu_s(process: u32, thread: Option<u32>) -> Option<f64> {
-    let path = match thread {
-        Some(thread) => format!("/proc/{process}/task/{thread}/schedstat"),
-        None => format!("/proc/{process}/schedstat"),
-    };
-    // Fields: nanoseconds on a CPU, nanoseconds waiting for one, number of time slices.
-    let stat = read_to_string(path).ok()?;
-    let ns: u64 = stat.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(ns as f64 / 1e9)
+/// What serves a connection on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServingTask {
+    pub process: u32,
+    /// `None` on PostgreSQL, where each connection has a process.
+    pub thread: Option<u32>,
+}
+
+impl ServingTask {
+    /// Its CPU time, seconds; `None` if it has ended.
+    pub fn cpu_s(self) -> Option<f64> {
+        let process = self.process;
+        let path = match self.thread {
+            Some(thread) => format!("/proc/{process}/task/{thread}/schedstat"),
+            None => format!("/proc/{process}/schedstat"),
+        };
+        // Fields: nanoseconds on a CPU, nanoseconds waiting for one, number of time slices.
+        let stat = read_to_string(path).ok()?;
+        let ns: u64 = stat.split_ascii_whitespace().next()?.parse().ok()?;
+        Some(ns as f64 / 1e9)
+    }
 }
 
 pub fn thread_cpu_s() -> f64 {
@@ -95,7 +106,11 @@ mod tests {
             root_pid: std::process::id(),
         };
         assert!(this_process.cpu_s().unwrap() > 0.0);
-        assert!(task_cpu_s(std::process::id(), None).unwrap() > 0.0);
+        let this = ServingTask {
+            process: std::process::id(),
+            thread: None,
+        };
+        assert!(this.cpu_s().unwrap() > 0.0);
         assert_eq!(ServerProcesses { root_pid: u32::MAX }.cpu_s(), None);
     }
 }

@@ -12,7 +12,7 @@ mod proc;
 mod space;
 
 pub use colocation::{Colocation, find_colocation};
-pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
+pub use cpu_time::{ServerProcesses, ServingTask, thread_cpu_s};
 pub use exporter::Exporter;
 pub use links::Link;
 pub use proc::{

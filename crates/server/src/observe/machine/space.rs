@@ -35,8 +35,7 @@ pub fn find_free_space(control: &mut Control) -> Result<FreeSpace, String> {
     };
     // The process has the number by which the server knows it unless it runs in a container.
     let shares_files = match colocation.serving {
-        Some((pid, None)) => pid == control.backend_pid(),
-        Some((_, Some(_))) => true,
+        Some(task) => task.thread.is_some() || task.process == control.backend_pid(),
         None => false,
     };
     let folder = match control.dialect() {
