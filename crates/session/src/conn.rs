@@ -59,6 +59,15 @@ pub(crate) struct CurrentTransaction {
     pub is_at_reads: bool,
 }
 
+/// A request whose time is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedRequest {
+    /// Number ([`Statement::id`]) of its first statement.
+    pub first_id: u32,
+    /// When the user made it, nanoseconds of the run's clock.
+    pub requested_ns: u64,
+}
+
 /// The record of one connection: the user's request, its reply, and the current transaction.
 #[derive(Debug)]
 pub struct Conn {
@@ -91,9 +100,8 @@ pub struct Conn {
     pushed: Cell<u32>,
     /// Number ([`Statement::id`]) of the first statement that was pushed.
     first_pushed_id: Cell<u32>,
-    /// The number of the first statement of the request in flight, and the time at which the user made it; set
-    /// only if the run measures statements.
-    timed_request: Cell<Option<(u32, u64)>>,
+    /// The request in flight; set only if the run measures statements.
+    timed_request: Cell<Option<TimedRequest>>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
     pub(crate) transaction: Cell<CurrentTransaction>,

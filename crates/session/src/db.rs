@@ -72,8 +72,8 @@ impl Db {
             max_consecutive_starts: 0,
             remaining_consecutive_starts: 0,
             ledger: None,
-            ledger_results: [0, 0],
-            reply_ledger_results: [0, 0],
+            ledger_results: LedgerResults::NONE,
+            reply_ledger_results: LedgerResults::NONE,
         }
     }
 

@@ -86,7 +86,8 @@ impl DbError {
     #[must_use]
     pub fn of_service(mut self, service: Option<Service>) -> DbError {
         if service.is_some_and(|service| service.is_retry(self.number, self.code)) {
-            (self.retryable, self.is_retry_of_service) = (true, true);
+            self.retryable = true;
+            self.is_retry_of_service = true;
             if self.class == ErrorClass::Other {
                 self.class = ErrorClass::Serialization;
             }

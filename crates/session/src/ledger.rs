@@ -171,11 +171,36 @@ pub(crate) struct JoinedBlock<'a> {
     pub commit: &'a Statement,
 }
 
-/// Results of the ledger's statements in a reply, before and after those of the user's.
-pub(crate) type LedgerResults = [usize; 2];
+/// How many results of a reply are those of the ledger's statements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerResults {
+    /// Before those of the user's statements.
+    pub before: usize,
+    /// After them.
+    pub after: usize,
+}
+
+impl LedgerResults {
+    pub const NONE: LedgerResults = LedgerResults {
+        before: 0,
+        after: 0,
+    };
+}
 
 impl JoinedBlock<'_> {
-    pub const RESULTS: LedgerResults = [2, 1];
+    pub const RESULTS: LedgerResults = LedgerResults {
+        before: 2,
+        after: 1,
+    };
+}
+
+/// A statement of a request in one text with the insert of the entry.
+pub(crate) struct WriteWithEntry<'a> {
+    /// Its position in the request.
+    pub position: usize,
+    pub combined: &'a Statement,
+    /// The values of the entry, which follow the statement's own.
+    pub entry: [Value<'static>; 2],
 }
 
 /// What became of a transaction.
@@ -367,13 +392,12 @@ impl ClientLedger {
         Some((&self.insert, values))
     }
 
-    /// The statement of this request that has the entry, by its position, in one text with the insert, and the values of the
-    /// entry, which follow its own: the first that writes, unless it is sent as text.
+    /// The statement of this request that has the entry: the first that writes, unless it is sent as text.
     pub(crate) fn entry_with_write<'a>(
         &mut self,
         mut batch: impl ExactSizeIterator<Item = &'a Statement> + Clone,
         mode: QueryMode,
-    ) -> Option<(usize, &Statement, [Value<'static>; 2])> {
+    ) -> Option<WriteWithEntry<'_>> {
         let is_expression = self.ledger.placement == EntryPlacement::InRequest;
         if self.ledger.placement.is_of_mysql()
             || self.is_written
@@ -399,7 +423,7 @@ impl ClientLedger {
         // A block that ends in this request was noted before.
         self.is_settled =
             !self.is_in_block || batch.any(|statement| statement.effect() == Effect::Commits);
-        let values = self.next_entry();
+        let entry = self.next_entry();
         let combined = self.combined[usize::from(self.is_in_block)]
             .entry(statement.id())
             .or_insert_with(|| {
@@ -409,7 +433,11 @@ impl ClientLedger {
                     combine(statement, &self.insert, self.is_in_block)
                 }
             });
-        Some((position, combined, values))
+        Some(WriteWithEntry {
+            position,
+            combined,
+            entry,
+        })
     }
 
     /// The text that writes the entry of a transaction whose statements the ledger does not see; `None` if it is written.
@@ -435,7 +463,15 @@ impl ClientLedger {
     pub(crate) fn text_with_entry(&mut self, sql: &str) -> Option<(&str, LedgerResults)> {
         self.has_changed = true;
         let (before, between, after, results) = match self.ledger.placement {
-            EntryPlacement::InRequest => ("", ";", "", [1, 0]),
+            EntryPlacement::InRequest => (
+                "",
+                ";",
+                "",
+                LedgerResults {
+                    before: 1,
+                    after: 0,
+                },
+            ),
             EntryPlacement::InText => ("BEGIN;", ";", "\n;COMMIT", JoinedBlock::RESULTS),
             // Its blocks are those of `block_of_texts`.
             EntryPlacement::InTexts => return None,
@@ -443,7 +479,7 @@ impl ClientLedger {
                 "BEGIN TRANSACTION;SET NOCOUNT ON;",
                 ";SET NOCOUNT OFF;",
                 "\n;SET NOCOUNT ON;COMMIT TRANSACTION;SET NOCOUNT OFF",
-                [0, 0],
+                LedgerResults::NONE,
             ),
         };
         self.entry_text()?;

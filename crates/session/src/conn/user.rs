@@ -104,11 +104,11 @@ impl Conn {
         self.set_request(effect, count);
     }
 
-    pub(crate) fn set_timed_request(&self, request: Option<(u32, u64)>) {
+    pub(crate) fn set_timed_request(&self, request: Option<TimedRequest>) {
         self.timed_request.set(request);
     }
 
-    pub(crate) fn take_timed_request(&self) -> Option<(u32, u64)> {
+    pub(crate) fn take_timed_request(&self) -> Option<TimedRequest> {
         self.timed_request.take()
     }
 

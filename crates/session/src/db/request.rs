@@ -2,9 +2,9 @@
 //! reply.
 
 use super::{Db, Wait};
-use crate::conn::{Conn, UserPhase};
+use crate::conn::{Conn, TimedRequest, UserPhase};
 use crate::error::DbError;
-use crate::ledger::{ClientLedger, EntryBeforeEnd, JoinedBlock, LedgerResults};
+use crate::ledger::{ClientLedger, EntryBeforeEnd, JoinedBlock, LedgerResults, WriteWithEntry};
 use prony_wire::{BlockState, Effect, Exchange, QueryMode, ServerError, Statement, Value, WireRow};
 use std::cell::Ref;
 
@@ -150,7 +150,7 @@ impl Db {
             return self.wait_for_reply().await;
         }
         let with_entry = ledger.and_then(|ledger| ledger.text_with_entry(sql));
-        let (text, results) = with_entry.unwrap_or((sql, [0, 0]));
+        let (text, results) = with_entry.unwrap_or((sql, LedgerResults::NONE));
         self.conn.query(text.as_bytes());
         self.ledger_results = results;
         self.wait_for_reply().await
@@ -186,8 +186,8 @@ impl Db {
         let exchange = self.conn.exchange();
         match exchange.error_summary().map(DbError::from) {
             Some(error) => {
-                // Those after the statement that failed have not come.
-                self.reply_ledger_results[1] = 0;
+                // The results after the statement that failed have not come.
+                self.reply_ledger_results.after = 0;
                 Err(error.of_service(self.context.service()))
             }
             None if self.conn.is_commit_rolled_back(&exchange) => {
@@ -208,22 +208,29 @@ impl Db {
     #[cold]
     pub(super) fn begin_timing(&self, first_id: Option<u32>) {
         let requested_ns = self.owner.noticed_ns();
-        self.conn
-            .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
+        let request = first_id.map(|first_id| TimedRequest {
+            first_id,
+            requested_ns,
+        });
+        self.conn.set_timed_request(request);
     }
 
     /// Records the time of the request whose reply has arrived, if it is timed: of successful requests in a
     /// transaction.
     #[cold]
     fn end_timing(&self) {
-        let Some((first_id, requested_ns)) = self.conn.take_timed_request() else {
+        let Some(request) = self.conn.take_timed_request() else {
             return;
         };
         let has_failed = self.conn.exchange().error_summary().is_some();
         if self.owner.is_in_transaction() && !has_failed {
             let (statements, noticed_ns) = (self.conn.executions(), self.owner.noticed_ns());
-            self.context
-                .record_round_trip(first_id, statements, requested_ns, noticed_ns);
+            self.context.record_round_trip(
+                request.first_id,
+                statements,
+                request.requested_ns,
+                noticed_ns,
+            );
         }
     }
 
@@ -284,7 +291,7 @@ fn request_with_entry(
     }
     if only_reads || ledger.has_entry() {
         conn.request(batch.iter().copied());
-        return [0, 0];
+        return LedgerResults::NONE;
     }
     add_entry(conn, ledger, batch)
 }
@@ -299,15 +306,15 @@ fn add_entry(
 ) -> LedgerResults {
     let statements = || batch.iter().map(|(statement, _)| *statement);
     let mode = conn.exchange().mode();
-    if let Some((position, combined, entry)) = ledger.entry_with_write(statements(), mode) {
-        request_combined(conn, batch, (position, combined), entry);
-        return [0, 0];
+    if let Some(write) = ledger.entry_with_write(statements(), mode) {
+        request_combined(conn, batch, &write);
+        return LedgerResults::NONE;
     }
     let ends = |(statement, _): &(&Statement, &[Value<'_>])| statement.effect() == Effect::Commits;
     if let Some(end) = batch.iter().position(ends) {
         let Some(entry) = ledger.entry_before(batch[end].0) else {
             conn.request(batch.iter().copied());
-            return [0, 0];
+            return LedgerResults::NONE;
         };
         let EntryBeforeEnd {
             insert,
@@ -320,20 +327,23 @@ fn add_entry(
             [(insert, &values), (joined_end.unwrap_or(end), end_values)];
         conn.request(before.iter().chain(&both).chain(&after[1..]).copied());
         // The end has no rows that a user could look for by number.
-        return [0, 0];
+        return LedgerResults::NONE;
     }
     if conn.block_state() == BlockState::Idle {
         if let Some((insert, entry)) = ledger.entry_of_request(statements()) {
             let entry: [(&Statement, &[Value<'_>]); 1] = [(insert, &entry)];
             conn.request(entry.iter().chain(batch).copied());
-            return [1, 0];
+            return LedgerResults {
+                before: 1,
+                after: 0,
+            };
         }
         if let Some(block) = ledger.joined_block(statements()) {
             return request_block(conn, &block, batch[0].1);
         }
     }
     conn.request(batch.iter().copied());
-    [0, 0]
+    LedgerResults::NONE
 }
 
 /// Requests a single statement as a block with an entry.
@@ -348,19 +358,14 @@ fn request_block(conn: &Conn, block: &JoinedBlock<'_>, values: &[Value<'_>]) -> 
     JoinedBlock::RESULTS
 }
 
-/// Requests a batch in which the statement at a position is replaced by one with two more values.
-fn request_combined(
-    conn: &Conn,
-    batch: &[(&Statement, &[Value<'_>])],
-    combined: (usize, &Statement),
-    entry: [Value<'static>; 2],
-) {
+/// Requests a batch in which a statement is replaced by one with the two values of the entry more.
+fn request_combined(conn: &Conn, batch: &[(&Statement, &[Value<'_>])], write: &WriteWithEntry<'_>) {
     // Two sizes, because most statements have few values, and filling an array takes longer than adding an entry.
-    match batch[combined.0].1.len() + entry.len() {
-        0..=8 => request_with_values(conn, batch, combined, entry, &mut [Value::Null; 8]),
-        9..=32 => request_with_values(conn, batch, combined, entry, &mut [Value::Null; 32]),
+    match batch[write.position].1.len() + write.entry.len() {
+        0..=8 => request_with_values(conn, batch, write, &mut [Value::Null; 8]),
+        9..=32 => request_with_values(conn, batch, write, &mut [Value::Null; 32]),
         // Only statements with very many values allocate.
-        count => request_with_values(conn, batch, combined, entry, &mut vec![Value::Null; count]),
+        count => request_with_values(conn, batch, write, &mut vec![Value::Null; count]),
     }
 }
 
@@ -368,16 +373,15 @@ fn request_combined(
 fn request_with_values<'a>(
     conn: &Conn,
     batch: &[(&'a Statement, &'a [Value<'a>])],
-    (position, combined): (usize, &'a Statement),
-    entry: [Value<'static>; 2],
+    write: &WriteWithEntry<'a>,
     space: &'a mut [Value<'a>],
 ) {
-    let own = batch[position].1;
-    let values = &mut space[..own.len() + entry.len()];
+    let own = batch[write.position].1;
+    let values = &mut space[..own.len() + write.entry.len()];
     values[..own.len()].copy_from_slice(own);
-    values[own.len()..].copy_from_slice(&entry);
-    let combined: [(&Statement, &[Value<'_>]); 1] = [(combined, values)];
-    let (before, after) = (&batch[..position], &batch[position + 1..]);
+    values[own.len()..].copy_from_slice(&write.entry);
+    let combined: [(&Statement, &[Value<'_>]); 1] = [(write.combined, values)];
+    let (before, after) = (&batch[..write.position], &batch[write.position + 1..]);
     conn.request(before.iter().chain(&combined).chain(after).copied());
 }
 
@@ -392,7 +396,7 @@ pub struct DbReply<'a> {
 impl DbReply<'_> {
     /// The rows of all results, each with the number of its result from 0.
     pub fn iter(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
-        let [before, _] = self.ledger_results;
+        let before = self.ledger_results.before;
         let rows = self.exchange.rows();
         rows.map(move |(result, row)| (result.saturating_sub(before), row))
     }
@@ -422,25 +426,28 @@ impl DbReply<'_> {
     /// The names of the columns of result `result` (from 0). In the extended protocol they are sent only if
     /// the statement asks for them ([`Statement::with_columns`]) or the connection always does.
     pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        self.exchange.column_names(self.ledger_results[0] + result)
+        self.exchange
+            .column_names(self.ledger_results.before + result)
     }
 
     /// The number of columns of result `result` (from 0), known under the same condition as the names.
     pub fn column_count(&self, result: usize) -> usize {
-        self.exchange.column_count(self.ledger_results[0] + result)
+        self.exchange
+            .column_count(self.ledger_results.before + result)
     }
 
     /// How many results the reply has, including those without rows.
     pub fn result_count(&self) -> usize {
-        let [before, after] = self.ledger_results;
-        self.exchange.result_count().saturating_sub(before + after)
+        let of_ledger = self.ledger_results.before + self.ledger_results.after;
+        self.exchange.result_count().saturating_sub(of_ledger)
     }
 
     /// Rows that the last command changed or returned.
     pub fn affected_rows(&self) -> u64 {
-        match self.ledger_results {
-            [_, 0] => self.exchange.affected_rows(),
-            _ => self.affected_rows_of(self.result_count().saturating_sub(1)),
+        if self.ledger_results.after == 0 {
+            self.exchange.affected_rows()
+        } else {
+            self.affected_rows_of(self.result_count().saturating_sub(1))
         }
     }
 
@@ -448,6 +455,6 @@ impl DbReply<'_> {
     /// result's number is known.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
         self.exchange
-            .affected_rows_of(self.ledger_results[0] + result)
+            .affected_rows_of(self.ledger_results.before + result)
     }
 }

@@ -117,9 +117,14 @@ fn on_sql_server_an_entry_is_in_one_text_with_a_write() {
         batch.iter().for_each(|statement| client.note(statement));
         let batch = batch.iter().copied();
         let entry = client.entry_with_write(batch, QueryMode::Prepared);
-        entry.map(|(position, combined, values)| {
-            let text = combined.sql().to_owned();
-            (position, text, combined.types().to_vec(), values[1])
+        entry.map(|write| {
+            let text = write.combined.sql().to_owned();
+            (
+                write.position,
+                text,
+                write.combined.types().to_vec(),
+                write.entry[1],
+            )
         })
     };
     let types = vec![
@@ -213,7 +218,7 @@ fn on_mysql_an_entry_is_in_one_text_with_the_end_or_with_a_single_statement() {
         text,
         "BEGIN;INSERT INTO l VALUES (0, 4);INSERT INTO t -- it is\n;COMMIT"
     );
-    assert_eq!(results, [2, 1]);
+    assert_eq!(results, JoinedBlock::RESULTS);
     client.settle(Settlement::Committed);
     assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![4], 0));
 }
@@ -275,9 +280,14 @@ fn on_postgresql_an_entry_is_a_part_of_a_statement_that_writes() {
         batch.iter().for_each(|statement| client.note(statement));
         let batch = batch.iter().copied();
         let entry = client.entry_with_write(batch, mode);
-        let entry = entry.map(|(position, combined, values)| {
-            let types = combined.types().to_vec();
-            (position, combined.sql().to_owned(), types, values[1])
+        let entry = entry.map(|write| {
+            let types = write.combined.types().to_vec();
+            (
+                write.position,
+                write.combined.sql().to_owned(),
+                types,
+                write.entry[1],
+            )
         });
         client.settle(Settlement::Committed);
         entry
