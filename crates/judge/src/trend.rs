@@ -107,17 +107,17 @@ impl<'a> TrendBuilder<'a> {
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
         let preferred = preferred_figures(reference.drive.open_loop);
-        let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
+        let named = |name: &str| figures.iter().find(|figure| figure.name == name);
         let figure = requested.map_or(preferred.into_iter().find_map(named), named);
         match figure {
-            Some((name, unit, _)) => Ok(TrendBuilder {
+            Some(figure) => Ok(TrendBuilder {
                 reference,
-                figure: name.clone(),
-                unit: *unit,
+                figure: figure.name.clone(),
+                unit: figure.unit,
                 runs: Vec::new(),
                 left_out: Vec::new(),
             }),
-            None => Err(figures.into_iter().map(|figure| figure.0).collect()),
+            None => Err(figures.into_iter().map(|figure| figure.name).collect()),
         }
     }
 
@@ -156,15 +156,13 @@ impl<'a> TrendBuilder<'a> {
         if let Some(reason) = reason_to_leave_out(self.reference, run) {
             return Err(reason);
         }
-        let figures = figure_values(run);
-        let same = |figure: &&(String, Unit, f64)| {
-            figure.0 == self.figure && figure.1 == self.unit && figure.2 > 0.0
-        };
-        let figure = figures.iter().find(same);
-        figure.map_or_else(
-            || Err(format!("it has no {}", self.figure)),
-            |figure| Ok(figure.2),
-        )
+        let mut figures = figure_values(run).into_iter();
+        let figure =
+            figures.find(|figure| figure.is_same(&self.figure, self.unit) && figure.value > 0.0);
+        match figure {
+            Some(figure) => Ok(figure.value),
+            None => Err(format!("it has no {}", self.figure)),
+        }
     }
 
     /// Sorts the runs by their start, and searches for changes.
