@@ -241,7 +241,7 @@ fn is_maintenance(run: &Run, fall: &LevelFall) -> bool {
     events(run, &SLOWING_EVENTS).any(|event| {
         let until_s = event.until_s.unwrap_or(end_s).min(end_s);
         let overlap_s = until_s - event.at_s.max(fall_s);
-        // Events are read every few seconds, and the fall is known to a part of the window.
+        // The beginning of the event and that of the fall are both known only roughly.
         let margin_s = 0.1 * (end_s - fall_s) + 2.0;
         overlap_s > BURST_EVENT_MIN_SHARE * (end_s - fall_s) && event.at_s > fall_s - margin_s
     })

@@ -391,20 +391,10 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
         )
     });
     let levels = isolation_level(a).zip(isolation_level(b));
-    let isolation = levels.and_then(|(level_a, level_b)| {
-        difference(
-            Invalid,
-            ISOLATION_PROPERTY,
-            level_a,
-            level_b,
-            WHY_OTHER_ISOLATION,
-        )
-    });
-    let others = [
-        durability_difference(a, b),
-        isolation,
-        observation_difference(a, b),
-    ];
+    let isolation = levels
+        .and_then(|(a, b)| difference(Invalid, ISOLATION_PROPERTY, a, b, WHY_OTHER_ISOLATION));
+    let durability = durability_difference(a, b);
+    let others = [durability, isolation, observation_difference(a, b)];
     others.into_iter().flatten().chain(observations).collect()
 }
 
