@@ -56,10 +56,7 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
         let topics = topics.iter().map(|topic| topic.text());
         format!("{} ({why})", joined(topics, ", "))
     });
-    let is_absent = |topic: &ObservedTopic| {
-        let mut missing = missing.iter();
-        missing.any(|missing| missing.absent && missing.what == *topic)
-    };
+    let is_absent = |topic: &ObservedTopic| groups.iter().any(|(topics, _)| topics.contains(topic));
     let checks_that_need = CHECKS_THAT_NEED.iter();
     let needed = checks_that_need.filter(|(topic, _)| is_absent(topic));
     let mut checks: Vec<&str> = needed

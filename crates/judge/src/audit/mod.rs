@@ -158,27 +158,22 @@ struct Throughput {
 
 /// The throughput as printed, or computed from count and time; `None` if the output has neither.
 fn throughput(reported: &ReportedRun) -> Option<Throughput> {
-    // The tools print two or six decimals; the rounding error assumes two.
-    let printed = reported.tps.filter(|tps| *tps > 0.0);
-    if let Some(tps) = printed {
-        return Some(Throughput {
-            tps,
-            relative_error: AUDIT_TPS_ROUNDING_ERROR / tps,
-        });
-    }
-    let transactions = reported.transactions? as f64;
-    let positive = |seconds: &f64| *seconds > 0.0;
-    if let Some(actual_s) = reported.actual_s.filter(positive) {
-        return Some(Throughput {
-            tps: transactions / actual_s,
-            relative_error: AUDIT_TIME_TOLERANCE_S / actual_s,
-        });
-    }
-    let requested_s = reported.requested_s.filter(positive)?;
+    let positive = |value: &f64| *value > 0.0;
+    let transactions = reported.transactions.map(|count| count as f64);
+    let (tps, relative_error) = if let Some(tps) = reported.tps.filter(positive) {
+        // The tools print two or six decimals; the rounding error assumes two.
+        (tps, AUDIT_TPS_ROUNDING_ERROR / tps)
+    } else if let Some(actual_s) = reported.actual_s.filter(positive) {
+        (transactions? / actual_s, AUDIT_TIME_TOLERANCE_S / actual_s)
+    } else {
+        let requested_s = reported.requested_s.filter(positive)?;
+        let start_and_end_share = AUDIT_REQUESTED_TIME_TOLERANCE_S / requested_s;
+        let error = AUDIT_REQUESTED_TIME_TOLERANCE_SHARE + start_and_end_share;
+        (transactions? / requested_s, error)
+    };
     Some(Throughput {
-        tps: transactions / requested_s,
-        relative_error: AUDIT_REQUESTED_TIME_TOLERANCE_SHARE
-            + AUDIT_REQUESTED_TIME_TOLERANCE_S / requested_s,
+        tps,
+        relative_error,
     })
 }
 

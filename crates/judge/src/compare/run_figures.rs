@@ -53,19 +53,23 @@ pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
     let pairs = figure_values(a)
         .into_iter()
         .filter(|figure| is_compared(&figure.name, &[a, b]))
-        .filter_map(|figure| {
-            let mut values_b = values_b.iter();
-            let match_b = values_b.find(|other| other.is_same(&figure.name, figure.unit))?;
-            Some(FigurePair {
-                name: figure.name,
-                unit: figure.unit,
-                a: figure.value,
-                b: match_b.value,
-            })
-        });
+        .filter_map(
+            |FigureValue {
+                 name,
+                 unit,
+                 value: a,
+             }| {
+                let b = values_b
+                    .iter()
+                    .find(|other| other.is_same(&name, unit))?
+                    .value;
+                Some(FigurePair { name, unit, a, b })
+            },
+        );
     pairs.collect()
 }
 
+/// A figure of a Run.
 pub(crate) struct FigureValue {
     pub name: String,
     pub unit: Unit,
