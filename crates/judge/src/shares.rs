@@ -94,8 +94,8 @@ fn undetermined_count(run: &Run) -> f64 {
 }
 
 /// Whether a count is further from its mean than independent draws scatter (draws from a deck of cards scatter less) and
-/// than this number of transactions whose share is undetermined. An expected share of exactly 0 or 1 allows no deviation, nor does a share that is fixed in
-/// each transaction.
+/// than this number of transactions whose share is undetermined. An expected share of exactly 0 or 1 allows no deviation,
+/// nor does a share that is fixed in each transaction.
 fn deviates(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;

@@ -449,7 +449,8 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong with the URL of a node_exporter; `None` if nothing is. It is not quoted: the text before an @ may be a password.
+/// What is wrong with the URL of a node_exporter; `None` if nothing is. The URL is not quoted: the text before an @ may be a
+/// password.
 fn exporter_url_problem(url: &str) -> Option<&'static str> {
     let has_host = ["http://", "https://"].iter().any(|scheme| {
         let remainder = url.strip_prefix(scheme);
