@@ -36,10 +36,13 @@ pub(crate) struct LevelFall {
     pub at_s: f64,
     /// When the lower level ended; `None` if it lasted to the end of the window.
     pub until_s: Option<f64>,
-    /// The levels, transactions per second.
+    /// The level before it, transactions per second.
     pub from: f64,
+    /// The level after it, transactions per second.
     pub to: f64,
+    /// How many times the throughput fell like this.
     pub count: usize,
+    /// Share of the window at the lower level.
     pub low_share: f64,
 }
 
@@ -75,23 +78,29 @@ pub(crate) fn check_burst(run: &Run) -> Option<Finding> {
     )
 }
 
-/// The CPU time that the hypervisor withheld after the fall, if it was more than before: CPU credits show there.
+/// How much more of the server's CPU time the hypervisor must withhold after a fall for a finding to mention it.
+const STOLEN_MIN_RISE: f64 = 0.02;
+
+/// A sentence on the CPU time that the hypervisor withheld, which shows CPU credits; empty unless it rose with the fall.
 fn stolen_text(run: &Run, fall: &LevelFall) -> String {
     let change_s = run.window.warmup_s + fall.at_s;
-    let stolen = |is_after: bool| {
-        let rows = rows(run).filter(|row| (row.at_s > change_s) == is_after);
-        let shares = rows.filter_map(|row| row.machine.as_ref()?.steal_share);
-        let shares: Vec<f64> = shares.collect();
-        (!shares.is_empty()).then(|| median(&shares))
-    };
-    match (stolen(false), stolen(true)) {
-        (Some(before), Some(after)) if after > before + 0.02 => format!(
-            " The hypervisor withheld {} of the server's CPU time after it, and {} before.",
-            percent(after),
-            percent(before)
-        ),
-        _ => String::new(),
+    let (mut shares_before, mut shares_after) = (Vec::new(), Vec::new());
+    for row in rows(run) {
+        let shares = if row.at_s > change_s { &mut shares_after } else { &mut shares_before };
+        shares.extend(row.machine.as_ref().and_then(|machine| machine.steal_share));
     }
+    if shares_before.is_empty() || shares_after.is_empty() {
+        return String::new();
+    }
+    let (before, after) = (median(&shares_before), median(&shares_after));
+    if after <= before + STOLEN_MIN_RISE {
+        return String::new();
+    }
+    format!(
+        " The hypervisor withheld {} of the server's CPU time after it, and {} before.",
+        percent(after),
+        percent(before)
+    )
 }
 
 /// Consecutive parts between two changes.
@@ -114,10 +123,10 @@ pub(crate) fn find_fall(run: &Run) -> Option<LevelFall> {
         return None;
     }
     let cuts = change_points(&parts, BURST_ALPHA);
-    let levels = levels_between(&cuts, 0..parts.len()).map(|level| Level {
-        first: level.start,
-        parts: &parts[level.clone()],
-        median: median(&parts[level]),
+    let levels = levels_between(&cuts, 0..parts.len()).map(|range| Level {
+        first: range.start,
+        parts: &parts[range.clone()],
+        median: median(&parts[range]),
     });
     let levels: Vec<Level<'_>> = levels.collect();
     let falls = (1..levels.len()).filter(|index| {
@@ -125,22 +134,22 @@ pub(crate) fn find_fall(run: &Run) -> Option<LevelFall> {
         is_level_fall(&parts, before, after) && !is_stair(&levels, *index)
     });
     let falls: Vec<usize> = falls.collect();
-    let (before, after) = (&levels[falls.first()? - 1], &levels[*falls.first()?]);
+    let first_fall = *falls.first()?;
+    let (before, after) = (&levels[first_fall - 1], &levels[first_fall]);
     let to_s = |part: usize| (part * per_part) as f64;
     let first_low = first_low_part(&parts, before, after);
     let low_level = middle(before, after);
-    let near = first_low.saturating_sub(1) * per_part;
-    let mut triples = seconds[near..].windows(3);
-    let at = near
-        + triples
-            .position(|three| median(three) < low_level)
-            .unwrap_or(per_part);
+    // The fall may have begun within the part before, and one slow second is not a fall.
+    let search_from = first_low.saturating_sub(1) * per_part;
+    let mut threes = seconds[search_from..].windows(3);
+    let first_slow = threes.position(|three| median(three) < low_level);
+    let fall_second = search_from + first_slow.unwrap_or(per_part);
     let end = after.first + after.parts.len();
     let later = levels.iter().filter(|level| level.first >= end);
     let stays = later.clone().all(|level| level.median < low_level);
     let low_parts = parts.iter().filter(|part| **part < low_level).count();
     let fall = LevelFall {
-        at_s: at as f64,
+        at_s: fall_second as f64,
         until_s: (!stays).then(|| to_s(end)),
         from: before.median,
         to: after.median,
@@ -193,12 +202,11 @@ fn first_low_part(parts: &[f64], before: &Level<'_>, after: &Level<'_>) -> usize
         .unwrap_or(after.first)
 }
 
-/// Whether any two parts are as far below the two before them as a fall must be. Few honest runs have such parts, so that
-/// the test of the levels costs them nothing.
+/// Whether any two parts are as far below two earlier ones as a fall must be, with one part between them, within which
+/// the fall may lie. Few runs without a fall have such parts: most are spared the test of the levels.
 fn falls_at_once(parts: &[f64]) -> bool {
-    let quads = parts.windows(5);
-    let mut falls = quads.map(|five| (median(&five[..2]), median(&five[3..])));
-    falls.any(|(before, after)| {
+    parts.windows(5).any(|five| {
+        let (before, after) = (median(&five[..2]), median(&five[3..]));
         before - after >= BURST_SHARP_MIN_SHARE * BURST_MIN_FALL_SHARE * before
     })
 }
@@ -213,10 +221,11 @@ fn is_level_fall(parts: &[f64], before: &Level<'_>, after: &Level<'_>) -> bool {
     };
     // The change may lie within a part.
     let first_low = first_low_part(parts, before, after);
-    let last = median(&parts[first_low.saturating_sub(3)..first_low.saturating_sub(1).max(1)]);
-    let next = median(&parts[first_low + 1..(first_low + 3).min(parts.len())]);
+    let just_before =
+        median(&parts[first_low.saturating_sub(3)..first_low.saturating_sub(1).max(1)]);
+    let just_after = median(&parts[first_low + 1..(first_low + 3).min(parts.len())]);
     size >= BURST_MIN_FALL_SHARE * before.median
-        && last - next >= BURST_SHARP_MIN_SHARE * size
+        && just_before - just_after >= BURST_SHARP_MIN_SHARE * size
         && is_flat(before)
         && is_flat(after)
 }
@@ -231,9 +240,10 @@ fn is_maintenance(run: &Run, fall: &LevelFall) -> bool {
         });
     events(run, &SLOWING_EVENTS).any(|event| {
         let until_s = event.until_s.unwrap_or(end_s).min(end_s);
-        let in_low_s = until_s - event.at_s.max(fall_s);
+        let overlap_s = until_s - event.at_s.max(fall_s);
+        // The beginning of the event and that of the fall are both known only roughly.
         let margin_s = 0.1 * (end_s - fall_s) + 2.0;
-        in_low_s > BURST_EVENT_MIN_SHARE * (end_s - fall_s) && event.at_s > fall_s - margin_s
+        overlap_s > BURST_EVENT_MIN_SHARE * (end_s - fall_s) && event.at_s > fall_s - margin_s
     })
 }
 

@@ -318,7 +318,8 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
 };
 
-/// Findings of a run that no check makes: that of a document which is read, and the remarks of workloads.
+/// Findings of a run that no check makes: the contradiction of a document, found when it is read, and the remarks of
+/// workloads.
 pub static OTHERS_OF_RUNS: &[OtherFindings] = other_findings! {
     "contradiction" {
         [Invalid] "figures of a document contradict one another, are impossible, or yield other findings than the document has; found whenever a document is read"
@@ -493,7 +494,7 @@ fn is_listed(id: &str) -> bool {
     find_check(id).is_some() || others.any(|others| others.ids.contains(&id))
 }
 
-/// A finding with an id of a workload's own, which a document may have changed.
+/// As [`new_check`], for an id that a workload defines itself, so that no table lists it.
 pub(crate) fn new_remark(
     id: &str,
     severity: Severity,

@@ -57,16 +57,20 @@ impl CpuDemand {
     }
 }
 
-/// The demand of a client whose busiest thread was the limit, or close to it. The time for which threads waited for a CPU
-/// counts as used, unless client and server share a machine: then the CPUs are the limit, which `one-host`
-/// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
+/// The demand of a client whose busiest thread was the limit, or close to it; `None` if it was not, or is not known. The
+/// time for which threads waited for a CPU counts as used, unless client and server share a machine: then the CPUs are
+/// the limit, which `one-host` reports, and a thread that has waited reads all replies that arrived meanwhile at little
+/// cost.
 pub(crate) fn cpu_limit(run: &Run) -> Option<(Severity, CpuDemand)> {
     let demand = CpuDemand::new(run)?;
-    let total = shared_machine_evidence(run).map_or(demand.total_share(), |_| demand.busy_share);
-    let severity = match total {
-        total if total > BUSY_THREAD_INVALID_SHARE => Severity::Invalid,
-        total if total > BUSY_THREAD_CAVEAT_SHARE => Severity::Caveat,
-        _ => return None,
+    let shares_machine = shared_machine_evidence(run).is_some();
+    let used_share = if shares_machine { demand.busy_share } else { demand.total_share() };
+    let severity = if used_share > BUSY_THREAD_INVALID_SHARE {
+        Severity::Invalid
+    } else if used_share > BUSY_THREAD_CAVEAT_SHARE {
+        Severity::Caveat
+    } else {
+        return None;
     };
     Some((severity, demand))
 }
@@ -88,11 +92,11 @@ pub(crate) fn check_client_limit(run: &Run) -> Option<Finding> {
 pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     let demand = CpuDemand::new(run)?;
     // Under SCHED_BATCH, threads wait for a CPU by design: those waits say nothing about what the client could do.
-    let yields = run
+    let runs_as_batch = run
         .client_health()
         .batch
         .is_some_and(|batch| batch.active > 0);
-    let used_share = if yields && shared_machine_evidence(run).is_some() {
+    let used_share = if runs_as_batch && shared_machine_evidence(run).is_some() {
         demand.busy_share
     } else {
         demand.total_share()
@@ -157,17 +161,17 @@ pub(crate) fn check_loop_delay(run: &Run) -> Option<Finding> {
     }
     let series = run.series.iter();
     let measured = series.filter(|second| second.phase == SecondPhase::Measured);
-    let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
-    iterations_ns.sort_unstable();
-    let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;
-    if iteration_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
+    let mut longest_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
+    longest_ns.sort_unstable();
+    let median_longest_ns = *longest_ns.get(longest_ns.len() / 2)? as f64;
+    if median_longest_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
         return None;
     }
     caveat(
         format!(
             "In half of the seconds a reply could wait in this client for {} or more, and the 99th \
              percentile is {}: the upper percentiles are partly due to the client.",
-            time(iteration_ns),
+            time(median_longest_ns),
             time(p99_ns)
         ),
         more_threads_advice(run),
@@ -196,7 +200,7 @@ fn more_threads_advice(run: &Run) -> String {
     )
 }
 
-/// Time for which the worker threads were ready to run but had no CPU, share of their time.
+/// The share of their time for which the worker threads were ready to run but had no CPU; `None` if it is not known.
 pub(crate) fn run_queue_share(run: &Run) -> Option<f64> {
     let workers = run.drive.threads.min(run.drive.clients);
     let thread_s = f64::from(workers) * run.measured.length_s;

@@ -34,7 +34,7 @@ use rules::{
 };
 use run_figures::common_figures;
 pub(crate) use run_figures::{
-    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
+    FigureValue, MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
     is_outage_figure, preferred_figures,
 };
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub enum Verdict {
     Comparable,
     /// The figures are comparable, but each difference has to be considered.
     WithCaveats,
-    /// They are not comparable and shown because the user looks beyond what forbids it; `despite` says what.
+    /// They are not comparable, but shown because the user allowed it with `--despite`.
     #[serde(rename = "not_comparable")]
     ShownDespite,
     /// The figures are of different things, or one Run must not be used.

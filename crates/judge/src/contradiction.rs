@@ -2,6 +2,7 @@
 //!
 //! In: a Run. Out: `contradiction`. Must never: name a document that Prony writes.
 
+use crate::formatting::joined;
 use crate::new_check;
 use prony_store::{Check, Run, Severity};
 use std::cmp::Reverse;
@@ -18,8 +19,8 @@ pub fn contradiction(run: &Run) -> Option<&Check> {
     run.check(CONTRADICTION)
 }
 
-/// Adds the finding `contradiction` if figures of the document contradict one another, or its stored findings the
-/// run's.
+/// Adds the finding `contradiction` if figures of the document contradict one another, or if its `stored` findings are not
+/// those that the run has now; `None` if there are none to compare.
 pub(crate) fn add_finding(run: &mut Run, stored: Option<&[Check]>) {
     let mut contradictions = prony_store::contradictions(run);
     contradictions.extend(stored.and_then(|stored| differing_findings(&run.checks, stored)));
@@ -39,7 +40,8 @@ pub(crate) fn add_finding(run: &mut Run, stored: Option<&[Check]>) {
     run.checks.splice(..0, finding);
 }
 
-/// Names the findings that only one of both has, the worst first. Texts may differ in the last digit of a figure.
+/// Names the findings that only one of both lists has, the worst first; `None` if they have the same. Texts are not
+/// compared, because they may differ in the last digit of a figure.
 fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
     let keys = |checks: &[Check]| -> BTreeSet<(String, Severity, &'static str)> {
         let checks = checks.iter().filter(|check| check.id != CONTRADICTION);
@@ -49,18 +51,16 @@ fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
     };
     let (computed, stored) = (keys(computed), keys(stored));
     let mut differing: Vec<_> = computed.symmetric_difference(&stored).collect();
+    if differing.is_empty() {
+        return None;
+    }
     differing.sort_by_key(|(_, severity, _)| Reverse(*severity));
-    let differing: Vec<String> = differing
-        .iter()
-        .map(|(id, _, word)| format!("{id} ({word})"))
-        .take(MAX_DIFFERING)
-        .collect();
-    (!differing.is_empty()).then(|| {
-        format!(
-            "its findings are not those of its figures: {}",
-            differing.join(", ")
-        )
-    })
+    let named = differing.iter().take(MAX_DIFFERING);
+    let texts = named.map(|(id, _, word)| format!("{id} ({word})"));
+    Some(format!(
+        "its findings are not those of its figures: {}",
+        joined(texts, ", ")
+    ))
 }
 
 #[cfg(test)]

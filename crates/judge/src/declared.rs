@@ -64,7 +64,8 @@ fn contradictions(run: &Run) -> Vec<String> {
     contradicted
 }
 
-/// A declared service that is one of those that Prony recognises, but not the one that the server showed.
+/// The contradiction if the declaration names a service that Prony recognises, but not the one as which the server
+/// answers.
 fn service_contradiction(run: &Run) -> Option<String> {
     let said = run.server.declared.get(DeclaredFact::Service)?;
     let seen = run.server.service?;

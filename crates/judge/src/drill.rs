@@ -21,9 +21,9 @@ pub fn errors_in_outage(run: &Run) -> BTreeMap<ErrorClass, u64> {
     };
     let until_s = gap.from_s + length_s;
     let series = run.series.iter();
-    let in_outage =
+    let overlapping =
         series.filter(|second| second.at_s + second.length_s > gap.from_s && second.at_s < until_s);
-    for (class, count) in in_outage.flat_map(|second| &second.errors) {
+    for (class, count) in overlapping.flat_map(|second| &second.errors) {
         *sum.entry(*class).or_default() += count;
     }
     sum
@@ -85,6 +85,7 @@ pub fn permitted_loss(run: &Run) -> Option<PermittedLoss> {
     })
 }
 
+/// How long the outage of a drill was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrillTimes {
     pub variant: String,
@@ -95,7 +96,8 @@ pub struct DrillTimes {
 }
 
 impl DrillTimes {
-    /// Those of a run that still has its seconds; `None` if it did not measure an outage, or only because it kept a ledger.
+    /// The times of a run that still has its seconds; `None` if it measured no outage, or did so only because it kept a
+    /// ledger.
     pub fn of(run: &Run) -> Option<DrillTimes> {
         run.commit_gap.as_ref()?;
         let has_mark = run.events.iter().any(|event| event.kind == EventKind::Mark);

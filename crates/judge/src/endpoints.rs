@@ -4,7 +4,7 @@
 //! ([`Spread::First`]), unless reads go to other servers.
 
 use crate::checks::{Finding, new_finding};
-use crate::formatting::count;
+use crate::formatting::{count, joined};
 use prony_store::{EndpointFigures, Run, Severity, Spread};
 
 pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
@@ -19,10 +19,7 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
     }
     let addresses = |is_listed: fn(&EndpointFigures) -> bool| {
         let listed = endpoints.iter().filter(|endpoint| is_listed(endpoint));
-        listed
-            .map(|endpoint| endpoint.address.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
+        joined(listed.map(|endpoint| &endpoint.address), ", ")
     };
     let absent = addresses(|endpoint| endpoint.connections_at_start == 0);
     if is_spread && !absent.is_empty() && (run.drive.clients as usize) >= endpoints.len() {

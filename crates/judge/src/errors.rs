@@ -40,7 +40,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     if figures.failed == 0 {
         return None;
     }
-    let failed = share(figures.failed, figures.ended());
+    let failed_share = share(figures.failed, figures.ended());
     // An expected outage makes transactions fail: these do not make the result invalid.
     let unexpected = if expects_outage(run) {
         figures
@@ -53,27 +53,23 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     let finding = format!(
         "{} failed, {} of those that ended{}.",
         count(figures.failed, "transaction"),
-        percent(failed),
+        percent(failed_share),
         describe_most_frequent(run),
     );
     let through_pooler = format!(
         "A pooler gives the transactions of a client to several sessions: {POOLER_PROTOCOLS}."
     );
-    let advice = match severity {
-        _ if most_frequent_error(run)
-            .is_some_and(|error| POOLER_SQLSTATES.contains(&error.code.as_str())) =>
-        {
-            &through_pooler
-        }
-        _ if most_frequent_error(run).is_some_and(is_privilege_error) => {
+    let advice = match most_frequent_error(run) {
+        Some(error) if POOLER_SQLSTATES.contains(&error.code.as_str()) => &through_pooler,
+        Some(error) if is_privilege_error(error) => {
             "The role of this run lacks a privilege: the first message names it. GRANT it, as the owner of the \
              tables, or run as their owner."
         }
-        _ if most_frequent_error(run).is_some_and(|error| error.class == ErrorClass::Resources) => {
+        Some(error) if error.class == ErrorClass::Resources => {
             "The server ran out of disk space, memory or connections: the first message says which. \
              Free some, and run again."
         }
-        Severity::Invalid => {
+        _ if severity == Severity::Invalid => {
             "Remove the cause and run again: failed transactions take a different time than committed \
              ones, so neither throughput nor latency represents this workload."
         }
@@ -159,8 +155,8 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
 
 fn failed_by_lost_connection_count(run: &Run) -> u64 {
     let errors = run.measured.errors.iter();
-    let errors = errors.filter(|error| is_lost_connection(error));
-    errors.map(|error| error.count).sum()
+    let lost = errors.filter(|error| is_lost_connection(error));
+    lost.map(|error| error.count).sum()
 }
 
 /// Whether any client was without a connection or had ended in the measured window.
@@ -181,10 +177,10 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
     let until_s = |event: &Event| event.until_s.unwrap_or(end_s);
     let mut losses = joined_losses(run);
     losses.retain(|loss| overlaps_window(run, loss));
-    let most_down = losses.iter().map(|loss| loss.count).max().unwrap_or(0);
-    let most_down = count(most_down, "connection");
-    let longest_s = losses.iter().map(|loss| until_s(loss) - loss.at_s);
-    let longest = time(longest_s.fold(0.0, f64::max) * 1e9);
+    let most_lost = losses.iter().map(|loss| loss.count).max().unwrap_or(0);
+    let most_down = count(most_lost, "connection");
+    let lengths_s = losses.iter().map(|loss| until_s(loss) - loss.at_s);
+    let longest = time(lengths_s.fold(0.0, f64::max) * 1e9);
     let summary = match losses.len() {
         1 => format!("Connections were lost once: {most_down}, for {longest}."),
         times => format!(
@@ -193,11 +189,11 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
     };
     // Averaged over all clients: if one of many has no connection, a small part of the load is missing.
     let clients = f64::from(run.drive.clients.max(1));
-    let disconnected_share = events.iter().map(|event| {
+    let disconnected_s = events.iter().map(|event| {
         let overlap_s = until_s(event).min(end_s) - event.at_s.max(begin_s);
         overlap_s.max(0.0) * (event.count as f64 / clients).min(1.0)
     });
-    let disconnected_share = disconnected_share.sum::<f64>() / window_s.max(f64::MIN_POSITIVE);
+    let disconnected_share = disconnected_s.sum::<f64>() / window_s.max(f64::MIN_POSITIVE);
     // A client that lost its connection just before the end had no time to reconnect, and almost no load is
     // missing.
     let minimum_s = OUTAGE_AT_END_INVALID_SHARE * window_s;

@@ -10,9 +10,11 @@ use crate::{all_kinds, distinct, errors, worst};
 use prony_store::{Check, ExperimentKind, Latency, NOPM, Run, RunState, Severity};
 use std::borrow::Borrow;
 
+/// The figures of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantFigures {
     pub name: String,
+    /// Number of its runs.
     pub runs: usize,
     /// Number of its runs that are complete and may be used.
     pub counted: usize,
@@ -52,6 +54,7 @@ impl Spread {
     }
 }
 
+/// Whether a run is complete and may be used.
 pub fn is_counted(run: &Run) -> bool {
     let usable = worst(&run.checks) != Some(Severity::Invalid);
     usable && run.state == RunState::Complete && all_kinds(run).is_some()
@@ -124,7 +127,7 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     problems.next()
 }
 
-/// Whether the leading figure is NOPM: every counted run has it.
+/// Whether there are counted runs and all of them have NOPM, which is then the leading figure.
 pub fn all_have_nopm(runs: &[impl Borrow<Run>]) -> bool {
     let runs = runs.iter().map(Borrow::borrow);
     let mut counted = runs.filter(|run| is_counted(run)).peekable();

@@ -12,14 +12,15 @@ use crate::thresholds::{
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
 use prony_store::{OtherClients, Run, ServerSecond, SessionGroup};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The load of one group of sessions, summed over the readings.
+/// The load of one group of sessions.
 #[derive(Default)]
 struct GroupLoad {
+    /// Busy sessions, summed over the readings.
     busy: f64,
     /// Readings in which a session of the group was busy.
-    samples: u32,
+    readings: u32,
 }
 
 pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
@@ -44,21 +45,22 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
         for (name, busy) in others.filter_map(|group| foreign_busy(run, group)) {
             let load = groups.entry(name).or_default();
             load.busy += busy;
-            load.samples += 1;
+            load.readings += 1;
         }
     }
     groups.retain(|_, load| {
-        load.samples >= FOREIGN_MIN_SAMPLES && load.busy / readings >= FOREIGN_MIN_SESSIONS
+        load.readings >= FOREIGN_MIN_SAMPLES && load.busy / readings >= FOREIGN_MIN_SESSIONS
     });
     let foreign_busy: f64 = groups.values().map(|load| load.busy).sum();
-    let samples = groups.values().map(|load| load.samples).max();
+    let most_readings = groups.values().map(|load| load.readings).max();
     let session_share = if all_busy > 0.0 { foreign_busy / all_busy } else { 0.0 };
     let commit_share = foreign_commit_share(run).unwrap_or(0.0);
     let share = session_share.max(commit_share);
     if share <= FOREIGN_MAX_SHARE {
         return None;
     }
-    let is_certain = commit_share == share || samples >= Some(FOREIGN_INVALID_SAMPLES);
+    let is_certain = commit_share == share
+        || most_readings.is_some_and(|readings| readings >= FOREIGN_INVALID_SAMPLES);
     let severity = invalid_or_caveat(share > FOREIGN_INVALID_SHARE && is_certain);
     let mut sentences = Vec::new();
     if !groups.is_empty() {
@@ -92,20 +94,15 @@ fn check_around_load(run: &Run) -> Option<Finding> {
     let observed = run.observed.as_ref()?;
     let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
     let (others_before, others_after) = (before.others.as_ref()?, after.others.as_ref()?);
-    let names = |others: &OtherClients| -> BTreeMap<String, u32> {
-        let groups = others.sessions.iter();
-        groups
-            .map(|group| (group_name(group), group.busy))
-            .collect()
+    let names = |others: &OtherClients| -> BTreeSet<String> {
+        others.sessions.iter().map(group_name).collect()
     };
-    let names_after = names(others_after);
-    let mut busy_in_both = names(others_before);
-    busy_in_both.retain(|name, _| names_after.contains_key(name));
+    let busy_in_both = &names(others_before) & &names(others_after);
     let mut sentences = Vec::new();
     if !busy_in_both.is_empty() {
         sentences.push(format!(
             "Sessions that are not this run's were busy in the server before and after it ({}).",
-            joined(busy_in_both.keys().map(String::as_str), "; ")
+            joined(&busy_in_both, "; ")
         ));
     }
     let difference = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
@@ -202,15 +199,12 @@ fn is_of_pool(run: &Run, row: &ServerSecond, group: &SessionGroup) -> bool {
 fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
     let (mut name, mut busy) = (group_name(group), f64::from(group.busy));
     if group.own {
-        let connections = run.drive.clients.saturating_add(FOREIGN_SESSIONS_MIN_OWN);
-        // Connections that close overlap with new ones.
-        if run.drive.connect_per_transaction {
+        let min_sessions = run.drive.clients.saturating_add(FOREIGN_SESSIONS_MIN_OWN);
+        // With a connection for each transaction, connections that close overlap with new ones.
+        if run.drive.connect_per_transaction || group.recent < min_sessions {
             return None;
         }
         let excess = group.recent.saturating_sub(run.drive.clients);
-        if group.recent < connections {
-            return None;
-        }
         busy *= f64::from(excess) / f64::from(group.recent);
         name += ", as this run";
     }

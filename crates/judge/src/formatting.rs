@@ -10,42 +10,49 @@ pub fn percent(share: f64) -> String {
     if !percent.is_finite() {
         return "–".to_owned();
     }
-    match percent.abs() {
-        0.0 => "0 %".to_owned(),
-        size if size < 0.01 => "< 0.01 %".to_owned(),
-        size if size < 0.995 => format!("{percent:.2} %"),
-        size if size < 9.95 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
+    let size = percent.abs();
+    if size == 0.0 {
+        "0 %".to_owned()
+    } else if size < 0.01 {
+        "< 0.01 %".to_owned()
+    } else if size < 0.995 {
+        format!("{percent:.2} %")
+    } else if size < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
     }
 }
 
 /// A time given in nanoseconds, with three significant digits: `870 ns`, `1.23 ms`, `12.3 s`.
 pub fn time(ns: f64) -> String {
-    const STEPS: [(f64, &str); 3] = [(1e3, "ns"), (1e6, "µs"), (1e9, "ms")];
+    const UNITS_NS: [(f64, &str); 3] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms")];
     if !ns.is_finite() {
         return "–".into();
     }
     if ns == 0.0 {
         return "0 s".into();
     }
-    for (limit, unit) in STEPS {
-        let value = ns / (limit / 1e3);
+    for (unit_ns, unit) in UNITS_NS {
+        let value = ns / unit_ns;
         // Compare the rounded value: 999.7 µs is printed as `1.00 ms`, not `1000 µs`.
         if value < 999.5 {
-            return format!("{} {unit}", three_digits(value, unit == "ns"));
+            let is_whole = unit == "ns";
+            let number = if is_whole { format!("{value:.0}") } else { three_digits(value) };
+            return format!("{number} {unit}");
         }
     }
     let seconds = ns / 1e9;
     if seconds < 999.5 {
-        format!("{} s", three_digits(seconds, false))
+        format!("{} s", three_digits(seconds))
     } else {
         format!("{} s", thousands(seconds.round() as u64))
     }
 }
 
-/// A value below 1,000 with three significant digits, or without decimals if `integer`.
-pub fn three_digits(value: f64, integer: bool) -> String {
-    if integer || value >= 99.95 || value == 0.0 {
+/// A value below 1,000 with three significant digits.
+pub fn three_digits(value: f64) -> String {
+    if value >= 99.95 || value == 0.0 {
         format!("{value:.0}")
     } else if value >= 9.995 {
         format!("{value:.1}")
@@ -55,9 +62,9 @@ pub fn three_digits(value: f64, integer: bool) -> String {
 }
 
 /// Bytes in powers of ten: `34 MB`, `1.2 GB`.
-pub fn bytes(n: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let mut value = n as f64;
+    let mut value = bytes as f64;
     let mut unit = 0;
     while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1e3;
@@ -102,7 +109,8 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// The different values of a side's runs as one text: a range if they are more than two numbers of one unit.
+/// The different values of a side's runs as one text: `1 s or 2 s`; `1 to 9 s` if they are more than two numbers of one
+/// unit.
 pub(crate) fn join_values(values: &[String]) -> String {
     let parse = |value: &String| {
         let (number, unit) = value.split_once(' ')?;
@@ -114,15 +122,14 @@ pub(crate) fn join_values(values: &[String]) -> String {
     };
     let mut numbers: Vec<_> = values.iter().filter_map(parse).collect();
     numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-    match &*numbers {
-        [(_, lowest, unit), .., (_, highest, _)]
-            if numbers.len() > 2
-                && numbers.len() == values.len()
-                && numbers.iter().all(|(_, _, other)| other == unit) =>
-        {
-            format!("{lowest} to {highest} {unit}")
-        }
-        _ => values.join(" or "),
+    let are_all_numbers = numbers.len() == values.len();
+    if let [(_, lowest, unit), _, .., (_, highest, _)] = &*numbers
+        && are_all_numbers
+        && numbers.iter().all(|(_, _, other)| other == unit)
+    {
+        format!("{lowest} to {highest} {unit}")
+    } else {
+        values.join(" or ")
     }
 }
 

@@ -11,6 +11,7 @@ use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
 use prony_store::{EventKind, GrowthReading, Run, RunState, Severity};
 
+/// What a reading of the server shows, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Balance {
     /// The server has what the clients committed.
@@ -38,6 +39,9 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     let was_disturbed = was_disturbed(run);
     let others_wrote = others_committed(run);
     let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
+    let is_any_even = balances
+        .iter()
+        .any(|(balance, _)| *balance == Balance::Even);
     match worst {
         Balance::Less => invalid(
             sentences,
@@ -57,25 +61,18 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
             ),
             "Run on tables that nobody else uses.",
         ),
-        Balance::Unknown
-            if was_disturbed
-                && !balances
-                    .iter()
-                    .any(|(balance, _)| *balance == Balance::Even) =>
-        {
-            caveat(
-                format!(
-                    "Connections were lost, and it was not checked whether acknowledged commits are missing: {sentences}"
-                ),
-                if is_countable {
-                    "Run again, let the run end by itself, keep a server reachable after it, and use tables that are small \
+        Balance::Unknown if was_disturbed && !is_any_even => caveat(
+            format!(
+                "Connections were lost, and it was not checked whether acknowledged commits are missing: {sentences}"
+            ),
+            if is_countable {
+                "Run again, let the run end by itself, keep a server reachable after it, and use tables that are small \
                  enough to be counted."
-                } else {
-                    "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
+            } else {
+                "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
                  small enough to be counted."
-                },
-            )
-        }
+            },
+        ),
         Balance::Unknown => {
             // Without a loss of connections, what cannot be counted by design is no news; and the verdict on a
             // partial run says that it is partial.
@@ -114,15 +111,17 @@ pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
             _ => is_complete = false,
         }
     }
-    if lost > 0 || is_complete && !others_committed(run) {
+    if lost > 0 {
         return Ok(lost);
     }
-    Err(if is_complete {
-        "others wrote to the same database, and their rows may have taken the place of lost ones"
-    } else {
-        "not all rows that commits add were counted"
+    if !is_complete {
+        return Err("not all rows that commits add were counted".to_owned());
     }
-    .to_owned())
+    if others_committed(run) {
+        let reason = "others wrote to the same database, and their rows may have taken the place of lost ones";
+        return Err(reason.to_owned());
+    }
+    Ok(0)
 }
 
 fn sentences_of(balances: &[(Balance, String)], balance: Balance) -> String {

@@ -30,13 +30,13 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
     }
     let (begin_s, end_s) = window_s(run);
     let checkpoints: Vec<&Event> = events(run, &[Checkpoint]).collect();
-    let is_complete = |event: &&&Event| {
+    let is_complete = |event: &&Event| {
         let ended_in_window = event
             .until_s
             .is_some_and(|until_s| until_s <= end_s + EVENT_LAG_MAX_S);
         event.at_s >= begin_s - EVENT_LAG_MAX_S && ended_in_window
     };
-    if checkpoints.iter().any(|event| is_complete(&event)) {
+    if checkpoints.iter().any(is_complete) {
         return None;
     }
     let incomplete = match checkpoints.len() {
@@ -73,12 +73,12 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
         .iter()
         .chain(&routine)
         .take(MAX_LISTED)
-        .map(|e| describe_event(e))
+        .map(|event| describe_event(event))
         .collect();
     let unlisted = (heavy.len() + routine.len()).saturating_sub(MAX_LISTED);
     texts.extend((unlisted > 0).then(|| format!("{unlisted} more")));
     texts.extend(unobserved);
-    let share = if routine.is_empty() {
+    let share_text = if routine.is_empty() {
         String::new()
     } else {
         format!("; vacuums and analyzes took {} of it", percent(share))
@@ -86,7 +86,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
     new_finding(
         severity,
         format!(
-            "During the measured window the server also ran: {}{share}.",
+            "During the measured window the server also ran: {}{share_text}.",
             texts.join(", ")
         ),
         if heavy.is_empty() {
@@ -118,16 +118,14 @@ pub fn unobserved_maintenance(run: &Run) -> Option<String> {
     observed(run)?;
     let (before, after) = run.states()?;
     let maintenance_count = |tables: &[TableState]| -> u64 {
-        let tables = tables.iter();
-        tables
-            .flat_map(|table| [table.vacuums, table.analyses])
-            .flatten()
-            .fold(0, u64::saturating_add)
+        let counts = tables
+            .iter()
+            .flat_map(|table| [table.vacuums, table.analyses]);
+        counts.flatten().fold(0, u64::saturating_add)
     };
-    let observed = run.observed.iter().flat_map(|state| &state.events);
-    let observed = observed
-        .filter(|event| ROUTINE_EVENTS.contains(&event.kind))
-        .count() as u64;
+    let events = run.observed.iter().flat_map(|observed| &observed.events);
+    let routine = events.filter(|event| ROUTINE_EVENTS.contains(&event.kind));
+    let observed = routine.count() as u64;
     let unobserved = maintenance_count(&after.tables)
         .saturating_sub(maintenance_count(&before.tables))
         .saturating_sub(observed);

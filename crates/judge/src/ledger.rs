@@ -8,6 +8,7 @@ use crate::formatting::{count, thousands};
 use crate::outage::outages;
 use prony_store::{LedgerAccount, LostCommit, Run};
 
+/// Advice if entries are missing, doubled or unknown.
 const LOSSES_ADVICE: &str = "An unbroken series of each client is what a server had not stored when it crashed, or a replica had not received: see \
      the durability of the server, and what replaced it. Scattered, doubled and unknown entries are faults of the server or of something in \
      between. The table is kept.";
@@ -19,12 +20,12 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         let finding = format!(
             "{acknowledged} commits were acknowledged, and it is not known which are there: {reason}"
         );
-        // A run that is not stored has no id, and nothing to decide by.
-        let decide = match run.id.as_str() {
+        // A run that is not stored has no id, and cannot be decided later.
+        let how_to_decide = match run.id.as_str() {
             "" => String::new(),
             id => format!(": prony check ledger --run {id} --url URL decides once more"),
         };
-        let advice = format!("The table {} is kept{decide}.", account.table);
+        let advice = format!("The table {} is kept{how_to_decide}.", account.table);
         return caveat(finding, advice);
     }
     let text = ledger_sentence(account);
@@ -61,25 +62,26 @@ pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
     let first = account.first_lost.first()?;
     let last = account.first_series_end.as_ref().unwrap_or(first);
     let outages = outages(run);
-    // Not the longest one, which may have lost nothing, and not one that the lost series outlived.
-    let from_s = |time_s: f64| {
-        let mut after = outages
-            .iter()
-            .filter(|(_, until_s)| until_s.is_none_or(|until_s| until_s > time_s));
-        after.next().map(|(from_s, _)| *from_s)
+    // The outage that lost commits is not always the longest one: it is the first that had not ended when the last commit
+    // of the lost series was acknowledged.
+    let beginning_of_outage_s = |time_s: f64| {
+        let mut outages = outages.iter();
+        let outage = outages.find(|(_, until_s)| until_s.is_none_or(|until_s| until_s > time_s));
+        outage.map(|(from_s, _)| *from_s)
     };
-    let soonest_s = from_s(last.after_s?)?;
-    // It may have ended before the last one was acknowledged.
-    let latest_s = from_s(last.by_s?).unwrap_or(soonest_s);
+    let soonest_s = beginning_of_outage_s(last.after_s?)?;
+    // By the latest time of the acknowledgement, all outages may have ended.
+    let latest_s = beginning_of_outage_s(last.by_s?).unwrap_or(soonest_s);
     let gap = run.commit_gap.as_ref();
     let clock_bound_s = gap.and_then(|gap| gap.clock_bound_s).unwrap_or(0.0);
     let most_s = latest_s - first.after_s? + clock_bound_s;
-    (most_s > 0.0).then_some([(soonest_s - first.by_s? - clock_bound_s).max(0.0), most_s])
+    let least_s = (soonest_s - first.by_s? - clock_bound_s).max(0.0);
+    (most_s > 0.0).then_some([least_s, most_s])
 }
 
-fn lost_commit(commit: &LostCommit) -> String {
-    let time = commit.after_s.zip(commit.by_s);
-    let time = time.map_or(String::new(), |(after_s, by_s)| {
+fn describe_lost_commit(commit: &LostCommit) -> String {
+    let acknowledged_s = commit.after_s.zip(commit.by_s);
+    let time = acknowledged_s.map_or(String::new(), |(after_s, by_s)| {
         format!(", acknowledged between {after_s:.1} s and {by_s:.1} s")
     });
     let LostCommit {
@@ -100,7 +102,10 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
             0 => "of each client an unbroken series".to_owned(),
             clients => format!("scattered at {}", count(clients.into(), "client")),
         };
-        text.push_str(&format!(", {kind}; the first is {}", lost_commit(first)));
+        text.push_str(&format!(
+            ", {kind}; the first is {}",
+            describe_lost_commit(first)
+        ));
     }
     for (number, what) in [
         (account.duplicated, "there more than once"),

@@ -85,14 +85,15 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     (required && run.measured.length_s < minimum_s).then_some((minimum_s, reason))
 }
 
-/// Whether the window has too few whole seconds to judge whether throughput and latency were steady. At the end of a
-/// run by count clients are idle. Lost connections, which prevent that judgement too, are reported by `outage`.
+/// Whether the window has too few whole seconds to judge whether throughput and latency were steady. A long window may
+/// have too few: seconds in which clients are idle, as at the end of a run by count, are not judged. Lost connections,
+/// which prevent that judgement too, are reported by `outage`.
 pub fn is_too_short_for_steadiness(run: &Run) -> bool {
-    let has_too_few_rows = || {
-        let has_rows = !run.series.is_empty();
-        has_rows && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
-    };
-    run.measured.length_s < STEADY_MIN_SECONDS as f64 || has_too_few_rows()
+    if run.measured.length_s < STEADY_MIN_SECONDS as f64 {
+        return true;
+    }
+    let has_rows = !run.series.is_empty();
+    has_rows && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
 }
 
 /// Lists the checks for which the window was too short, so that their silence is not taken for a good result.
@@ -125,12 +126,12 @@ pub(crate) fn check_few_transactions(run: &Run) -> Option<Finding> {
     let all = all_kinds(run)?;
     let window_s = run.measured.length_s;
     let mean_s = all.busy_s / all.ended().max(1) as f64;
-    let has_long = !stops_by_count(run) && mean_s > FEW_TRANSACTIONS_MAX_MEAN_SHARE * window_s;
+    let are_too_long = !stops_by_count(run) && mean_s > FEW_TRANSACTIONS_MAX_MEAN_SHARE * window_s;
     // `nothing-committed` covers a run without any.
-    if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !has_long) {
+    if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !are_too_long) {
         return None;
     }
-    let length = if has_long {
+    let length = if are_too_long {
         format!(
             ", each as long as {} of the window on average",
             percent(mean_s / window_s)
@@ -154,11 +155,10 @@ pub(crate) fn check_percentiles(run: &Run) -> Option<Finding> {
     if samples == 0 || samples >= P99_MIN_SAMPLES || check_few_transactions(run).is_some() {
         return None;
     }
-    let (severity, absent) = match samples {
-        samples if samples < P95_MIN_SAMPLES => {
-            (Severity::Caveat, "95th percentile and those above")
-        }
-        _ => (Severity::Note, "99th percentile and those above"),
+    let (severity, absent) = if samples < P95_MIN_SAMPLES {
+        (Severity::Caveat, "95th percentile and those above")
+    } else {
+        (Severity::Note, "99th percentile and those above")
     };
     new_finding(
         severity,

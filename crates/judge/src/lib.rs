@@ -130,7 +130,8 @@ pub fn judge_if_unjudged(run: &mut Run) {
     }
 }
 
-/// Whether the run has a verdict of these rules. That of others is none of theirs: they may find what the others did not.
+/// Whether the run has a verdict of these rules. A verdict of other rules does not count: these may find what those did
+/// not.
 pub fn is_judged(run: &Run) -> bool {
     run.rules_version == Some(RULES_VERSION)
 }

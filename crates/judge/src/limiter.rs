@@ -33,7 +33,7 @@ pub enum Limiter {
     Unknown,
 }
 
-/// A limit, and its figures as a clause.
+/// A limit of one run, and its figures as a clause.
 type Limit = (Limiter, String);
 
 /// The limit of a point, with its figures.
@@ -60,16 +60,20 @@ impl Limiter {
     }
 }
 
+/// The limit that most of the runs of a point show; `at` is the point's value of the axis.
 pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
-    let mut findings: BTreeMap<Limiter, Vec<String>> = BTreeMap::new();
+    let mut evidence_by_limiter: BTreeMap<Limiter, Vec<String>> = BTreeMap::new();
     for run in runs {
         let (limiter, evidence) = limiter_of(run);
-        findings.entry(limiter).or_default().push(evidence);
+        evidence_by_limiter
+            .entry(limiter)
+            .or_default()
+            .push(evidence);
     }
     // The limiter of most runs. Of several with the same number, `max_by_key` returns the last, so the list is reversed:
     // the first of `Limiter` wins, and `Unknown` only if it has more runs than every other.
-    let findings = findings.into_iter().rev();
-    let most = findings.max_by_key(|(_, evidence)| evidence.len());
+    let reversed = evidence_by_limiter.into_iter().rev();
+    let most = reversed.max_by_key(|(_, evidence)| evidence.len());
     let (limiter, mut evidence) =
         most.unwrap_or((Limiter::Unknown, vec!["no run counts".to_owned()]));
     LimiterFinding {
@@ -94,9 +98,9 @@ pub(crate) fn first_known(
 }
 
 fn limiter_of(run: &Run) -> Limit {
-    let first = client_limit(run).or_else(|| refusal_limit(run));
-    let is_known = |limit: &Limit| limit.0 != Limiter::Unknown;
-    first
+    let is_known = |(limiter, _): &Limit| *limiter != Limiter::Unknown;
+    client_limit(run)
+        .or_else(|| refusal_limit(run))
         .or_else(|| server_limits(run).into_iter().find(is_known))
         .or_else(|| pooler_limit(run))
         .unwrap_or_else(|| (Limiter::Unknown, what_was_observed(run)))
@@ -113,21 +117,19 @@ fn what_was_observed(run: &Run) -> String {
         let (event, waiting) = waits.top?;
         Some(waits.text(waiting, event))
     });
-    match joined(busy.into_iter().chain(top), ", ") {
-        parts if parts.is_empty() => "neither CPUs nor waits were observed".to_owned(),
-        parts => parts,
-    }
+    let parts = joined(busy.into_iter().chain(top), ", ");
+    if parts.is_empty() { "neither CPUs nor waits were observed".to_owned() } else { parts }
 }
 
 /// The most likely limits of the throughput on the side of the server.
 pub(crate) fn check_limits(run: &Run) -> Option<Finding> {
     let limits = server_limits(run).into_iter();
-    let limits = joined(limits.map(|(_, text)| text), "; ");
-    if limits.is_empty() {
+    let texts = joined(limits.map(|(_, text)| text), "; ");
+    if texts.is_empty() {
         return None;
     }
     note(
-        format!("Likely limit: {limits}."),
+        format!("Likely limit: {texts}."),
         "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
     )
 }
@@ -145,7 +147,7 @@ fn client_limit(run: &Run) -> Option<Limit> {
     Some((Limiter::ClientCpus, text))
 }
 
-/// Whether connections were refused.
+/// The limit on connections, if the server refused some.
 fn refusal_limit(run: &Run) -> Option<Limit> {
     let mut errors = run.measured.errors.iter();
     let refused = errors.find(|error| {
@@ -156,8 +158,8 @@ fn refusal_limit(run: &Run) -> Option<Limit> {
     Some((Limiter::Connections, text))
 }
 
-/// Whether a pooler lets clients wait, where nothing else is known to limit the server: sessions that wait for its storage
-/// or its locks are not active either.
+/// The limit of a pooler that lets clients wait. Only where nothing else is known to limit the server: sessions that wait
+/// for its storage or its locks are not active either.
 fn pooler_limit(run: &Run) -> Option<Limit> {
     run.server.pooler.as_ref()?;
     let active = observations::mean(run, |row| row.active.map(f64::from))?;
@@ -189,18 +191,18 @@ fn server_limits(run: &Run) -> Vec<Limit> {
         observations::mean(run, |row| value(row.limit_use.as_ref()?))
     };
     let busy = above(server_machine_busy_share(run), LIMITER_CPU_MIN_BUSY_SHARE);
-    let cpu = limit_use(|limits| limits.cpu_share);
-    let cpu = above(cpu, LIMITER_CPU_MIN_BUSY_SHARE);
-    let disk = server_machine_mean(run, |machine| machine.disk_busy_share);
-    let disk = above(disk, LIMITER_DISK_MIN_BUSY_SHARE);
-    let io = [
+    let cpu_share = limit_use(|limits| limits.cpu_share);
+    let cpu = above(cpu_share, LIMITER_CPU_MIN_BUSY_SHARE);
+    let disk_share = server_machine_mean(run, |machine| machine.disk_busy_share);
+    let disk = above(disk_share, LIMITER_DISK_MIN_BUSY_SHARE);
+    let io_shares = [
         limit_use(|limits| limits.data_io_share),
         limit_use(|limits| limits.log_write_share),
     ];
-    let io = io.into_iter().flatten().reduce(f64::max);
-    let io = above(io, LIMITER_DISK_MIN_BUSY_SHARE);
-    let stopped = observations::mean(run, |row| row.flow_control_share);
-    let stopped = above(stopped, LIMITER_FLOW_CONTROL_MIN_SHARE);
+    let busiest_io = io_shares.into_iter().flatten().reduce(f64::max);
+    let io = above(busiest_io, LIMITER_DISK_MIN_BUSY_SHARE);
+    let stopped_share = observations::mean(run, |row| row.flow_control_share);
+    let stopped = above(stopped_share, LIMITER_FLOW_CONTROL_MIN_SHARE);
     let waits = Waits::of(run).and_then(|waits| waits.limit());
     let limits = [
         busy.map(|busy| (Limiter::ServerCpus, busy_text(run, busy))),
@@ -236,12 +238,15 @@ fn server_limits(run: &Run) -> Vec<Limit> {
 struct Waits<'a> {
     /// All active sessions, also those that used a CPU.
     sessions: u64,
+    /// Those that waited for locks.
     locks: u64,
+    /// Those that waited for storage.
     storage: u64,
-    /// The most frequent wait; waiting for the client does not limit the server.
+    /// The most frequent wait, and its sessions; waiting for the client does not count, because it does not limit the server.
     top: Option<(&'a str, u64)>,
-    /// The most frequent wait for locks, and that for storage.
+    /// The same of the waits for locks.
     top_lock: Option<(&'a str, u64)>,
+    /// The same of the waits for storage.
     top_storage: Option<(&'a str, u64)>,
 }
 
@@ -281,36 +286,45 @@ impl<'a> Waits<'a> {
         )
     }
 
-    /// The kind of waits, or the wait, in which more sessions were than the threshold.
+    /// The limit by the kind of wait that most sessions share, otherwise by a single wait; `None` if neither has enough.
     fn limit(&self) -> Option<Limit> {
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
-        let is_storage = self.storage > self.locks;
-        let of_locks = (self.locks, self.top_lock, Limiter::Locks, "locks");
-        let of_storage = (self.storage, self.top_storage, Limiter::Storage, "storage");
-        let (sessions, top, limiter, kind) = if is_storage { of_storage } else { of_locks };
-        if let Some((event, waiting)) = top.filter(|_| is_most(sessions)) {
-            let what = if waiting == sessions {
-                event.to_owned()
-            } else {
-                format!("{kind}, most often for {event}")
-            };
-            return Some((limiter, self.text(sessions, &what)));
+        let of_kind = if self.storage > self.locks {
+            self.limit_of_kind(Limiter::Storage, self.storage, self.top_storage)
+        } else {
+            self.limit_of_kind(Limiter::Locks, self.locks, self.top_lock)
+        };
+        if is_most(self.storage.max(self.locks)) && of_kind.is_some() {
+            return of_kind;
         }
         let (event, waiting) = self.top.filter(|(_, waiting)| is_most(*waiting))?;
         Some((Limiter::Unknown, self.text(waiting, event)))
     }
+
+    /// The limit by all waits of a kind, of which `top` is the most frequent; `None` if there are none.
+    fn limit_of_kind(
+        &self,
+        kind: Limiter,
+        sessions: u64,
+        top: Option<(&str, u64)>,
+    ) -> Option<Limit> {
+        let (event, waiting) = top?;
+        let what = if waiting == sessions {
+            event.to_owned()
+        } else {
+            format!("{}, most often for {event}", kind.text())
+        };
+        Some((kind, self.text(sessions, &what)))
+    }
 }
 
-/// PostgreSQL's wait for the log, which another session writes, is one for storage.
+/// Whether sessions wait for storage. PostgreSQL's wait for the log, which another session writes, is such a wait.
 fn is_storage(event: &str) -> bool {
     let lower = event.to_ascii_lowercase();
-    ["io/", "log/", "lwlock/walwrite"]
-        .iter()
-        .any(|begin| lower.starts_with(begin))
-        || (lower.starts_with("state/")
-            && ["commit", "flush", "sync"]
-                .iter()
-                .any(|word| lower.contains(word)))
+    let kinds = ["io/", "log/", "lwlock/walwrite"];
+    let states = ["commit", "flush", "sync"];
+    kinds.iter().any(|kind| lower.starts_with(kind))
+        || (lower.starts_with("state/") && states.iter().any(|state| lower.contains(state)))
 }
 
 fn is_lock(event: &str) -> bool {

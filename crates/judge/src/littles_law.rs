@@ -27,8 +27,9 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     let clients = run.drive.clients;
     let ended_count = figures.ended();
     let has_think_time = run.workload.setting("pacing") == Some("spec");
-    if has_think_time || run.drive.open_loop || clients == 0 || window_s <= 0.0 || ended_count == 0
-    {
+    let is_always_busy = !has_think_time && !run.drive.open_loop;
+    let has_figures = clients > 0 && window_s > 0.0 && ended_count > 0;
+    if !is_always_busy || !has_figures {
         return None;
     }
     if run.state != RunState::Complete && window_s < LITTLE_PARTIAL_RUN_MIN_S {
@@ -66,9 +67,9 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
 fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Finding> {
     let clients = f64::from(run.drive.clients);
     let window_s = run.measured.length_s;
-    let all = figures.attempts.as_ref().unwrap_or(&figures.response);
+    let all_times = figures.attempts.as_ref().unwrap_or(&figures.response);
     // What the transactions across the start may add, over all clients.
-    let most_added_s = sum_of_longest_s(all, run.drive.clients);
+    let most_added_s = sum_of_longest_s(all_times, run.drive.clients);
     let explanation = match run.measured.in_flight_s {
         Some(in_flight_s) => {
             let remaining = gap + in_flight_s / (clients * window_s);
@@ -124,17 +125,17 @@ fn sum_of_longest_s(latency: &Latency, clients: u32) -> f64 {
 fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Finding> {
     let window_s = run.measured.length_s;
     let longest_s = figures.response.max_ns as f64 / 1e9;
-    if let Some(standstill) =
-        standstill_s(run).filter(|standstill| -gap * window_s <= standstill + 1.0 + longest_s)
-    {
+    // The standstill may have begun up to one interval of the series earlier.
+    let may_explain = |standstill_s: &f64| -gap * window_s <= standstill_s + 1.0 + longest_s;
+    if let Some(standstill_s) = standstill_s(run).filter(may_explain) {
+        let in_flight = match run.measured.unfinished {
+            0 => "transactions".to_owned(),
+            in_flight => count(in_flight, "transaction"),
+        };
         return invalid(
             format!(
-                "{finding}: nothing ended in the last {standstill:.1} s, with {} in flight whose times \
-                 are in no figure.",
-                match run.measured.unfinished {
-                    0 => "transactions".to_owned(),
-                    in_flight => count(in_flight, "transaction"),
-                },
+                "{finding}: nothing ended in the last {standstill_s:.1} s, with {in_flight} in flight whose times \
+                 are in no figure."
             ),
             "The server stalled, or the network connection to it was lost: check its log and its disk, and \
              run again.",
@@ -183,9 +184,9 @@ fn excused_severity(gap: f64) -> Severity {
 /// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU;
 /// `None` if threads have several users, whose times overlap.
 fn own_work_share(run: &Run) -> Option<f64> {
-    let busy = run.client_health().busiest_thread_share?;
+    let busy_share = run.client_health().busiest_thread_share?;
     let has_own_thread = run.drive.clients <= run.drive.threads;
-    has_own_thread.then(|| busy + run_queue_share(run).unwrap_or_default())
+    has_own_thread.then(|| busy_share + run_queue_share(run).unwrap_or_default())
 }
 
 /// For how long at the end of the window no transaction ended although some were in flight, seconds, in whole
@@ -194,9 +195,9 @@ fn own_work_share(run: &Run) -> Option<f64> {
 fn standstill_s(run: &Run) -> Option<f64> {
     let is_idle = |second: &&Second| second.ended() == 0;
     let idle_seconds = run.series.iter().rev().take_while(is_idle);
-    let seconds: f64 = idle_seconds.map(|second| second.length_s).sum();
+    let idle_s: f64 = idle_seconds.map(|second| second.length_s).sum();
     let has_in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
-    (has_in_flight && seconds > 0.0).then_some(seconds)
+    (has_in_flight && idle_s > 0.0).then_some(idle_s)
 }
 
 fn not_checked_note(reason: &str) -> Option<Finding> {

@@ -106,15 +106,13 @@ fn batch_policy_remark(run: &Run) -> String {
 
 /// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
 pub(crate) fn shared_machine_evidence(run: &Run) -> Option<&'static str> {
-    let observed = run
-        .observed
-        .as_ref()
-        .and_then(|observed| observed.machine.shared);
+    let observed = run.observed.as_ref();
+    let was_found_here = observed.and_then(|observed| observed.machine.shared) == Some(true);
     if run.server.embedded {
         Some("a server that Prony started")
     } else if matches!(run.server.address, Some(ServerAddress::Unix(_))) {
         Some("a unix socket")
-    } else if observed == Some(true) {
+    } else if was_found_here {
         Some("a server whose process was found on this machine")
     } else if is_loopback(run.server.address.as_ref()) {
         Some("a loopback address")
@@ -131,12 +129,14 @@ fn of_server_machine<T>(
     of_client: T,
 ) -> Option<T> {
     let machine = run.observed.as_ref().map(|observed| &observed.machine);
+    let is_shared = shared_machine_evidence(run).is_some();
     machine
         .and_then(observed)
         .or(declared)
-        .or_else(|| shared_machine_evidence(run).map(|_| of_client))
+        .or(is_shared.then_some(of_client))
 }
 
+/// How many CPUs the server's machine has; `None` if it is not known.
 pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
     let declared = run.server.declared.count(DeclaredFact::Cpus);
     of_server_machine(
@@ -165,9 +165,9 @@ fn client_cpu_share(run: &Run) -> Option<f64> {
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
-/// The same of the server's machine: none if it is another one.
+/// CPU time of the client, as a share of the CPUs of the server's machine: 0 if the client is on another one.
 fn client_share_at_server(run: &Run) -> Option<f64> {
-    shared_machine_evidence(run).map_or(Some(0.0), |_| client_cpu_share(run))
+    if shared_machine_evidence(run).is_some() { client_cpu_share(run) } else { Some(0.0) }
 }
 
 /// CPU time of the server in one row, as a share of the CPUs of its machine.
@@ -191,7 +191,7 @@ pub(crate) struct CpuShares {
     pub client: f64,
 }
 
-/// `None` if the CPU time of the machine, of the server or of a client beside it was not observed.
+/// How the CPUs were used; `None` if the CPU time of the machine, of the server or of a client on it was not observed.
 pub(crate) fn cpu_shares(run: &Run) -> Option<CpuShares> {
     let server = observations::mean(run, |row| server_cpu_share(run, row))?;
     let client = client_share_at_server(run)?;
@@ -276,9 +276,10 @@ fn is_loopback(address: Option<&ServerAddress>) -> bool {
         return socket.ip().to_canonical().is_loopback();
     }
     // An address without brackets, or a name: the part before the last colon.
-    let host = address
-        .rsplit_once(':')
-        .map_or(&**address, |(host, _)| host);
+    let host = match address.rsplit_once(':') {
+        Some((host, _)) => host,
+        None => address,
+    };
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 

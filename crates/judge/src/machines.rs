@@ -10,7 +10,8 @@ use crate::thresholds::{
 };
 use prony_store::{ClientMachine, MachinePart, Run};
 
-/// The machines of a run with their numbers, if several drove it or one at the other end of a command.
+/// The machines of a run with their numbers, from 1, and their parts of the load. Only machines that an agent drove have a
+/// part: there are none if Prony drove all clients itself.
 fn parts(run: &Run) -> impl Iterator<Item = (usize, &ClientMachine, &MachinePart)> {
     let machines = (1..).zip(&run.machines);
     machines.filter_map(|(number, machine)| Some((number, machine, machine.part.as_ref()?)))
@@ -51,6 +52,7 @@ fn check_imbalance(run: &Run) -> Option<Finding> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientProof {
     pub sentence: String,
+    /// Whether half of the machines drove so much less that the client limited the throughput.
     pub was_client_limited: bool,
 }
 
@@ -80,14 +82,11 @@ pub fn client_proof(whole: &Run, half: &Run) -> ClientProof {
 fn check_apart(run: &Run) -> Option<Finding> {
     let all: Vec<_> = parts(run).collect();
     let apart = all.iter().find_map(|(number, machine, part)| {
-        let others = || {
-            let others = all.iter().filter(|(other, ..)| other != number);
-            others.map(|(.., part)| *part)
-        };
         let (mut tps, mut clients) = (0.0, 0.0);
         let (mut server_ns, mut committed) = (0.0, 0.0);
-        for other in others() {
-            (tps, clients) = (tps + other.tps, clients + f64::from(other.clients));
+        for (_, _, other) in all.iter().filter(|(other, ..)| other != number) {
+            tps += other.tps;
+            clients += f64::from(other.clients);
             if let Some(mean_ns) = other.server_mean_ns {
                 server_ns += mean_ns * other.committed as f64;
                 committed += other.committed as f64;
@@ -116,19 +115,21 @@ fn check_apart(run: &Run) -> Option<Finding> {
 }
 
 fn check_lost(run: &Run) -> Option<Finding> {
-    let mut lost = parts(run).filter_map(|(number, machine, part)| {
+    let lost = parts(run).filter_map(|(number, machine, part)| {
         let reason = part.lost.as_ref()?;
         Some(format!(
             "machine {number} ({}): {reason}",
             machine.host.name
         ))
     });
-    let first = lost.next()?;
-    let lost: Vec<String> = std::iter::once(first).chain(lost).collect();
+    let texts: Vec<String> = lost.collect();
+    if texts.is_empty() {
+        return None;
+    }
     invalid(
         format!(
             "A part of the load was lost, with {}. The figures are those of the rest.",
-            lost.join("; ")
+            texts.join("; ")
         ),
         "Mend the machine or the way to it, and run it again.",
     )

@@ -27,10 +27,10 @@ fn has_failed(event: &Event) -> bool {
 
 fn describe(event: &Event) -> String {
     let command = event.command.as_ref();
-    let output = command.and_then(|result| result.output.lines().last());
-    let output = output.map_or(String::new(), |line| {
-        format!(": {}", line.trim_end_matches('.'))
-    });
+    let output = match command.and_then(|result| result.output.lines().last()) {
+        Some(last_line) => format!(": {}", last_line.trim_end_matches('.')),
+        None => String::new(),
+    };
     format!("During the load, {}{output}.", event.detail)
 }
 

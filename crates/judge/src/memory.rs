@@ -35,16 +35,15 @@ impl DataFit {
 /// if a size is not known.
 pub fn data_fit(run: &Run) -> Option<DataFit> {
     let observed = observed(run)?;
-    let states = [observed.before.as_ref(), observed.after.as_ref()];
-    let states = || states.into_iter().flatten();
+    let before_and_after = [observed.before.as_ref(), observed.after.as_ref()];
+    let states = || before_and_after.into_iter().flatten();
     let data = states().filter_map(|state| state.database_bytes).max()?;
     let cache = states().find_map(|state| state.cache_bytes)?;
-    match observed.machine.memory_bytes {
-        _ if data <= cache => Some(DataFit::Cached),
-        Some(memory) if data <= memory => Some(DataFit::Warm),
-        Some(_) => Some(DataFit::Cold),
-        None => None,
+    if data <= cache {
+        return Some(DataFit::Cached);
     }
+    let memory = observed.machine.memory_bytes?;
+    Some(if data <= memory { DataFit::Warm } else { DataFit::Cold })
 }
 
 /// Checks for a cache of the default size, such as 128 MB on a machine with 25 GB.
@@ -79,11 +78,11 @@ pub(crate) fn check_swap(run: &Run) -> Option<Finding> {
     let server = swapped_bytes_per_s(run, |row| row.machine.as_ref());
     let client = swapped_bytes_per_s(run, |row| row.client.as_ref());
     let is_shared = machine::shared_machine_evidence(run).is_some();
-    let (rate, name) = match (server, client) {
-        (Some(rate), _) if rate > SWAP_MAX_BYTES_PER_S && is_shared => (rate, "machine"),
-        (Some(rate), _) if rate > SWAP_MAX_BYTES_PER_S => (rate, "server's machine"),
-        (_, Some(rate)) if rate > SWAP_MAX_BYTES_PER_S => (rate, "client's machine"),
-        _ => return None,
+    let above_limit = |rate: Option<f64>| rate.filter(|rate| *rate > SWAP_MAX_BYTES_PER_S);
+    let (rate, name) = if let Some(rate) = above_limit(server) {
+        (rate, if is_shared { "machine" } else { "server's machine" })
+    } else {
+        (above_limit(client)?, "client's machine")
     };
     caveat(
         format!(

@@ -64,7 +64,8 @@ impl RunNoise {
 
 /// Whether all that makes a run invalid is the work of others, so that repeats can be compared in spite of it.
 pub fn is_invalid_by_others_only(run: &Run) -> bool {
-    let mut invalid = run.checks_of(Severity::Invalid).peekable();
+    let mut invalid = run.checks_of(Severity::Invalid);
+    let is_invalid = run.checks_of(Severity::Invalid).next().is_some();
     let has_figures = all_kinds(run).is_some_and(|all| all.committed > 0);
     let mut checks = run.checks.iter();
     let shows_others =
@@ -72,10 +73,11 @@ pub fn is_invalid_by_others_only(run: &Run) -> bool {
     run.state == RunState::Complete
         && has_figures
         && shows_others
-        && invalid.peek().is_some()
+        && is_invalid
         && invalid.all(|check| is_of_others(&check.id) || VARIATION.contains(&&*check.id))
 }
 
+/// Whether a check finds work of others.
 pub(crate) fn is_of_others(check: &str) -> bool {
     OTHERS.contains(&check)
 }
@@ -91,10 +93,10 @@ pub(crate) fn server_cpu_ns(run: &Run) -> Option<f64> {
     (tps > 0.0 && cpus > 0.0).then(|| cpus / tps * 1e9)
 }
 
-/// CPU time of the client for each committed transaction, nanoseconds.
+/// CPU time of the client for each committed transaction, nanoseconds; `None` if it is not known.
 pub(crate) fn client_cpu_ns(run: &Run) -> Option<f64> {
-    let us = run.machine().health.cpu_per_transaction_us?;
-    (us > 0.0).then_some(us * 1e3)
+    let cpu_us = run.machine().health.cpu_per_transaction_us?;
+    (cpu_us > 0.0).then_some(cpu_us * 1e3)
 }
 
 /// Replaces the readings of the server by one for the whole window, with what comparisons of CPU time and noise read, and

@@ -48,14 +48,17 @@ pub fn cache_pages(run: &Run) -> Option<(u64, u64)> {
 
 /// Mean of the rows' values over the window, weighted by time; `None` if no row has a value.
 pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
-    let values = rows(run).filter_map(|row| Some((value_of(row)?, row.length_s)));
-    let (sum, seconds) = values.fold((0.0, 0.0), |(sum, total_s), (value, seconds)| {
-        (sum + value * seconds, total_s + seconds)
-    });
-    (seconds > 0.0).then(|| sum / seconds)
+    let (mut sum, mut total_s) = (0.0, 0.0);
+    for row in rows(run) {
+        if let Some(value) = value_of(row) {
+            sum += value * row.length_s;
+            total_s += row.length_s;
+        }
+    }
+    (total_s > 0.0).then(|| sum / total_s)
 }
 
-/// How many CPUs the server used between two readings.
+/// How many CPUs the server used on average in the time of a row; `None` if it was not observed.
 pub(crate) fn server_cpus(row: &ServerSecond) -> Option<f64> {
     let cpu_s = row.machine.as_ref()?.server_cpu_s?;
     (row.length_s > 0.0).then(|| cpu_s / row.length_s)
@@ -69,7 +72,8 @@ pub fn server_machine_mean(
     mean(run, |row| value_of(row.machine.as_ref()?))
 }
 
-/// Mean over the window of a figure of the client's machine; `None` if client and server share a machine.
+/// Mean over the window of a figure of the client's machine; `None` if client and server share a machine, because rows then
+/// have no values of the client's.
 pub fn client_machine_mean(
     run: &Run,
     value_of: impl Fn(&MachineSecond) -> Option<f64>,

@@ -21,13 +21,13 @@ const NOT_MEASURED: &str = "it is measured with --expect-outage, --at, --ledger 
 pub fn longest_outage_s(run: &Run) -> Result<f64, &'static str> {
     let end_s = run.window.load_end_s();
     let losses = joined_losses(run).into_iter();
-    let lost_s = losses.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
-    let lost_s = lost_s.reduce(f64::max);
+    let lengths_s = losses.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
+    let longest_loss_s = lengths_s.reduce(f64::max);
     if run.commit_gap.is_none() {
-        return lost_s.ok_or(NOT_MEASURED);
+        return longest_loss_s.ok_or(NOT_MEASURED);
     }
     let gap_s = commit_gap(run).map(|gap| gap_length_s(run, gap));
-    Ok(lost_s.into_iter().chain(gap_s).fold(0.0, f64::max))
+    Ok(longest_loss_s.into_iter().chain(gap_s).fold(0.0, f64::max))
 }
 
 /// The times in which connections were lost, in order. Each worker has counted its own: what overlaps, or is not as
@@ -47,7 +47,7 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
         match joined.last_mut().filter(is_near) {
             Some(last) => {
                 last.until_s = last.until_s.zip(loss.until_s).map(|(a, b)| a.max(b));
-                // A connection may be lost twice.
+                // A connection may be lost twice: the sum is at most the number of clients.
                 let clients = u64::from(run.drive.clients);
                 let largest = last.count.max(loss.count);
                 let sum = last.count.saturating_add(loss.count);
@@ -61,8 +61,8 @@ pub fn joined_losses(run: &Run) -> Vec<Event> {
 
 /// The events of the client, with the losses of all workers [joined](joined_losses), in order.
 pub fn events_with_joined_losses(run: &Run) -> Vec<Event> {
-    let others = run.events.iter();
-    let others = others.filter(|event| event.kind != EventKind::Outage);
+    let events = run.events.iter();
+    let others = events.filter(|event| event.kind != EventKind::Outage);
     let mut events: Vec<Event> = others.cloned().chain(joined_losses(run)).collect();
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     events
@@ -74,7 +74,8 @@ pub fn commit_gap(run: &Run) -> Option<&CommitGap> {
     gap.filter(|gap| gap_length_s(run, gap) >= shortest_outage_s(run))
 }
 
-/// The times without a commit that are outages, in order; of documents of earlier versions the longest one.
+/// The times without a commit that are outages, in order, each with its beginning and its end, seconds; without an end if
+/// it lasted to the end of the load. Documents of earlier versions have only the longest one.
 pub(crate) fn outages(run: &Run) -> Vec<(f64, Option<f64>)> {
     let Some(gap) = commit_gap(run) else {
         return Vec::new();
@@ -100,7 +101,7 @@ pub fn gap_length_s(run: &Run, gap: &CommitGap) -> f64 {
     gap.until_s.unwrap_or(run.window.load_end_s()) - gap.from_s
 }
 
-/// Why it is not known how long it took ([`Recovery::NotWithin`]).
+/// What [`Recovery::NotWithin`] means, for reports.
 pub const NOT_BACK: &str = "the throughput was not back for ten seconds before the end";
 
 /// How long it took until the throughput was back.
@@ -133,12 +134,13 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
             && second.is_whole()
             && second.at_s + second.length_s <= gap.from_s
     };
-    let before = run.series.iter().filter(is_before);
-    let before: Vec<f64> = before.map(Second::committed_per_second).collect();
-    if before.len() < OUTAGE_SECONDS_BEFORE_MIN {
+    let seconds_before = run.series.iter().filter(is_before);
+    let rates_before: Vec<f64> = seconds_before.map(Second::committed_per_second).collect();
+    if rates_before.len() < OUTAGE_SECONDS_BEFORE_MIN {
         return Err("fewer than five seconds were measured before the outage");
     }
-    let before = mean(&before[before.len().saturating_sub(OUTAGE_SECONDS_BEFORE)..]);
+    let first = rates_before.len().saturating_sub(OUTAGE_SECONDS_BEFORE);
+    let rate_before = mean(&rates_before[first..]);
     let is_after = |second: &&Second| second.is_whole() && second.at_s >= until_s.floor();
     let after: Vec<&Second> = run.series.iter().filter(is_after).collect();
     let rates: Vec<f64> = after
@@ -146,7 +148,7 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
         .map(|second| second.committed_per_second())
         .collect();
     let mut parts = rates.windows(OUTAGE_RECOVERED_SECONDS).zip(&after);
-    let back = parts.find(|(part, _)| mean(part) >= OUTAGE_RECOVERED_SHARE * before);
+    let back = parts.find(|(part, _)| mean(part) >= OUTAGE_RECOVERED_SHARE * rate_before);
     let back_s = back.map(|(_, first)| first.at_s.max(until_s) - gap.from_s);
     Ok(back_s.map_or(not_back, Recovery::After))
 }

@@ -32,15 +32,32 @@ use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, STEADY_MIN_SECONDS};
 use prony_store::{Latency, RecordedTimes, Run, Second};
 use serde::Serialize;
 
-/// The percentiles that a run always has an interval of, each with its value in a latency and in a second.
+/// The percentiles of which [`percentile_intervals`] returns intervals.
 const PERCENTILES: [PercentileSource; 3] = [
-    (50.0, |latency| latency.p50_ns, |second| second.p50_ns),
-    (95.0, |latency| latency.p95_ns, |second| second.p95_ns),
-    (99.0, |latency| latency.p99_ns, |second| second.p99_ns),
+    PercentileSource {
+        percentile: 50.0,
+        of_latency: |latency| latency.p50_ns,
+        of_second: |second| second.p50_ns,
+    },
+    PercentileSource {
+        percentile: 95.0,
+        of_latency: |latency| latency.p95_ns,
+        of_second: |second| second.p95_ns,
+    },
+    PercentileSource {
+        percentile: 99.0,
+        of_latency: |latency| latency.p99_ns,
+        of_second: |second| second.p99_ns,
+    },
 ];
 
 /// A percentile, and how to read it.
-type PercentileSource = (f64, fn(&Latency) -> Option<u64>, OfSecond);
+struct PercentileSource {
+    percentile: f64,
+    of_latency: fn(&Latency) -> Option<u64>,
+    of_second: OfSecond,
+}
+
 type OfSecond = fn(&Second) -> Option<u64>;
 
 /// Share of the transactions above the percentile by which the rank is moved to measure how fast the response time
@@ -75,14 +92,13 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
     let response = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
     let distribution = Distribution::new(response)?;
-    let percentiles = PERCENTILES.iter();
-    let intervals = percentiles.filter_map(|(percentile, value, of_second)| {
-        let share = percentile / 100.0;
-        let value_ns = value(response)?;
-        let effect = design_effect(&distribution, &seconds, share, *of_second)?;
+    let intervals = PERCENTILES.iter().filter_map(|source| {
+        let share = source.percentile / 100.0;
+        let value_ns = (source.of_latency)(response)?;
+        let effect = design_effect(&distribution, &seconds, share, source.of_second)?;
         let [low_ns, high_ns] = distribution.interval(share, effect.deviations())?;
         Some(PercentileInterval {
-            percentile: *percentile,
+            percentile: source.percentile,
             value_ns,
             // The value is of the same histogram; rounding must not put it outside.
             low_ns: low_ns.min(value_ns),
@@ -167,15 +183,15 @@ fn distribution_of(run: &Run, times: &Latency) -> Option<Distribution> {
     if !times.histogram.is_empty() {
         return Distribution::new(times);
     }
-    // The only kind has the histograms of all, which have its figures.
+    // If there is only one kind, its histograms are stored with the figures of all kinds, which are the same.
     let all = all_kinds(run)?;
     let figures = |of: &Latency| (of.samples, of.max_ns, of.p50_ns, of.p99_ns);
     let server = all.parts.as_ref().map(|parts| &parts.server);
-    let mut whole = std::iter::once(&all.response).chain(server);
-    Distribution::new(whole.find(|all| figures(all) == figures(times))?)
+    let mut candidates = std::iter::once(&all.response).chain(server);
+    Distribution::new(candidates.find(|stored| figures(stored) == figures(times))?)
 }
 
-/// The design effect of the nearest percentile that the seconds have, over all kinds.
+/// The design effect of the [nearest percentile](nearest_percentile) that the seconds have, over all kinds.
 fn effect_of(run: &Run, share: f64) -> Option<DesignEffect> {
     let all = &all_kinds(run)?.response;
     let seconds = judged_rows(run)?;
@@ -183,12 +199,13 @@ fn effect_of(run: &Run, share: f64) -> Option<DesignEffect> {
     design_effect(&Distribution::new(all)?, &seconds, share, of_second)
 }
 
-/// The nearest percentile that the seconds have, as a share, and how to read it.
+/// The lowest percentile that the seconds have and that is not below this one, otherwise the highest, as a share; and how to
+/// read it.
 fn nearest_percentile(share: f64) -> (f64, OfSecond) {
     let mut percentiles = PERCENTILES.iter();
-    let nearest = percentiles.find(|(percentile, ..)| share * 100.0 <= *percentile);
-    let (percentile, _, of_second) = nearest.unwrap_or(&PERCENTILES[2]);
-    (percentile / 100.0, *of_second)
+    let nearest = percentiles.find(|source| share * 100.0 <= source.percentile);
+    let source = nearest.unwrap_or(&PERCENTILES[2]);
+    (source.percentile / 100.0, source.of_second)
 }
 
 /// How much more a percentile or a mean varies than that of independent transactions.
@@ -267,11 +284,11 @@ impl Distribution {
     fn new(latency: &Latency) -> Option<Distribution> {
         let times = RecordedTimes::decode(&latency.histogram).ok()?;
         let mut total = 0;
-        let cumulative = times.counts().map(|(value, count)| {
+        let mut cumulative = Vec::new();
+        for (value_ns, count) in times.counts() {
             total += count;
-            (value, total)
-        });
-        let cumulative: Vec<(u64, u64)> = cumulative.collect();
+            cumulative.push((value_ns, total));
+        }
         (total > 0).then(|| Distribution {
             cumulative,
             count: total as f64,
@@ -324,7 +341,7 @@ impl Distribution {
         Some([low_ns, high_ns])
     }
 
-    /// The response time above which the percentile lies, nanoseconds.
+    /// The response time above which the percentile lies, nanoseconds, if `factor` transactions count as one.
     fn lower_bound(&self, share: f64, factor: f64) -> Option<u64> {
         let independent = (self.count / factor).floor();
         let below = ranks_below(independent as usize, share, ALPHA / 2.0)?;

@@ -4,14 +4,14 @@
 //! of Poisson arrivals in a window scatters by its square root.
 
 use crate::all_kinds;
-use crate::checks::{Finding, caveat_or_note, new_finding};
+use crate::checks::{Finding, caveat_or_note, invalid_or_caveat, new_finding};
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
     RATE_INVALID_BELOW_SHARE,
 };
-use prony_store::{Arrival, Run, RunState, Severity};
+use prony_store::{Arrival, Run, RunState};
 
 /// Transactions that should have started in the window; `None` for a closed loop.
 fn due_count(run: &Run) -> Option<f64> {
@@ -30,19 +30,17 @@ pub(crate) fn check_rate(run: &Run) -> Option<Finding> {
     };
     // One transaction more may have been due just before the end, and ended after it.
     let max_share = (ended + chance + 1.0) / due;
-    let severity = match max_share {
-        // Transactions that were due in an expected outage may be missing.
-        share if share < RATE_INVALID_BELOW_SHARE && expects_outage(run) => Severity::Caveat,
-        share if share < RATE_INVALID_BELOW_SHARE => Severity::Invalid,
-        share if share < RATE_CAVEAT_BELOW_SHARE => Severity::Caveat,
-        _ => return None,
-    };
+    if max_share >= RATE_CAVEAT_BELOW_SHARE {
+        return None;
+    }
+    // Transactions that were due in an expected outage may be missing.
+    let severity = invalid_or_caveat(max_share < RATE_INVALID_BELOW_SHARE && !expects_outage(run));
     let never_started_count = run.measured.never_started;
     // The journal of a killed run does not contain this count, so that 0 means unknown.
     let is_count_known = run.state == RunState::Complete || never_started_count > 0;
     let never_started_text = if is_count_known {
-        let never_started_count = count(never_started_count, "due transaction");
-        format!("; {never_started_count} had not started at the end")
+        let due_transactions = count(never_started_count, "due transaction");
+        format!("; {due_transactions} had not started at the end")
     } else {
         String::new()
     };
@@ -84,6 +82,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, healthy_at_rate};
     use Severity::{Caveat, Invalid, Note};
+    use prony_store::Severity;
 
     fn severity_with(committed: u64, arrival: Arrival) -> Option<Severity> {
         let mut run = healthy_at_rate();

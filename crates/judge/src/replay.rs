@@ -14,7 +14,9 @@ use prony_store::{RecordedLatency, Run, StatementLatency};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayedStatement {
     pub name: String,
+    /// Number of runs in which it was executed.
     pub runs: usize,
+    /// Mean latency.
     pub mean: TimeBesideLog,
     /// 99th percentile; `None` if the log or a run has too few executions for it.
     pub p99: Option<TimeBesideLog>,
@@ -34,7 +36,7 @@ pub struct TimeBesideLog {
 }
 
 impl TimeBesideLog {
-    /// `None` without a value, or if the log's is zero: its times have microseconds.
+    /// The median of the runs' values; `None` without a value, or if the logged time is zero: logs have whole microseconds.
     fn of(recorded_ns: f64, values: &[f64]) -> Option<TimeBesideLog> {
         if values.is_empty() || recorded_ns <= 0.0 {
             return None;

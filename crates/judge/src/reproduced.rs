@@ -65,7 +65,8 @@ pub fn deviations(run: &Run) -> Vec<ComparedFigure> {
         .collect()
 }
 
-/// The relative change from a published value, or from the nearest end of a published range, to a measured one.
+/// The relative change from a published value, or from the nearest end of a published range, to a measured one; `None` if
+/// the published value is not above 0.
 pub(crate) fn relative_change(published: &PublishedFigure, measured: f64) -> Option<f64> {
     let high = published.high.unwrap_or(published.value);
     let nearest = measured.min(high).max(published.value);
@@ -85,23 +86,23 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
     let all = run.measured.all_kinds()?;
     let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
     let queries = run.measured.queries.as_ref();
-    let if_sampled = (all.response.samples > 0).then_some(());
+    let is_sampled = all.response.samples > 0;
     let load = run
         .scenario
         .as_ref()
         .and_then(|scenario| scenario.load.as_ref());
     let load_phase = |name: &str| load.and_then(|load| load.phases.get(name).copied());
-    let rate = |name: &str| run.metric(name);
+
     match metric {
-        PublishedMetric::Nopm => rate(NOPM),
-        PublishedMetric::Tpm => rate(TPM),
+        PublishedMetric::Nopm => run.metric(NOPM),
+        PublishedMetric::Tpm => run.metric(TPM),
         // On SQL Server, TPM counts batch requests, so the server's count of transactions has a name of its own.
-        PublishedMetric::Tps if counts_batch_requests(run) => {
-            rate(TPM_BY_TRANSACTIONS).map(|per_minute| per_minute / 60.0)
-        }
+        PublishedMetric::Tps if counts_batch_requests(run) => run
+            .metric(TPM_BY_TRANSACTIONS)
+            .map(|per_minute| per_minute / 60.0),
         // If TPM is published too, TPS is TPM / 60, which includes rollbacks.
-        PublishedMetric::Tps if rate(NOPM).is_some() => {
-            rate(TPM).map(|per_minute| per_minute / 60.0)
+        PublishedMetric::Tps if run.metric(NOPM).is_some() => {
+            run.metric(TPM).map(|per_minute| per_minute / 60.0)
         }
         PublishedMetric::Tps => Some(all.tps),
         PublishedMetric::Qps => match run.scenario.as_ref()?.qps_statements_per_txn {
@@ -109,11 +110,10 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
             None => queries
                 .map(|counts| (counts.reads + counts.writes + counts.others) as f64 / seconds),
         },
-        PublishedMetric::LatencyMean => if_sampled.map(|()| all.response.mean_ns / 1e6),
+        PublishedMetric::LatencyMean => is_sampled.then(|| all.response.mean_ns / 1e6),
         PublishedMetric::LatencyStddev => {
-            if_sampled?;
             let times = all.response.recorded_times().ok()?;
-            Some(times.variance_ns2().sqrt() / 1e6)
+            is_sampled.then(|| times.variance_ns2().sqrt() / 1e6)
         }
         PublishedMetric::LatencyP95 => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
         PublishedMetric::Cpu => {
@@ -128,7 +128,7 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
         PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
         PublishedMetric::BatchRequests if counts_batch_requests(run) => {
-            rate(TPM).map(|per_minute| per_minute / 60.0)
+            run.metric(TPM).map(|per_minute| per_minute / 60.0)
         }
         // One run has neither a price nor a counterpart without backups.
         PublishedMetric::BatchRequests
@@ -177,11 +177,12 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let share = share_in_cache(requested.of_bytes);
     let is_close =
         share.map(|share| (share / requested.share - 1.0).abs() <= CACHED_SHARE_TOLERANCE);
-    let is_as_requested = match (is_server_cache, is_close) {
-        (false, is_close) => is_close,
-        (true, is_close) => is_close.zip(hit_ratio).map(|(is_close, ratio)| {
+    let is_as_requested = if is_server_cache {
+        is_close.zip(hit_ratio).map(|(is_close, ratio)| {
             is_close && (ratio >= WHOLLY_CACHED_MIN_HIT_RATIO) == (requested.share >= 1.0)
-        }),
+        })
+    } else {
+        is_close
     };
     Some(CacheObservation {
         data_bytes,

@@ -12,6 +12,7 @@ mod relative;
 use crate::checks::ids_of;
 use crate::compare::sides::{SideComparison, SidesComparison};
 use crate::experiment::is_counted;
+use crate::formatting::joined;
 use crate::noise::is_invalid_by_others_only;
 use crate::statistics;
 use figure::{figure, no_interval_reason, surely_above};
@@ -35,7 +36,7 @@ pub struct Baseline {
     pub runs: Vec<Run>,
 }
 
-/// What a run that has not ended answers.
+/// What a run that has not ended answers; `None` if nothing is required.
 pub fn unanswered(requirements: &[Requirement]) -> Option<Answer> {
     let results = requirements
         .iter()
@@ -78,8 +79,8 @@ pub fn answer_repeats(
     let mut answer = answer_together(requirements, runs, baselines, |requirement, label| {
         undecided(requirement, None, format!("no run has the label {label}"))
     })?;
-    let complete = runs.iter().filter(|run| run.state == RunState::Complete);
-    let complete = complete.count();
+    let is_complete = |run: &&&Run| run.state == RunState::Complete;
+    let complete = runs.iter().filter(is_complete).count();
     if complete < planned {
         let results = answer.results.iter_mut();
         for result in results.filter(|result| !is_missed_fact(result)) {
@@ -132,10 +133,8 @@ fn answer_together(
     baselines: &[Baseline],
     other: impl Fn(&Requirement, &str) -> RequirementResult,
 ) -> Option<Answer> {
-    let usable = runs.iter().copied();
-    let usable: Vec<&Run> = usable
-        .filter(|run| is_usable(run, requirements.iter()))
-        .collect();
+    let is_usable = |run: &&Run| is_usable(run, requirements.iter());
+    let usable: Vec<&Run> = runs.iter().copied().filter(is_usable).collect();
     let has_usable = !usable.is_empty();
     // Without a run that may be used, all of them say why not.
     let counted = if has_usable { &*usable } else { runs };
@@ -180,8 +179,9 @@ fn is_usable<'a>(run: &Run, requirements: impl IntoIterator<Item = &'a Requireme
     is_counted(run) || (requirements.into_iter().all(is_of_drill) && is_invalid_by_others_only(run))
 }
 
+/// The worst verdict of the results; figures that must not be used meet nothing.
 fn verdict_of(results: &[RequirementResult], may_be_used: bool) -> AnswerVerdict {
-    // Worst first.
+    // Verdicts are ordered from the worst to the best.
     let worst = results.iter().map(|result| result.verdict).min();
     match worst {
         Some(AnswerVerdict::Pass) if !may_be_used => AnswerVerdict::Undecided,
@@ -230,18 +230,17 @@ fn within(
     }
 }
 
+/// The result of one run by its own figure.
 fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     if run.state == RunState::Running {
         return undecided(requirement, None, "the run has not ended");
     }
-    let is_fact = is_fact(&requirement.figure);
     let Some(limit) = requirement.limit.value() else {
         return undecided(requirement, None, NOTHING_TO_COMPARE);
     };
     let figure = figure(requirement, run);
-    if let Ok((_, None)) | Err(_) = figure
-        && let Some(reason) = surely_above(requirement, run, limit)
-    {
+    let has_interval = matches!(figure, Ok((_, Some(_))));
+    if !has_interval && let Some(reason) = surely_above(requirement, run, limit) {
         return RequirementResult {
             verdict: AnswerVerdict::Fail,
             ..undecided(requirement, figure.ok().map(|(value, _)| value), reason)
@@ -253,16 +252,16 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     };
     let result = within(requirement, requirement.comparator, limit, value, interval);
     // A missed limit on what was counted is a fact, however the run ended.
-    match interval {
-        _ if is_missed_fact(&result) => result,
-        _ if run.state == RunState::Partial => {
-            undecided(requirement, Some(value), "the run ended early")
-        }
-        _ if !is_usable(run, [requirement]) => {
-            undecided(requirement, Some(value), unusable(&[run]))
-        }
-        None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
-        _ => result,
+    if is_missed_fact(&result) {
+        result
+    } else if run.state == RunState::Partial {
+        undecided(requirement, Some(value), "the run ended early")
+    } else if !is_usable(run, [requirement]) {
+        undecided(requirement, Some(value), unusable(&[run]))
+    } else if interval.is_none() && !is_fact(&requirement.figure) {
+        undecided(requirement, Some(value), no_interval_reason(run))
+    } else {
+        result
     }
 }
 
@@ -358,12 +357,8 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
 /// That the figures of these runs must not be used, and by which checks.
 fn unusable(runs: &[&Run]) -> String {
     let ids = ids_of(runs.iter().copied(), Severity::Invalid);
-    let ids: Vec<&str> = ids.into_iter().collect();
     let text = "the run's figures must not be used";
-    match &*ids.join(", ") {
-        "" => text.to_owned(),
-        ids => format!("{text} ({ids})"),
-    }
+    if ids.is_empty() { text.to_owned() } else { format!("{text} ({})", joined(ids, ", ")) }
 }
 
 #[cfg(test)]

@@ -147,28 +147,26 @@ pub(crate) fn check_settings_changed(run: &Run) -> Option<Finding> {
     let is_relevant = |name: &str| {
         is_planned(name) || reported_server_settings().any(|relevant| relevant == name)
     };
-    let value = |value: &serde_json::Value| {
+    let text_of = |value: &serde_json::Value| {
         value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     };
-    let changed = observed.settings_changed.iter();
-    let changed = changed.filter(|(name, _)| is_relevant(name));
-    let (names, texts): (Vec<&str>, Vec<String>) = changed
-        .map(|(name, after)| {
-            let before = run.server.settings.get(name).map(value);
+    let mut texts = Vec::new();
+    let mut has_planned = false;
+    for (name, after) in &observed.settings_changed {
+        if is_relevant(name) {
+            let before = run.server.settings.get(name).map(text_of);
             let before = before.unwrap_or_default();
-            (
-                name.as_str(),
-                format!("{name} from {before} to {}", value(after)),
-            )
-        })
-        .unzip();
-    if names.is_empty() {
+            texts.push(format!("{name} from {before} to {}", text_of(after)));
+            has_planned |= is_planned(name);
+        }
+    }
+    if texts.is_empty() {
         return None;
     }
     new_finding(
-        invalid_or_caveat(names.iter().any(|name| is_planned(name))),
+        invalid_or_caveat(has_planned),
         format!(
             "Somebody changed settings of the server during the run: {}.",
             texts.join(", ")
@@ -183,9 +181,10 @@ fn was_restarted(run: &Run) -> bool {
     let Some((before, after)) = run.states() else {
         return false;
     };
-    let has_start = !is_absent(run, ObservedTopic::ServerStart);
+    if is_absent(run, ObservedTopic::ServerStart) {
+        return false;
+    }
     let starts = before.started_unix_s.zip(after.started_unix_s);
-    let starts = starts.filter(|_| has_start);
     let commits = before.commits.zip(after.commits);
     let mut events = run.events.iter();
     let lost_connections = events.any(|event| event.kind == EventKind::Outage)

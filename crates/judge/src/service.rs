@@ -29,7 +29,8 @@ pub(crate) fn why_absent(run: &Run, topic: ObservedTopic) -> Option<&str> {
     Some(&absent.why)
 }
 
-/// Whether the service of the run does not have this, also if the run did not observe its server.
+/// Whether the service of the run does not have this, by what is known of the service: also if the run did not observe its
+/// server.
 pub(crate) fn is_absent(run: &Run, topic: ObservedTopic) -> bool {
     let mut absent = run.server.service.into_iter().flat_map(Service::absent);
     absent.any(|(absent, _)| absent == topic)
@@ -55,7 +56,7 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
         let topics = topics.iter().map(|topic| topic.text());
         format!("{} ({why})", joined(topics, ", "))
     });
-    let is_absent = |topic: &ObservedTopic| missing.iter().any(|m| m.absent && m.what == *topic);
+    let is_absent = |topic: &ObservedTopic| groups.iter().any(|(topics, _)| topics.contains(topic));
     let checks_that_need = CHECKS_THAT_NEED.iter();
     let needed = checks_that_need.filter(|(topic, _)| is_absent(topic));
     let mut checks: Vec<&str> = needed
@@ -79,8 +80,8 @@ pub(crate) fn check_absent(run: &Run) -> Option<Finding> {
 
 pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
     let service = run.server.service?;
-    let mut unsuited = service.quirks().unsuited.iter();
-    let unsuited = unsuited.find(|unsuited| unsuited.workload == run.workload.name)?;
+    let mut workloads = service.quirks().unsuited.iter();
+    let unsuited = workloads.find(|unsuited| unsuited.workload == run.workload.name)?;
     let all = all_kinds(run)?;
     let errors = run.measured.errors.iter();
     let conflicts: u64 = errors

@@ -22,16 +22,16 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
         .filter(|share| is_below_minimum(share))
         .collect();
     if !deviating.is_empty() {
-        let expected = |share: &&ObservedShare| {
-            let expected = share.expected_share.unwrap_or_default();
+        let with_expected = |share: &&ObservedShare| {
+            let expected_share = share.expected_share.unwrap_or_default();
             let expected = if share.exact {
-                thousands((expected * share.total as f64).round() as u64)
+                thousands((expected_share * share.total as f64).round() as u64)
             } else {
-                percent_with_decimal(expected)
+                percent_with_decimal(expected_share)
             };
             describe(share, &format!("{expected} expected"))
         };
-        let descriptions: Vec<String> = deviating.iter().map(expected).collect();
+        let descriptions: Vec<String> = deviating.iter().map(with_expected).collect();
         let has_fixed_share = deviating.iter().any(|share| share.exact);
         let (chance_note, advice) =
             if has_fixed_share { FIXED_SHARE_TEXTS } else { RANDOM_SHARE_TEXTS };
@@ -52,7 +52,7 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     if below_minimum.is_empty() {
         return None;
     }
-    let minimum = |share: &&ObservedShare| {
+    let with_minimum = |share: &&ObservedShare| {
         let minimum = share.minimum_share.unwrap_or_default();
         describe(
             share,
@@ -62,7 +62,7 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     note(
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
-            joined(below_minimum.iter().map(minimum), "; ")
+            joined(below_minimum.iter().map(with_minimum), "; ")
         ),
         "Run longer, so that the start and end of the run weigh less.",
     )
@@ -93,9 +93,9 @@ fn undetermined_count(run: &Run) -> f64 {
     failed as f64 + f64::from(run.drive.clients)
 }
 
-/// Whether a count is further from its mean than independent draws scatter; draws from a deck of cards
-/// scatter less. An expected share of exactly 0 or 1 allows no deviation, nor does a share that is fixed in
-/// each transaction.
+/// Whether a count is further from its mean than independent draws scatter (draws from a deck of cards scatter less) and
+/// than this number of transactions whose share is undetermined. An expected share of exactly 0 or 1 allows no deviation,
+/// nor does a share that is fixed in each transaction.
 fn deviates(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;
@@ -106,8 +106,9 @@ fn deviates(share: &ObservedShare, undetermined: f64) -> bool {
         return (count - total * expected).abs() > 0.5;
     }
     let variance = total * expected * (1.0 - expected);
-    let undetermined = if variance > 0.0 { undetermined } else { 0.0 };
-    (count - total * expected).abs() > SHARE_CHANCE_SIGMAS * variance.sqrt() + undetermined
+    let allowed =
+        if variance > 0.0 { SHARE_CHANCE_SIGMAS * variance.sqrt() + undetermined } else { 0.0 };
+    (count - total * expected).abs() > allowed
 }
 
 /// Whether a share that is fixed in each transaction is off by more than conflicts between transactions

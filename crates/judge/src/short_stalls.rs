@@ -155,7 +155,7 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
     }
     let usual_s = time_weighted_median_s(run, all);
     let busy_clients = (all.busy_s / run.measured.length_s.max(f64::MIN_POSITIVE)).max(1.0);
-    let minimum_s = [
+    let minima_s = [
         SHORT_STALL_MIN_S,
         // An open loop catches up after a stall; its schedule says how often a transaction was due.
         SHORT_STALL_MEAN_GAPS / run.drive.rate_tps.unwrap_or(active.typical_rate),
@@ -163,7 +163,7 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
         STALL_MIN_TXN_DURATIONS * usual_s,
         STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run),
     ];
-    let minimum_s = minimum_s.into_iter().fold(0.0, f64::max);
+    let minimum_s = minima_s.into_iter().fold(0.0, f64::max);
     stalls.retain(|stall| {
         stall.length_s > minimum_s && stall.at_s > begin_s + 1e-3 && has_waited(run, stall)
     });
@@ -195,8 +195,8 @@ fn has_waited(run: &Run, stall: &Stall) -> bool {
     longest_s >= SHORT_STALL_WAITED_SHARE * stall.length_s
 }
 
-/// Half of the clients' time passed in transactions of this length or longer, seconds. Clients that think, or for which
-/// an open loop has no transaction, are idle in the other half.
+/// The length of transactions, seconds, so that half of the clients' time passed in transactions of this length or longer;
+/// 0 if the clients were idle for more than half of it, as clients that think, or for which an open loop has no transaction.
 fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
     let clients_s = f64::from(run.drive.clients) * run.measured.length_s;
     let has_service = !all.service.histogram.is_empty();
@@ -207,19 +207,21 @@ fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
     };
     let spent_ns = |(value, count): (u64, u64)| value as f64 * count as f64;
     let busy_ns: f64 = times.counts().map(spent_ns).sum();
-    let mut left = busy_ns - busy_ns.max(clients_s * 1e9) / 2.0;
-    if left <= 0.0 {
+    let mut left_ns = busy_ns - busy_ns.max(clients_s * 1e9) / 2.0;
+    if left_ns <= 0.0 {
         return 0.0;
     }
-    let median = times.counts().find(|bucket| {
-        left -= spent_ns(*bucket);
-        left <= 0.0
-    });
-    median.map_or(0.0, |(value, _)| value as f64 / 1e9)
+    for (value_ns, count) in times.counts() {
+        left_ns -= spent_ns((value_ns, count));
+        if left_ns <= 0.0 {
+            return value_ns as f64 / 1e9;
+        }
+    }
+    0.0
 }
 
-/// Transactions that took far longer than the longest of most seconds, while others ended, and how many ended in one
-/// second at most.
+/// Transactions that took far longer than the longest of most seconds, while others ended; and in how many clients such a
+/// stall ended within one second at most, 0 if that is not known.
 fn stalls_of_clients(run: &Run, all: &KindFigures) -> (Vec<Stall>, u64) {
     let seconds = connected_seconds(run);
     let Some(begin_s) = seconds.first().map(|second| second.at_s) else {
@@ -252,14 +254,14 @@ fn stalls_of_clients(run: &Run, all: &KindFigures) -> (Vec<Stall>, u64) {
         });
     }
     // A transaction may have ended at any time in its second.
-    let within = |stall: &Stall| Stall {
+    let with_margin = |stall: &Stall| Stall {
         at_s: stall.at_s - 1.0,
         length_s: stall.length_s + 1.0,
     };
     // The second of the start of a load has the slowest transactions.
     stalls.retain(|stall| stall.length_s >= minimum_s && stall.at_s >= begin_s);
     stalls.truncate(MAX_CLIENT_STALLS);
-    stalls.retain(|stall| within(stall).overlap_s(&of_all) < stall.length_s / 2.0);
+    stalls.retain(|stall| with_margin(stall).overlap_s(&of_all) < stall.length_s / 2.0);
     if rhythm_s(&stalls).is_none() {
         stalls.retain(|stall| stall.length_s >= CLIENT_STALL_MIN_S);
     }
@@ -278,10 +280,10 @@ fn client_counts(run: &Run, stalls: &[Stall]) -> Vec<u64> {
     if stalls.is_empty() {
         return Vec::new();
     }
-    let intervals = run.histograms.as_ref().map(|histograms| {
-        let intervals = histograms.intervals(TransactionTime::Response, None, &run.series);
-        intervals.unwrap_or_default()
-    });
+    let Some(histograms) = &run.histograms else {
+        return Vec::new();
+    };
+    let intervals = histograms.intervals(TransactionTime::Response, None, &run.series);
     let intervals = intervals.unwrap_or_default();
     let of_stall = |stall: &Stall| {
         let end_s = stall.end_s() - 1e-6;

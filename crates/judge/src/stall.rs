@@ -27,21 +27,17 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     let share = stalled_s / run.measured.length_s.max(stalled_s);
     let is_long = share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S;
     let severity = invalid_unless_outage_expected(run, is_long);
-    let advice = match severity {
-        _ if expects_outage(run) => {
-            "The plan expects an outage; the throughput includes these seconds."
-        }
-        Severity::Invalid => {
-            "Remove the cause and run again: check the server's log and disk for what happened then (a \
+    let advice = if expects_outage(run) {
+        "The plan expects an outage; the throughput includes these seconds."
+    } else if severity == Severity::Invalid {
+        "Remove the cause and run again: check the server's log and disk for what happened then (a \
              checkpoint, a lock held by others, a full cache), or the network. If you want to \
              measure an outage, say so with --expect-outage. The series (`prony show --csv`) has \
              each second."
-        }
-        _ => {
-            "The throughput includes these seconds. Check the server's log and disk for what happened \
+    } else {
+        "The throughput includes these seconds. Check the server's log and disk for what happened \
              then (a checkpoint, a lock held by others, a full cache), or the network. The series \
              (`prony show --csv`) has each second."
-        }
     };
     new_finding(
         severity,
@@ -67,8 +63,8 @@ pub(crate) fn stretches(run: &Run) -> Option<(Vec<StalledStretch>, f64)> {
     let seconds = connected_seconds(run);
     let active = ActiveSeconds::new(&seconds)?;
     let window = without_idle_ends(run, &seconds, &active);
-    let stalled = window.iter().copied();
-    let mut stretches = find_stretches(stalled.filter(|second| active.is_stalled(second)));
+    let seconds = window.iter().copied();
+    let mut stretches = find_stretches(seconds.filter(|second| active.is_stalled(second)));
     // Clients that run in step complete nothing for as long as one transaction takes.
     let max_normal_gap_s = STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run);
     stretches.retain(|stretch| stretch.end_s - stretch.start_s > max_normal_gap_s);
@@ -168,8 +164,8 @@ fn clients_mostly_think(run: &Run) -> bool {
 /// shortest service time if there are too few samples for a median.
 pub(crate) fn slowest_kind_median_s(run: &Run) -> f64 {
     let kinds = run.measured.kinds.iter();
-    let kinds = kinds.filter(|kind| kind.service.samples > 0);
-    let typical_ns = kinds.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
+    let measured = kinds.filter(|kind| kind.service.samples > 0);
+    let typical_ns = measured.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
     typical_ns.max().unwrap_or(0) as f64 / 1e9
 }
 

@@ -33,10 +33,10 @@ pub use settled::WarmingUp;
 const END_RIVAL: &str =
     "End the other load and run again, or use a server and machine that nobody else loads.";
 
-/// No more seconds are judged, 115 days: a document may claim that a row covers any time.
+/// Most seconds that are judged, 115 days: a document may claim that a row covers any time.
 const MAX_SECONDS: usize = 10_000_000;
 
-/// A change is told relative to its start; a line may start below this share of the mean.
+/// Smallest start, as a share of the mean, to which a change is relative: a line may start lower, even below 0.
 const MIN_START_SHARE: f64 = 0.01;
 
 pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
@@ -165,10 +165,12 @@ fn row_of_each_second<'a>(
     if errors::had_lost_users(run) {
         return None;
     }
-    let seconds = run.series.iter();
-    let seconds =
-        seconds.filter(|second| second.phase == SecondPhase::Measured && second.length_s > 0.95);
-    let mut rows: Vec<&Second> = seconds
+    let is_whole =
+        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.95;
+    let mut rows: Vec<&Second> = run
+        .series
+        .iter()
+        .filter(is_whole)
         .flat_map(|second| std::iter::repeat_n(second, second.whole_seconds() as usize))
         .take(MAX_SECONDS)
         .collect();
@@ -193,17 +195,17 @@ fn row_rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
 /// The seconds at the beginning that are slower than the later ones.
 struct WarmUp {
     seconds: usize,
-    /// Their difference from the later ones, as a share of these.
+    /// The difference of their mean rate from that of the later ones, as a share of the latter; below 0.
     gap: f64,
-    /// The same of the whole window.
+    /// The same of the mean rate of the whole window.
     bias: f64,
 }
 
 /// Finds a warm-up; `None` if it does not affect the result, or if chance explains it.
 fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
     let count = series.len();
-    let mser = mean_errors(series);
-    let cut = (0..=count / 2).min_by(|a, b| mser[*a].total_cmp(&mser[*b]))?;
+    let errors = mean_errors(series);
+    let cut = (0..=count / 2).min_by(|a, b| errors[*a].total_cmp(&errors[*b]))?;
     // A cut at the limit means that the throughput never settled: `drift` reports that.
     if cut == 0 || cut >= count / 2 {
         return None;

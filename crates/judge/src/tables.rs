@@ -34,16 +34,16 @@ pub(crate) fn check_tables_replaced(run: &Run) -> Option<Finding> {
         .filter(|(name, id)| is_used(run, &words, name, id) && !is_shadowed(before, name))
         .map(|(name, _)| name.as_str())
         .collect();
-    let used_tables_known = !used.is_empty();
-    let changes = describe_changes(run, |name| !used_tables_known || used.contains(name))?;
-    let consequence = if used_tables_known {
+    let are_used_known = !used.is_empty();
+    let changes = describe_changes(run, |name| !are_used_known || used.contains(name))?;
+    let consequence = if are_used_known {
         "Not all transactions ran on the same data."
     } else {
         "The statements name no table: if the run used these, not all of its transactions ran on the \
          same data."
     };
     new_finding(
-        invalid_or_caveat(used_tables_known),
+        invalid_or_caveat(are_used_known),
         format!("Tables changed during the run: {changes}. {consequence}"),
         "Find out who loaded, truncated or dropped them during the run, and run again on tables that \
          nobody else changes.",
@@ -57,8 +57,8 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
     let after = observed.after.as_ref()?.table_ids.as_ref()?;
     let deletes = statement_words(run).contains("delete");
     let all_are_listed = after.len() < MAX_TABLE_IDS;
-    let (mut replaced_by_namesake, mut emptied, mut dropped, mut shrunk) =
-        (vec![], vec![], vec![], vec![]);
+    let (mut replaced_by_namesake, mut emptied) = (vec![], vec![]);
+    let (mut dropped, mut shrunk) = (vec![], vec![]);
     for (name, id) in before.iter().filter(|(name, _)| is_relevant(name)) {
         let rebuilt = is_rebuilt(run, name, id);
         // PostgreSQL's identity begins with the table and its file.
@@ -84,11 +84,12 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
         (dropped, "dropped"),
         (shrunk, "emptied or rewritten: less than half of its size"),
     ];
-    let changes = changes.iter().filter(|(names, _)| !names.is_empty());
-    let changes: Vec<String> = changes
+    let texts: Vec<String> = changes
+        .iter()
+        .filter(|(names, _)| !names.is_empty())
         .map(|(names, change)| format!("{} ({change})", first_and_more(names, MAX_LISTED, ", ")))
         .collect();
-    (!changes.is_empty()).then(|| changes.join("; "))
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// Whether the run uses this table, according to the tables that its workload names or to the words of its

@@ -28,13 +28,13 @@ thresholds! {
     pub const CPU_FREQUENCY_MIN_LIMIT_SHARE: f64 = 0.90;
     /// Longest time between the starts of machines that drive a load together, nanoseconds.
     pub const START_SKEW_MAX_NS: u64 = 5_000_000;
-    /// The same, share of the window: an effect on the figure of no more than this.
+    /// Longest time between these starts as a share of the window: the figure is off by no more than this.
     pub const START_SKEW_MAX_SHARE: f64 = 0.01;
     /// Ratio of a machine's figure to that of the others above which the machine is named: a slow machine, or another
     /// zone.
     pub const MACHINES_MAX_RATIO: f64 = 2.0;
-    /// Difference of the busiest thread's share of a CPU between machines that is named: the load is not divided as the
-    /// machines are strong.
+    /// Difference of the busiest thread's share of a CPU between machines that is named: the clients are not divided by what
+    /// the machines can do.
     pub const MACHINES_MAX_CPU_DIFFERENCE: f64 = 0.4;
     /// Loss of throughput with half of the machines, share, above which the client was a limit.
     pub const CLIENT_PROOF_MAX_LOSS: f64 = 0.05;
@@ -105,7 +105,8 @@ thresholds! {
     pub const STALL_INVALID_MIN_S: f64 = 1.5;
     /// Shortest stall of all clients that is judged, seconds. Processes that share a CPU wait up to half as long for it.
     pub const SHORT_STALL_MIN_S: f64 = 0.1;
-    /// A stall of all clients is longer than this many mean gaps between ends: of a billion independent ones, two are.
+    /// A stall of all clients is longer than this many mean gaps between ends: of a billion gaps between independent ends,
+    /// two are as long.
     pub const SHORT_STALL_MEAN_GAPS: f64 = 20.0;
     /// A gap is a stall if a transaction waited for this share of it.
     pub const SHORT_STALL_WAITED_SHARE: f64 = 0.8;
@@ -120,7 +121,7 @@ thresholds! {
     pub const CLIENT_STALL_MAXIMA_RATIO: f64 = 10.0;
     /// Fewest stalls that may come regularly.
     pub const REGULAR_MIN_STALLS: usize = 3;
-    /// Largest deviation of a spacing from the median one, share of it.
+    /// Largest deviation of a spacing between regular stalls from the median one, share of the latter.
     pub const REGULAR_MAX_DEVIATION: f64 = 0.1;
     /// Smallest share of the spacings that are the median one, or a multiple of it.
     pub const REGULAR_MIN_SHARE: f64 = 0.8;
@@ -173,17 +174,17 @@ thresholds! {
     pub const FOREIGN_MAX_SHARE: f64 = 0.02;
     /// Share of other clients above which the result is invalid.
     pub const FOREIGN_INVALID_SHARE: f64 = 0.1;
-    /// Other clients count from so many busy sessions on average: a program that monitors is busy for a few milliseconds a
-    /// second.
+    /// Fewest busy sessions, on average, from which other clients count: a program that monitors is busy for a few
+    /// milliseconds a second.
     pub const FOREIGN_MIN_SESSIONS: f64 = 0.25;
-    /// Other clients count if they were busy in so many readings.
+    /// Fewest readings in which other clients were busy for them to count.
     pub const FOREIGN_MIN_SAMPLES: u32 = 2;
-    /// Other clients make the result invalid if they were busy in so many readings.
+    /// Fewest readings in which other clients were busy for them to make the result invalid.
     pub const FOREIGN_INVALID_SAMPLES: u32 = 3;
-    /// Commits in other databases count from so many per second.
+    /// Fewest commits per second in other databases that count.
     pub const FOREIGN_COMMITS_MIN_PER_S: f64 = 50.0;
-    /// Sessions like the run's count as another's if there are at least so many more than clients: one may be Prony's
-    /// own, for the server's count of transactions, and MySQL does not tell a shell of the same user from a client.
+    /// Sessions like the run's count as another's if there are at least this many more of them than clients: one may be
+    /// Prony's own, for the server's count of transactions, and MySQL does not tell a shell of the same user from a client.
     pub const FOREIGN_SESSIONS_MIN_OWN: u32 = 2;
     /// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
     /// idle pages stays below.
@@ -318,12 +319,12 @@ thresholds! {
     pub const OUTAGE_RECOVERED_SECONDS: usize = 10;
     /// The seconds before an outage with which those after it are compared.
     pub const OUTAGE_SECONDS_BEFORE: usize = 30;
-    /// The fewest of them that are compared.
+    /// The fewest such seconds that are compared.
     pub const OUTAGE_SECONDS_BEFORE_MIN: usize = 5;
     /// A shorter time without a commit is no outage.
     pub const OUTAGE_MIN_S: f64 = 0.1;
-    /// No time without a commit is an outage that is shorter than this many mean times between two commits: of independent
-    /// starts, one in 500 million pauses is as long.
+    /// An outage lasts at least this many mean times between two commits: of the pauses between independent starts, one in
+    /// 500 million is as long.
     pub const OUTAGE_MIN_MEAN_TIMES: f64 = 20.0;
     /// Share of the clients that a pooler keeps waiting above which its connections are the limit.
     pub const POOLED_WAITING_MIN_SHARE: f64 = 0.2;
@@ -337,11 +338,15 @@ thresholds! {
 /// The severity of a known effect on the figure, as a share of it in either direction; `None` if it does not
 /// matter.
 pub fn severity_of_effect(effect: f64) -> Option<Severity> {
-    match effect.abs() {
-        effect if effect > EFFECT_INVALID_SHARE => Some(Severity::Invalid),
-        effect if effect > EFFECT_CAVEAT_SHARE => Some(Severity::Caveat),
-        effect if effect > EFFECT_NOTE_SHARE => Some(Severity::Note),
-        _ => None,
+    let size = effect.abs();
+    if size > EFFECT_INVALID_SHARE {
+        Some(Severity::Invalid)
+    } else if size > EFFECT_CAVEAT_SHARE {
+        Some(Severity::Caveat)
+    } else if size > EFFECT_NOTE_SHARE {
+        Some(Severity::Note)
+    } else {
+        None
     }
 }
 
@@ -352,7 +357,8 @@ pub fn severity_of_counted_share(share: f64, counted_s: f64) -> Option<Severity>
     severity_of_effect(share).map(|severity| limited_by_counted_time(severity, counted_s))
 }
 
-/// The severity of a finding that rests on counted CPU time.
+/// This severity, but at most a caveat if the finding rests on CPU time that was counted for less than
+/// [`COUNTED_SHARE_INVALID_MIN_S`].
 pub fn limited_by_counted_time(severity: Severity, counted_s: f64) -> Severity {
     if counted_s < COUNTED_SHARE_INVALID_MIN_S {
         severity.min(Severity::Caveat)

@@ -91,6 +91,7 @@ pub struct TrendBuilder<'a> {
     reference: &'a Run,
     figure: String,
     unit: Unit,
+    /// The comparable runs, each with its start, nanoseconds since 1970.
     runs: Vec<(i64, TrendRun)>,
     left_out: Vec<LeftOutRun>,
 }
@@ -107,17 +108,17 @@ impl<'a> TrendBuilder<'a> {
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
         let preferred = preferred_figures(reference.drive.open_loop);
-        let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
+        let named = |name: &str| figures.iter().find(|figure| figure.name == name);
         let figure = requested.map_or(preferred.into_iter().find_map(named), named);
         match figure {
-            Some((name, unit, _)) => Ok(TrendBuilder {
+            Some(figure) => Ok(TrendBuilder {
                 reference,
-                figure: name.clone(),
-                unit: *unit,
+                figure: figure.name.clone(),
+                unit: figure.unit,
                 runs: Vec::new(),
                 left_out: Vec::new(),
             }),
-            None => Err(figures.into_iter().map(|figure| figure.0).collect()),
+            None => Err(figures.into_iter().map(|figure| figure.name).collect()),
         }
     }
 
@@ -126,6 +127,7 @@ impl<'a> TrendBuilder<'a> {
         self.add_compared(self.compare(run), epoch_ns);
     }
 
+    /// Compares a run with the reference, without adding it.
     pub fn compare(&self, run: &Run) -> ComparedRun {
         let (id, started_at) = (run.id.clone(), run.started_at.clone());
         ComparedRun(match self.value(run) {
@@ -138,6 +140,7 @@ impl<'a> TrendBuilder<'a> {
         })
     }
 
+    /// Adds a run that [`compare`](Self::compare) has compared; `epoch_ns` as for [`add`](Self::add).
     pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
         match compared.0 {
             Ok(run) => self.runs.push((epoch_ns, run)),
@@ -156,22 +159,20 @@ impl<'a> TrendBuilder<'a> {
         if let Some(reason) = reason_to_leave_out(self.reference, run) {
             return Err(reason);
         }
-        let figures = figure_values(run);
-        let same = |figure: &&(String, Unit, f64)| {
-            figure.0 == self.figure && figure.1 == self.unit && figure.2 > 0.0
-        };
-        let figure = figures.iter().find(same);
-        figure.map_or_else(
-            || Err(format!("it has no {}", self.figure)),
-            |figure| Ok(figure.2),
-        )
+        let mut figures = figure_values(run).into_iter();
+        let figure =
+            figures.find(|figure| figure.is_same(&self.figure, self.unit) && figure.value > 0.0);
+        match figure {
+            Some(figure) => Ok(figure.value),
+            None => Err(format!("it has no {}", self.figure)),
+        }
     }
 
     /// Sorts the runs by their start, and searches for changes.
     pub fn finish(self) -> Trend {
-        let mut runs = self.runs;
-        runs.sort_by(|a, b| (a.0, &a.1.run).cmp(&(b.0, &b.1.run)));
-        let runs: Vec<TrendRun> = runs.into_iter().map(|(_, run)| run).collect();
+        let mut by_start = self.runs;
+        by_start.sort_by(|(start_a, a), (start_b, b)| (start_a, &a.run).cmp(&(start_b, &b.run)));
+        let runs: Vec<TrendRun> = by_start.into_iter().map(|(_, run)| run).collect();
         let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
         let found = change_points(&values, ALPHA);
         let levels = levels(&values, &found);
@@ -199,7 +200,7 @@ impl<'a> TrendBuilder<'a> {
     }
 }
 
-/// The median of the runs from each change to the next.
+/// The levels from each change to the next.
 fn levels(values: &[f64], changes: &[ChangePoint]) -> Vec<Level> {
     let parts = levels_between(changes, 0..values.len()).filter(|part| !part.is_empty());
     let level = |part: Range<usize>| Level {
@@ -233,6 +234,7 @@ fn reason_to_leave_out(reference: &Run, run: &Run) -> Option<String> {
     }
 }
 
+/// Whether a run may be used and has figures, so that others can be compared with it.
 pub fn can_be_reference(run: &Run) -> bool {
     reason_to_leave_out(run, run).is_none() && !figure_values(run).is_empty()
 }

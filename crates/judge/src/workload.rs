@@ -37,6 +37,7 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     )
 }
 
+/// The remarks that the workload's description makes on its own figures.
 pub(crate) fn remarks(run: &Run) -> Vec<Check> {
     let remarks = description(run).map_or(&[][..], |description| &description.remarks);
     let caveat = |remark: &prony_store::Remark| {

@@ -27,6 +27,7 @@ pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
 /// How long such a warm-up may go on until the load is steady.
 const DEFAULT_WARMUP_MAX: Duration = Duration::from_secs(30);
+/// Shortest window with a warm-up by default: a shorter one is a trial, of which the warm-up would be most of the time.
 const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 /// The workload whose users replay recorded sessions.
 pub const REPLAY_WORKLOAD: &str = "replay";
@@ -215,18 +216,16 @@ impl Checker<'_> {
         let pace = self.check_pace();
         let stop = self.check_stop();
         let default_warmup = default_warmup(input, stop);
+        let has_default_warmup = input.warmup.is_none() && !default_warmup.is_zero();
+        // Agents begin their windows together, at a time that is known when the load starts.
+        let may_go_on = input.agents.is_none() && !input.replays_sessions();
         Some(DrivePlan {
             clients: clients?,
             threads: threads?,
             pace: pace?,
             stop,
             warmup: value_or(&input.warmup, default_warmup),
-            // Agents begin their windows together, at a time that is known when the load starts.
-            warmup_max: (input.warmup.is_none()
-                && input.agents.is_none()
-                && !input.replays_sessions()
-                && !default_warmup.is_zero())
-            .then_some(DEFAULT_WARMUP_MAX),
+            warmup_max: (has_default_warmup && may_go_on).then_some(DEFAULT_WARMUP_MAX),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
@@ -246,7 +245,7 @@ impl Checker<'_> {
                 &input.statement_latency,
                 default.statement_latency || input.replays_sessions(),
             ),
-            // Without a setting of their own. The literal names every field, so that the compiler finds a
+            // These have no setting of their own. The literal names every field, so that the compiler finds a
             // setting that is read and then not used.
             latency_limit: default.latency_limit,
             reconnect: default.reconnect,
@@ -276,8 +275,8 @@ impl Checker<'_> {
 
     /// The default number of threads: that of each machine, as if it were this one.
     fn default_threads(&self, clients: u32) -> u32 {
-        let machines = self.input.agents.as_ref();
-        let machines = machines.map_or(1, |agents| agents.value.len().max(1) as u32);
+        let agents = self.input.agents.as_ref();
+        let machines = agents.map_or(1, |agents| agents.value.len().max(1) as u32);
         let of_each = default_threads(clients / machines, cpu_count());
         of_each.saturating_mul(machines).min(MAX_THREADS)
     }
@@ -407,9 +406,10 @@ impl Checker<'_> {
         if input.replays_sessions() {
             return Some(self.check_replay_pace());
         }
-        let is_rate_usable = self.is_usable("run.rate");
+        if !self.is_usable("run.rate") {
+            return None;
+        }
         match (&input.rate_tps, &input.arrival) {
-            _ if !is_rate_usable => None,
             (Some(rate), arrival) => Some(Pace::Rate {
                 rate_tps: rate.value,
                 arrival: value_or(arrival, Arrival::default()),
@@ -449,7 +449,8 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong with the URL of a node_exporter. It is not quoted: the text before an @ may be a password.
+/// What is wrong with the URL of a node_exporter; `None` if nothing is. The URL is not quoted: the text before an @ may be a
+/// password.
 fn exporter_url_problem(url: &str) -> Option<&'static str> {
     let has_host = ["http://", "https://"].iter().any(|scheme| {
         let remainder = url.strip_prefix(scheme);
@@ -477,14 +478,14 @@ fn replay_pace(input: &PlanInput) -> Pace {
     }
 }
 
-/// The warm-up of a plan that names none: short windows and counts are trials, where it would be most of the time.
+/// The warm-up of a plan that names none: that of a short window or a count is 0.
 fn default_warmup(input: &PlanInput, stop: Stop) -> Duration {
-    match stop {
+    if input.replays_sessions() {
         // Recorded sessions are measured from the first statement on.
-        _ if input.replays_sessions() => match replay_pace(input) {
-            Pace::Timetable => REPLAY_LEAD,
-            _ => Duration::ZERO,
-        },
+        let at_recorded_times = replay_pace(input) == Pace::Timetable;
+        return if at_recorded_times { REPLAY_LEAD } else { Duration::ZERO };
+    }
+    match stop {
         Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
         _ => Duration::ZERO,
     }

@@ -2,6 +2,7 @@
 
 use crate::plan::QueryMode;
 
+/// A type whose values have names.
 pub trait Choice: Copy + PartialEq + 'static {
     /// All values with their names, in the order of help texts and messages.
     const ALL: &'static [(&'static str, Self)];
@@ -12,11 +13,11 @@ pub trait Choice: Copy + PartialEq + 'static {
         Some(*value)
     }
 
+    /// The name of the value.
     fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, value)| *value == self)
-            .map_or("", |(name, _)| name)
+        let mut values = Self::ALL.iter();
+        let found = values.find(|(_, value)| *value == self);
+        found.map_or("", |(name, _)| name)
     }
 }
 

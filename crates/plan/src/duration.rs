@@ -65,7 +65,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     Ok(total)
 }
 
-/// Splits off the first number with its unit; returns both and the remaining text.
+/// Splits the first number with its unit off from `remaining`; returns both and the text after them. `text` is the whole
+/// duration, for messages.
 fn split_amount<'a>(
     text: &str,
     remaining: &'a str,
@@ -73,7 +74,7 @@ fn split_amount<'a>(
     let digit_count = remaining
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(remaining.len());
-    let (number, remaining) = remaining.split_at(digit_count);
+    let (number, after_number) = remaining.split_at(digit_count);
     if number.is_empty() {
         return Err(DurationError(format!(
             "'{}' is not a duration",
@@ -81,17 +82,17 @@ fn split_amount<'a>(
         )));
     }
     let amount = number.parse::<u64>().map_err(|_| too_long_error(text))?;
-    let unit_length = remaining
+    let unit_length = after_number
         .find(|c: char| c.is_ascii_digit())
-        .unwrap_or(remaining.len());
-    let (unit, remaining) = remaining.split_at(unit_length);
+        .unwrap_or(after_number.len());
+    let (unit, after_unit) = after_number.split_at(unit_length);
     if unit.is_empty() {
         return Err(DurationError(format!(
             "'{}' ends in a number without a unit",
             shorten(text)
         )));
     }
-    Ok((amount, unit, remaining))
+    Ok((amount, unit, after_unit))
 }
 
 fn checked_duration(amount: u64, unit_ns: u64) -> Option<Duration> {
@@ -118,17 +119,21 @@ fn too_long_error(text: &str) -> DurationError {
     DurationError(format!("'{}' is too long", shorten(text)))
 }
 
-/// Truncates the user's text to fit into a message.
+/// The user's text for a message: with control characters escaped, and truncated.
 pub(crate) fn shorten(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let escape = |c: char| {
         if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
     };
-    let text: String = text.chars().map(escape).collect();
-    if text.chars().count() <= MAX_CHARS {
-        return text;
+    let escaped: String = text.chars().map(escape).collect();
+    if escaped.chars().count() <= MAX_CHARS {
+        return escaped;
     }
-    text.chars().take(MAX_CHARS).chain("...".chars()).collect()
+    escaped
+        .chars()
+        .take(MAX_CHARS)
+        .chain("...".chars())
+        .collect()
 }
 
 /// Formats a number for messages: in exponential form if it has many digits, `1e300`.
@@ -160,10 +165,12 @@ pub fn format_duration(duration: Duration) -> String {
         .map(|(amount, unit)| format!("{amount}{unit}"))
         .collect();
     // Under two minutes, seconds alone are easier to read and match what users type.
-    match (text.is_empty(), seconds) {
-        (true, _) => "0s".to_owned(),
-        (false, 60..120) if nanos == 0 => format!("{seconds}s"),
-        _ => text,
+    if text.is_empty() {
+        "0s".to_owned()
+    } else if (60..120).contains(&seconds) && nanos == 0 {
+        format!("{seconds}s")
+    } else {
+        text
     }
 }
 

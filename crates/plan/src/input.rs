@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+/// A value, and where it was given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Located<T> {
     pub value: T,
@@ -61,19 +62,22 @@ fn add_defines(file: &toml::Value, flags: &mut Located<toml::Value>) {
     let in_file: Vec<toml::Value> = match file {
         toml::Value::Array(list) => list.clone(),
         toml::Value::Table(table) => {
-            let text = |value: &toml::Value| match value {
-                toml::Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
             let variables = table.iter();
             variables
-                .map(|(name, value)| format!("{name}={}", text(value)).into())
+                .map(|(name, value)| format!("{name}={}", plain_text(value)).into())
                 .collect()
         }
         // One variable as a text.
         other => vec![other.clone()],
     };
     list.splice(0..0, in_file);
+}
+
+/// The value as a user types it in a flag: a string without quotes.
+fn plain_text(value: &toml::Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 impl fmt::Debug for PlanInput {
@@ -85,6 +89,7 @@ impl fmt::Debug for PlanInput {
     }
 }
 
+/// A value that nobody gave at a place, such as one of a plan that is written.
 fn no_location<T>(value: T) -> InputValue<T> {
     value_from_flag("", Some(value))
 }
@@ -94,8 +99,8 @@ fn unless_empty<T: Clone + Default + PartialEq>(value: &T) -> InputValue<T> {
     given.and_then(no_location)
 }
 
-/// The time and the number of transactions after which a run stops.
-fn limits(stop: Stop) -> (Option<Duration>, Option<u64>) {
+/// The settings `duration` and `transactions` of a plan that stops so.
+fn duration_and_transactions(stop: Stop) -> (Option<Duration>, Option<u64>) {
     match stop {
         Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
         Stop::Transactions(count) => (None, Some(count)),
@@ -110,8 +115,8 @@ fn limits(stop: Stop) -> (Option<Duration>, Option<u64>) {
 impl PlanInput {
     /// Whether the plan replays recorded sessions, which have times of their own and an end.
     pub fn replays_sessions(&self) -> bool {
-        let mut name = self.workload.iter();
-        name.any(|name| name.value == REPLAY_WORKLOAD)
+        let name = self.workload.as_ref();
+        name.is_some_and(|name| name.value == REPLAY_WORKLOAD)
     }
 
     /// Sets an option of the workload from a flag, if the flag has a value.
@@ -147,11 +152,8 @@ impl PlanInput {
         if overrides.observe.is_some() || overrides.server_metrics.is_some() {
             self.observe = None;
         }
-        if overrides
-            .observe
-            .as_ref()
-            .is_some_and(|observe| !observe.value)
-        {
+        let observe = overrides.observe.as_ref();
+        if observe.is_some_and(|observe| !observe.value) {
             self.server_metrics = None;
         }
         self.replace_given(&overrides);
@@ -190,9 +192,9 @@ impl PlanInput {
             } => Some((rate_tps, arrival)),
             _ => None,
         };
-        let (time, transactions) = limits(drive.stop);
-        let listen = plan.observe.metrics_listen.as_ref();
-        let listen = listen.map(ToString::to_string);
+        let (duration, transactions) = duration_and_transactions(drive.stop);
+        let address = plan.observe.metrics_listen.as_ref();
+        let metrics_listen = address.map(ToString::to_string);
         let read_share = plan.read_from.as_ref().map(|_| drive.read_share);
         let is_embedded = plan.server == ServerPlan::Embedded;
         let url = server.filter(|_| !is_embedded).map(str::to_owned);
@@ -201,7 +203,7 @@ impl PlanInput {
             scale: plan.workload.scale.and_then(count),
             clients: count(drive.clients),
             threads: count(drive.threads),
-            // Without a value, the plan gets such a warm-up again.
+            // Without a value, the plan gets the default again, which goes on until the load is steady.
             warmup: match drive.warmup_max {
                 Some(_) => None,
                 None => no_location(drive.warmup),
@@ -228,7 +230,7 @@ impl PlanInput {
             settings: unless_empty(&plan.settings),
             observe: no_location(plan.observe.server),
             server_metrics: plan.observe.server_metrics.clone().and_then(no_location),
-            metrics_listen: listen.and_then(no_location),
+            metrics_listen: metrics_listen.and_then(no_location),
             url: url.and_then(no_location),
             embedded: is_embedded.then_some(true).and_then(no_location),
             read_from: match &plan.read_from {
@@ -237,7 +239,7 @@ impl PlanInput {
             },
             rate_tps: rate.and_then(|(rate_tps, _)| no_location(rate_tps)),
             arrival: rate.and_then(|(_, arrival)| no_location(arrival)),
-            duration: time.and_then(no_location),
+            duration: duration.and_then(no_location),
             transactions: transactions.and_then(no_location),
             // A plan is one run of its experiment.
             repeats: None,
@@ -303,19 +305,19 @@ impl PlanInput {
             }
         }
         for (key, Located { value, location }) in &self.options {
-            let text = |value: &toml::Value| {
-                value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned)
-            };
             match (location, value) {
                 (InputLocation::Flag(name), toml::Value::Array(list)) => {
-                    arguments.extend(list.iter().flat_map(|item| [name.clone(), text(item)]));
+                    arguments.extend(
+                        list.iter()
+                            .flat_map(|item| [name.clone(), plain_text(item)]),
+                    );
                 }
                 (InputLocation::Flag(name), value) if name != "--option" => {
-                    arguments.extend([name.clone(), text(value)])
+                    arguments.extend([name.clone(), plain_text(value)])
                 }
-                (_, value) => arguments.extend(["-o".to_owned(), format!("{key}={}", text(value))]),
+                (_, value) => {
+                    arguments.extend(["-o".to_owned(), format!("{key}={}", plain_text(value))])
+                }
             }
         }
         arguments

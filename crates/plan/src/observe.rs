@@ -39,6 +39,7 @@ impl ObservePlan {
     }
 }
 
+/// An address at which this program accepts connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress {
     /// A name or an IP address, without brackets.
@@ -75,26 +76,23 @@ impl FromStr for ListenAddress {
             hint,
         };
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            let port = text.parse();
-            let port =
-                port.map_err(|_| error("is not a port: the maximum is 65535", VALID_FORMS_HINT))?;
+            let too_large = |_| error("is not a port: the maximum is 65535", VALID_FORMS_HINT);
+            let port = text.parse().map_err(too_large)?;
             let host = "127.0.0.1".to_owned();
             return Ok(ListenAddress { host, port });
         }
-        let Some((host, port)) = text.rsplit_once(':') else {
+        let Some((host_text, port_text)) = text.rsplit_once(':') else {
             return Err(error("has no port", VALID_FORMS_HINT));
         };
-        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        if port_text.is_empty() || !port_text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(error("does not end in a port", VALID_FORMS_HINT));
         }
-        let port = port.parse();
-        let port = port.map_err(|_| {
-            error(
-                "has an invalid port: the maximum is 65535",
-                VALID_FORMS_HINT,
-            )
-        })?;
-        let bracketed = host
+        let too_large = |_| {
+            let message = "has an invalid port: the maximum is 65535";
+            error(message, VALID_FORMS_HINT)
+        };
+        let port = port_text.parse().map_err(too_large)?;
+        let bracketed = host_text
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
         let host = match bracketed {
@@ -105,21 +103,21 @@ impl FromStr for ListenAddress {
                     VALID_FORMS_HINT,
                 ));
             }
-            None if host.is_empty() || host == "*" => {
+            None if host_text.is_empty() || host_text == "*" => {
                 let hint = "0.0.0.0 and [::] stand for every interface of this machine";
                 return Err(error("names no host", hint));
             }
-            None if host.contains(':') => {
+            None if host_text.contains(':') => {
                 let hint = "write an IPv6 address in brackets, such as [::1]:9187";
                 return Err(error("is not an address with a port", hint));
             }
-            None if !host
+            None if !host_text
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) =>
             {
                 return Err(error("is not an address with a port", VALID_FORMS_HINT));
             }
-            None => host,
+            None => host_text,
         };
         let host = host.to_owned();
         Ok(ListenAddress { host, port })

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 pub use prony_document::QueryMode;
 
+/// A plan whose values are checked, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The name of its file without folder and extension; `None` if there is no file.

@@ -90,10 +90,12 @@ fn write_on_one_line(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     })
 }
 
+/// What is wrong with a value of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub location: InputLocation,
     pub message: String,
+    /// What to do.
     pub hint: Option<String>,
 }
 

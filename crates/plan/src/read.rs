@@ -223,13 +223,13 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
         let path = format!("{}.{key}", workload.path);
         let location = workload.source.location(offset, path.clone());
         // A workload may have options with the same names as keys of `[experiment]`.
-        let other_table = ["server", "run", "observe"].into_iter();
+        let mut other_tables = ["server", "run", "observe"].into_iter();
+        let other_table = other_tables
+            .find(|table| level.tables.contains(table) && known_keys(table).contains(&key));
         // The number of transactions of a run is no list; the transactions of a workload are one.
         let is_list = value.get_ref().as_array().is_some();
-        let other_table = other_table
-            .filter(|_| !(is_list && key == TRANSACTIONS))
-            .find(|table| level.tables.contains(table) && known_keys(table).contains(&key));
-        if let Some(table) = other_table {
+        let are_transactions = is_list && key == TRANSACTIONS;
+        if let Some(table) = other_table.filter(|_| !are_transactions) {
             let problem = Problem::new(location, format!("{key} is not an option of a workload"));
             let hint = format!("it belongs under [{}{table}]", level.prefix);
             input.file.problems.push(problem.with_hint(hint));
@@ -267,7 +267,7 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
     }
 }
 
-/// `index`: how many such problems stand before this one.
+/// The problem of a table that no plan has. `index`: how many such problems stand before this one.
 fn unknown_table_problem(
     location: InputLocation,
     name: &str,
@@ -285,7 +285,7 @@ fn unknown_table_problem(
 }
 
 impl TableLevel<'_> {
-    /// The valid tables, as text.
+    /// The hint that lists the valid tables.
     fn valid_tables(&self) -> String {
         match self.prefix {
             "" => format!("a plan has [{}]", self.tables.join("], [")),
@@ -319,10 +319,12 @@ fn report_unknown_key(
         _ => format!("[{prefix}{table}] has {}", known_keys(table).join(", ")),
     };
     if let Some((in_table, suggestion)) = suggest_key(table, key, level) {
-        hint = match (suggestion == key, in_table == table) {
-            (true, _) => format!("{key} belongs under [{prefix}{in_table}]"),
-            (false, true) => format!("did you mean {suggestion}?"),
-            (false, false) => format!("did you mean {suggestion} under [{prefix}{in_table}]?"),
+        hint = if suggestion == key {
+            format!("{key} belongs under [{prefix}{in_table}]")
+        } else if in_table == table {
+            format!("did you mean {suggestion}?")
+        } else {
+            format!("did you mean {suggestion} under [{prefix}{in_table}]?")
         };
         input
             .file

@@ -35,7 +35,7 @@ struct Position {
 }
 
 impl Positions {
-    /// Number of characters after which a long line has another position.
+    /// A long line has a position at each multiple of this number of characters.
     const DISTANCE: usize = 256;
 
     pub(crate) fn of(text: &str) -> Positions {
@@ -123,11 +123,19 @@ impl<'a> Source<'a> {
     }
 }
 
+/// What the entries of a table say of a server.
+#[derive(Clone, Copy, PartialEq)]
+enum EntryKind {
+    Fact,
+    Setting,
+}
+
 /// A table and the keys that have been read from it.
 pub(crate) struct Section<'a, 'i> {
     pub(crate) source: Source<'a>,
     /// Its name in the schema; the file may misspell it.
     pub(crate) name: &'static str,
+    /// Its path in the file, such as `variants.new.run`.
     pub(crate) path: String,
     /// Absent if the file has no such table.
     pub(crate) table: Option<&'a DeTable<'i>>,
@@ -175,9 +183,10 @@ impl<'a, 'i> Section<'a, 'i> {
     /// parsed table does not preserve.
     pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value));
-        let unread = entries.filter(|(key, _, _)| !self.valid_keys.contains(key));
-        let mut unread: Vec<_> = unread.collect();
+        let mut unread: Vec<_> = entries
+            .map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value))
+            .filter(|(key, _, _)| !self.valid_keys.contains(key))
+            .collect();
         unread.sort_by_key(|(_, offset, _)| *offset);
         unread
     }
@@ -336,7 +345,8 @@ impl<'a, 'i> Section<'a, 'i> {
         others: &[&str],
     ) -> Declared {
         let mut declared = Declared::default();
-        self.read_entries(key, path, (table, others), false, &mut |name, text| {
+        let kind = EntryKind::Fact;
+        self.read_entries(key, path, (table, others), kind, &mut |name, text| {
             fact_of_name(name).and_then(|fact| declared.declare(fact, text))
         });
         declared
@@ -351,7 +361,8 @@ impl<'a, 'i> Section<'a, 'i> {
         table: &DeTable<'_>,
     ) -> ServerSettings {
         let mut settings = ServerSettings::default();
-        self.read_entries(key, path, (table, &[]), true, &mut |name, text| {
+        let kind = EntryKind::Setting;
+        self.read_entries(key, path, (table, &[]), kind, &mut |name, text| {
             let set = settings.set(name, text);
             set.map_err(|reason| format!("{} {reason}", shorten(name)))
         });
@@ -365,9 +376,10 @@ impl<'a, 'i> Section<'a, 'i> {
         key: &str,
         path: &str,
         (table, others): (&DeTable<'_>, &[&str]),
-        are_settings: bool,
+        kind: EntryKind,
         set: &mut dyn FnMut(&str, &str) -> Result<(), String>,
     ) {
+        let are_settings = kind == EntryKind::Setting;
         let is_entry = |name: &str| !others.contains(&name);
         for (name, value) in table.iter().filter(|(name, _)| is_entry(name.get_ref())) {
             let path = format!("{path}.{}", shorten(name.get_ref()));
@@ -376,18 +388,13 @@ impl<'a, 'i> Section<'a, 'i> {
                 DeValue::String(text) => text.as_ref(),
                 DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
                 DeValue::Float(float) if are_settings => float.as_str(),
-                DeValue::Boolean(is_on) if are_settings => {
-                    if *is_on {
-                        "on"
-                    } else {
-                        "off"
-                    }
-                }
+                DeValue::Boolean(true) if are_settings => "on",
+                DeValue::Boolean(false) if are_settings => "off",
                 DeValue::Table(inner) if are_settings => {
                     let set = &mut |rest: &str, text: &str| {
                         set(&format!("{}.{rest}", name.get_ref()), text)
                     };
-                    self.read_entries(key, &path, (inner, &[]), true, set);
+                    self.read_entries(key, &path, (inner, &[]), kind, set);
                     continue;
                 }
                 other => {

@@ -24,7 +24,7 @@ impl PlanInput {
             let Some(Value::String(file)) = table.get("file") else {
                 continue;
             };
-            // Both are a mistake, which the workload reports.
+            // A transaction with both is a mistake, which the workload reports.
             if table.contains_key("sql") {
                 continue;
             }
@@ -34,11 +34,11 @@ impl PlanInput {
                     table.insert("sql".to_owned(), Value::String(text));
                 }
                 Err(error) => {
-                    let problem = format!("cannot read {file}: {error}");
-                    let problem = Problem::new(option.location.clone(), problem);
+                    let message = format!("cannot read {file}: {error}");
+                    let problem = Problem::new(option.location.clone(), message);
                     let hint = "a path is relative to the folder of the plan";
                     self.file.problems.push(problem.with_hint(hint));
-                    // Without its text the transaction would be a second problem.
+                    // A transaction without a text would be reported as a second problem.
                     table.insert("sql".to_owned(), Value::String("SELECT 1".to_owned()));
                     table.remove("file");
                 }

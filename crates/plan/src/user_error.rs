@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+/// The parts of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorParts {
     /// The problem; may have several lines, as a server's message has.
@@ -25,6 +26,7 @@ pub fn system_error(error: &(impl fmt::Display + ?Sized)) -> String {
         .to_owned()
 }
 
+/// An error that is shown to a user.
 pub trait UserError: std::error::Error {
     /// The parts of the error. None of them contains a password.
     fn parts(&self) -> ErrorParts;
@@ -87,6 +89,7 @@ impl ErrorParts {
     }
 }
 
+/// Appends lines to a text, or makes them the text.
 fn add_lines(text: &mut Option<String>, lines: String) {
     match text {
         Some(text) => {

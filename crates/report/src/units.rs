@@ -53,7 +53,7 @@ pub fn rate(per_second: f64) -> String {
     if per_second >= 99.95 {
         count(per_second.round() as u64)
     } else {
-        three_digits(per_second, false)
+        three_digits(per_second)
     }
 }
 

@@ -98,28 +98,19 @@ fn check_trouble(reported: &ReportedRun) -> Option<Check> {
 /// Checks Little's law: if clients are always inside a transaction, their number is throughput x mean
 /// latency.
 fn check_littles_law(reported: &ReportedRun, audit: &mut Audit) {
-    let (Some(clients), Some((tps, tps_gap)), Some(mean_ms)) =
+    let (Some(clients), Some(throughput), Some(mean_ms)) =
         (reported.clients, throughput(reported), reported.mean_ms)
     else {
         return;
     };
-    let transactions = reported.transactions.unwrap_or(0);
-    let ended = transactions.saturating_add(reported.failed);
-    let obstacle = match reported {
-        _ if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 => return,
-        _ if reported.mean_derived => {
-            return check_derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
-        }
-        _ if reported.scheduled => Some("clients waited for a schedule"),
-        _ if reported.connecting_in_throughput => {
-            Some("the throughput includes connecting and the latency does not")
-        }
-        _ if share(reported.failed, ended) > ERRORS_INVALID_SHARE => {
-            Some("no figure includes the times of the failed transactions")
-        }
-        _ => None,
-    };
-    if let Some(reason) = obstacle {
+    let tps = throughput.tps;
+    if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 {
+        return;
+    }
+    if reported.mean_derived {
+        return check_derived_mean(reported, clients, &throughput, audit);
+    }
+    if let Some(reason) = why_littles_law_is_not_checked(reported) {
         let text = format!("Little's law: not checked, because {reason}");
         audit.examined.push(text);
         return;
@@ -135,7 +126,8 @@ fn check_littles_law(reported: &ReportedRun, audit: &mut Audit) {
     let within_tolerance = reported
         .actual_s
         .is_some_and(|actual_s| gap.abs() * actual_s <= tolerance_s);
-    if gap.abs() <= LITTLE_GAP_MAX_SHARE + rounding + tps_gap || within_tolerance {
+    if gap.abs() <= LITTLE_GAP_MAX_SHARE + rounding + throughput.relative_error || within_tolerance
+    {
         let text = format!("Little's law: {text} ({} off)", percent(gap.abs()));
         audit.examined.push(text);
         return;
@@ -143,41 +135,64 @@ fn check_littles_law(reported: &ReportedRun, audit: &mut Audit) {
     audit.checks.extend(littles_law_check(&text, gap));
 }
 
-/// Transactions per second as printed, or computed from count and time, with the relative error.
-fn throughput(reported: &ReportedRun) -> Option<(f64, f64)> {
-    // The tools print two or six decimals; the rounding error assumes two.
-    let printed = reported.tps.filter(|tps| *tps > 0.0);
-    if let Some(tps) = printed {
-        return Some((tps, AUDIT_TPS_ROUNDING_ERROR / tps));
+/// `None` if Little's law can be checked.
+fn why_littles_law_is_not_checked(reported: &ReportedRun) -> Option<&'static str> {
+    let transactions = reported.transactions.unwrap_or(0);
+    let ended = transactions.saturating_add(reported.failed);
+    if reported.scheduled {
+        Some("clients waited for a schedule")
+    } else if reported.connecting_in_throughput {
+        Some("the throughput includes connecting and the latency does not")
+    } else if share(reported.failed, ended) > ERRORS_INVALID_SHARE {
+        Some("no figure includes the times of the failed transactions")
+    } else {
+        None
     }
-    let transactions = reported.transactions? as f64;
-    let positive = |seconds: &f64| *seconds > 0.0;
-    if let Some(actual_s) = reported.actual_s.filter(positive) {
-        return Some((transactions / actual_s, AUDIT_TIME_TOLERANCE_S / actual_s));
-    }
-    let requested_s = reported.requested_s.filter(positive)?;
-    Some((
-        transactions / requested_s,
-        AUDIT_REQUESTED_TIME_TOLERANCE_SHARE + AUDIT_REQUESTED_TIME_TOLERANCE_S / requested_s,
-    ))
+}
+
+struct Throughput {
+    tps: f64,
+    /// The largest error of `tps`, as a share of it.
+    relative_error: f64,
+}
+
+/// The throughput as printed, or computed from count and time; `None` if the output has neither.
+fn throughput(reported: &ReportedRun) -> Option<Throughput> {
+    let positive = |value: &f64| *value > 0.0;
+    let transactions = reported.transactions.map(|count| count as f64);
+    let (tps, relative_error) = if let Some(tps) = reported.tps.filter(positive) {
+        // The tools print two or six decimals; the rounding error assumes two.
+        (tps, AUDIT_TPS_ROUNDING_ERROR / tps)
+    } else if let Some(actual_s) = reported.actual_s.filter(positive) {
+        (transactions? / actual_s, AUDIT_TIME_TOLERANCE_S / actual_s)
+    } else {
+        let requested_s = reported.requested_s.filter(positive)?;
+        let start_and_end_share = AUDIT_REQUESTED_TIME_TOLERANCE_S / requested_s;
+        let error = AUDIT_REQUESTED_TIME_TOLERANCE_SHARE + start_and_end_share;
+        (transactions? / requested_s, error)
+    };
+    Some(Throughput {
+        tps,
+        relative_error,
+    })
 }
 
 /// Checks a mean latency that pgbench has not measured. If no option requires latencies, pgbench prints
 /// time x clients / transactions, which includes failed ones.
 fn check_derived_mean(
     reported: &ReportedRun,
-    clients: f64,
-    tps: f64,
-    tps_gap: f64,
+    clients: u32,
+    throughput: &Throughput,
     audit: &mut Audit,
 ) {
+    let tps = throughput.tps;
     let transactions = reported.transactions.unwrap_or(0) as f64;
     let failed = reported.failed.saturating_add(reported.skipped) as f64;
     let ended_per_success = if transactions > 0.0 { 1.0 + failed / transactions } else { 1.0 };
     let mean_ms = reported.mean_ms.unwrap_or(0.0);
-    let expected_ms = 1e3 * clients / (tps * ended_per_success);
+    let expected_ms = 1e3 * f64::from(clients) / (tps * ended_per_success);
     // Before 9.6 pgbench used the requested time, not the elapsed time.
-    let time_gap = match (reported.requested_s, reported.actual_s) {
+    let time_error = match (reported.requested_s, reported.actual_s) {
         (Some(requested_s), Some(actual_s)) if actual_s > 0.0 => {
             (requested_s / actual_s - 1.0).abs()
         }
@@ -187,13 +202,12 @@ fn check_derived_mean(
     let text = format!(
         "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions per second imply \
          {expected_ms:.3} ms",
-        count(clients as u64, "client"),
+        count(clients.into(), "client"),
     );
-    if gap.abs()
-        <= reported.mean_tolerance_ms / expected_ms
-            + tps_gap
-            + time_gap.min(AUDIT_REQUESTED_TIME_TOLERANCE_SHARE)
-    {
+    let tolerance = reported.mean_tolerance_ms / expected_ms
+        + throughput.relative_error
+        + time_error.min(AUDIT_REQUESTED_TIME_TOLERANCE_SHARE);
+    if gap.abs() <= tolerance {
         audit.examined.push(format!(
             "Little's law: {text}; it was derived from them, not measured (pgbench measures it with \
              --progress, --rate or --latency-limit)"

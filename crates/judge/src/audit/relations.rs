@@ -5,7 +5,7 @@
 
 use super::Audit;
 use crate::checks::{invalid_or_caveat, new_check};
-use crate::formatting::{first_and_more, percent};
+use crate::formatting::{first_and_more, percent, thousands};
 use crate::thresholds::{
     AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
     AUDIT_TIME_INVALID_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TIME_TOLERANCE_SHARE,
@@ -72,7 +72,7 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             .collect();
         if deviating.is_empty() {
             if !compared.is_empty() {
-                let count = crate::formatting::thousands(compared.len() as u64);
+                let count = thousands(compared.len() as u64);
                 audit.examined.push(match compared.len() {
                     1 => format!("1 {} agrees", check.nouns[0]),
                     _ => format!("{count} {} agree", check.nouns[1]),
@@ -127,18 +127,17 @@ fn deviation(relation: &Relation) -> Option<f64> {
     let difference = relation.printed - relation.computed;
     // The error of floating-point arithmetic.
     let arithmetic_error = 1e-9 * relation.printed.abs().max(relation.computed.abs());
-    let allowed = arithmetic_error
-        + relation.tolerance
-        + match relation.kind {
-            RelationKind::Sum | RelationKind::Share | RelationKind::AtMost => 0.0,
-            RelationKind::Time => {
-                (AUDIT_TIME_TOLERANCE_SHARE * relation.printed).max(AUDIT_TIME_TOLERANCE_S)
-            }
-            RelationKind::RequestedTime => {
-                AUDIT_REQUESTED_TIME_TOLERANCE_SHARE * relation.printed
-                    + AUDIT_REQUESTED_TIME_TOLERANCE_S
-            }
-        };
+    let time_tolerance = match relation.kind {
+        RelationKind::Sum | RelationKind::Share | RelationKind::AtMost => 0.0,
+        RelationKind::Time => {
+            (AUDIT_TIME_TOLERANCE_SHARE * relation.printed).max(AUDIT_TIME_TOLERANCE_S)
+        }
+        RelationKind::RequestedTime => {
+            AUDIT_REQUESTED_TIME_TOLERANCE_SHARE * relation.printed
+                + AUDIT_REQUESTED_TIME_TOLERANCE_S
+        }
+    };
+    let allowed = arithmetic_error + relation.tolerance + time_tolerance;
     let too_far = match relation.kind {
         RelationKind::AtMost => difference > allowed,
         _ => difference.abs() > allowed,

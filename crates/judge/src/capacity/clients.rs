@@ -15,7 +15,7 @@ use std::borrow::Borrow;
 /// Share by which a step must be faster than the best one before for the clients to double again, as a multiple of the
 /// precision: what is gained falls with each doubling, and the sum of the rest is below twice the next gain.
 const MIN_GAIN_PRECISIONS: f64 = 1.5;
-/// Steps in a row without that after which the clients do not double again.
+/// Steps in a row without such a gain after which the clients do not double again.
 const STEPS_WITHOUT_GAIN: usize = 2;
 const MAX_CLIENTS: u32 = 100_000;
 
@@ -23,7 +23,7 @@ const MAX_CLIENTS: u32 = 100_000;
 pub struct ClientsSearch {
     /// The search ends if no other number of clients brings more than this share.
     pub precision: f64,
-    /// It ends after so many steps at the latest.
+    /// The number of steps after which it ends at the latest.
     pub max_steps: usize,
     /// How many clients the server has connections for; `None` if that is not known.
     pub max_clients: Option<u32>,
@@ -169,10 +169,10 @@ impl ClientsSearch {
         if steps.len() >= self.max_steps {
             return None;
         }
-        let largest = steps.iter().map(|step| step.clients).max();
-        let is_at_limit = self.max_clients.is_some_and(|max| largest >= Some(max));
+        let largest = steps.iter().map(|step| step.clients).max().unwrap_or(0);
+        let is_at_limit = self.max_clients.is_some_and(|max| largest >= max);
         if !is_at_limit && !self.has_ended_doubling(steps) {
-            let next = largest.map_or(1, |clients| clients.saturating_mul(2));
+            let next = largest.saturating_mul(2).max(1);
             let max = self.max_clients.unwrap_or(MAX_CLIENTS);
             return (next <= MAX_CLIENTS).then_some(next.min(max));
         }

@@ -30,11 +30,13 @@ use std::borrow::Borrow;
 pub const DEFAULT_PRECISION: f64 = 0.02;
 /// Checks by which the load fell behind its rate.
 const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
-/// A figure without an interval is far from its limit if it is so many times it, or that part of it.
+/// A figure without an interval is far from its limit if it is more than this factor above or below it.
 const CLEAR_FACTOR: f64 = 1.25;
-/// What a search over rates varies, and what two runs at two rates differ in.
+/// The setting that a search over rates varies.
 pub const OVER_RATE: &str = "rate";
+/// The compared property in which runs at two rates differ.
 const PACE: &str = "pace";
+/// The setting that a search over clients varies, and the compared property in which its runs differ.
 pub const OVER_CLIENTS: &str = "clients";
 const CLIENT_CHECK: &str = "client-limit";
 

@@ -27,12 +27,8 @@ pub const ALLOWED_DESPITE: [&str; 9] = [
 /// the servers guarantee different durability for a commit)`.
 pub(super) fn look_beyond(differences: &mut [Difference], despite: &[String]) -> Vec<String> {
     let is_named = |what: &str| {
-        let is_durability = DURABILITY_SETTINGS.contains(&what);
-        let is_meant = |name: &str| name == what || (name == DURABILITY && is_durability);
-        ALLOWED_DESPITE
-            .iter()
-            .filter(|allowed| despite.iter().any(|name| name == *allowed))
-            .any(|name| is_meant(name))
+        let name = if DURABILITY_SETTINGS.contains(&what) { DURABILITY } else { what };
+        ALLOWED_DESPITE.contains(&name) && despite.iter().any(|named| named == name)
     };
     let mut beyond = Vec::new();
     for difference in differences {

@@ -39,7 +39,7 @@ pub(super) fn downgrade_engine_differences(
         return;
     };
     for difference in differences {
-        let is_unknown = [&difference.a, &difference.b].contains(&&UNKNOWN.to_owned());
+        let is_unknown = difference.a == UNKNOWN || difference.b == UNKNOWN;
         let depends_on_engine = match difference.what.as_str() {
             "engine" | "statements" => true,
             // Each engine has a default of its own.

@@ -60,6 +60,7 @@ pub(super) fn varies_availability(a: &Run, b: &Run) -> bool {
 struct PlanDifferences {
     /// Keys with different values, such as `run.protocol`.
     keys: BTreeSet<String>,
+    /// The servers' URLs; empty where a plan has none.
     servers: [String; 2],
     /// Whether the plans declare different copies of the data.
     availability_differs: bool,
@@ -116,9 +117,7 @@ impl PlanDifferences {
         // Two engines have different durability settings: the durability class is compared instead.
         let absent_in_engine = self.engines_differ
             && DURABILITY_SETTINGS.contains(&subject)
-            && [&difference.a, &difference.b]
-                .iter()
-                .any(|value| *value == UNKNOWN);
+            && (difference.a == UNKNOWN || difference.b == UNKNOWN);
         by_key
             || is_declared
             || self.settings.contains(subject)
@@ -133,18 +132,18 @@ impl PlanDifferences {
             let key = format!("{VARIANT_SETTINGS}.{}", setting_name(name));
             self.keys.contains(&key)
         };
-        let any = |names: &[&str]| names.iter().any(|name| differs(name));
+        let any_differs = |names: &[&str]| names.iter().any(|name| differs(name));
         match property {
             "durability" => {
                 let others = ["innodb_doublewrite", "database.delayed_durability_desc"];
-                any(&DURABILITY_SETTINGS) || any(&others)
+                any_differs(&DURABILITY_SETTINGS) || any_differs(&others)
             }
-            "replication" => any(&["synchronous_standby_names"]),
+            "replication" => any_differs(&["synchronous_standby_names"]),
             ISOLATION_PROPERTY => {
                 let of_sql_server = [READS_ROW_VERSIONS, "transaction_isolation_level"];
-                any(&ISOLATION_SETTINGS) || any(&of_sql_server)
+                any_differs(&ISOLATION_SETTINGS) || any_differs(&of_sql_server)
             }
-            DATA_AND_CACHE_PROPERTY => any(&["shared_buffers", "innodb_buffer_pool_size"]),
+            DATA_AND_CACHE_PROPERTY => any_differs(&["shared_buffers", "innodb_buffer_pool_size"]),
             name => differs(name),
         }
     }
@@ -175,11 +174,12 @@ fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
         let [section_a, section_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));
         // Settings of the server are in a plan only if there are some.
         let absent = (section == VARIANT_SETTINGS).then_some(&no_keys);
-        let tables = [section_a, section_b].map(|section| section.as_object().or(absent));
-        match tables.into() {
-            (Some(section_a), Some(section_b)) => {
-                let keys = section_a.keys().chain(section_b.keys());
-                let unequal = keys.filter(|key| section_a.get(*key) != section_b.get(*key));
+        let [table_a, table_b] =
+            [section_a, section_b].map(|section| section.as_object().or(absent));
+        match (table_a, table_b) {
+            (Some(table_a), Some(table_b)) => {
+                let keys = table_a.keys().chain(table_b.keys());
+                let unequal = keys.filter(|key| table_a.get(*key) != table_b.get(*key));
                 differing.extend(unequal.map(|key| format!("{section}.{key}")));
             }
             _ if section_a != section_b => {

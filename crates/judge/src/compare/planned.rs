@@ -3,9 +3,11 @@
 //! In: the plans of the variants. Out: sentences. Must never: state what `compare` does not do; the rules are its own.
 
 use super::{intended, property_differences};
+use crate::formatting::joined;
 use prony_store::{Experiment, Run, Severity};
 use serde_json::Value;
 
+/// A variant of an experiment that has not run yet.
 pub struct PlannedVariant {
     pub name: String,
     /// Its plan, as documents have it.
@@ -42,8 +44,7 @@ fn refusal(first: &PlannedVariant, other: &PlannedVariant) -> Option<PlannedRefu
                 difference.what, difference.a, difference.b, difference.why
             )
         });
-        let reasons: Vec<String> = reasons.collect();
-        let reasons = reasons.join("; ");
+        let reasons = joined(reasons, "; ");
         return Some(PlannedRefusal {
             is_certain: true,
             sentence: format!(

@@ -3,8 +3,9 @@
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use crate::formatting::joined;
+use Severity::{Caveat, Invalid, Note};
 use prony_plan::Choice;
-use prony_store::{Host, Run, Service, Severity};
+use prony_store::{Host, Run, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One property of a Run, and why it matters if another Run has a different value.
@@ -62,15 +63,11 @@ const WHY_OTHER_WINDOW: &str =
 const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
 pub(super) const WHY_IT_MAY_EXPLAIN: &str = "it may explain a difference";
 
-use Severity::{Caveat, Invalid, Note};
-
 /// The times of the commands that the plan runs during the load.
 fn commands(run: &Run) -> String {
     let times = run.plan["run"]["at"].as_array().into_iter().flatten();
-    match joined(times.filter_map(|time| time.as_str()), ", ") {
-        none if none.is_empty() => "none".to_owned(),
-        times => times,
-    }
+    let texts = joined(times.filter_map(|time| time.as_str()), ", ");
+    if texts.is_empty() { "none".to_owned() } else { texts }
 }
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
@@ -79,8 +76,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let is_new_each_time = drive.connect_per_transaction;
     let connections = if is_new_each_time { "one for each transaction" } else { "kept" };
-    let is_without = run.plan["run"]["describe"] == false;
-    let row_descriptions = if is_without { "not requested" } else { "requested" };
+    let is_turned_off = run.plan["run"]["describe"] == false;
+    let row_descriptions = if is_turned_off { "not requested" } else { "requested" };
     let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
     let names = hosts(run, |host| host.name.clone());
     let kernels = hosts(run, |host| host.kernel.clone());
@@ -228,12 +225,12 @@ fn protocol(run: &Run) -> &'static str {
     run.drive.protocol.map_or("", Choice::name)
 }
 
-/// The engine's name; empty if unknown.
+/// The engine's name, which is that of the service if the service is another engine than the product as which it
+/// answers; empty if unknown.
 pub(super) fn engine(run: &Run) -> &'static str {
-    let other = run
-        .server
-        .service
-        .filter(|service| service.quirks().is_other_engine);
-    let product = run.server.product.map_or("", |product| product.id);
-    other.map_or(product, Service::name)
+    let service = run.server.service;
+    match service.filter(|service| service.quirks().is_other_engine) {
+        Some(service) => service.name(),
+        None => run.server.product.map_or("", |product| product.id),
+    }
 }

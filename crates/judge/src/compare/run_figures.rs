@@ -19,7 +19,8 @@ pub(crate) const MEAN_FIGURE: &str = "mean response";
 /// Name of the 99th percentile of the response time.
 pub(crate) const P99_FIGURE: &str = "p99";
 
-/// The figures that say most of a run: of a load at a rate the response time, otherwise the throughput.
+/// The figures that say most of a run, the first one most: for a load at a rate the response time, otherwise the
+/// throughput.
 pub(crate) fn preferred_figures(paced: bool) -> [&'static str; 3] {
     let by_time = [P99_FIGURE, NOPM, TPS_FIGURE];
     if paced { by_time } else { [NOPM, TPS_FIGURE, P99_FIGURE] }
@@ -42,7 +43,8 @@ pub(crate) fn is_outage_figure(name: &str) -> bool {
 
 /// The lengths of an outage, nanoseconds; `None` where there was none, it is not known or not over.
 fn outage_times(run: &Run) -> [Option<f64>; 2] {
-    [longest_outage_s(run).ok(), recovery_s(run)].map(|s| s.filter(|s| *s > 0.0).map(|s| s * 1e9))
+    let times_s = [longest_outage_s(run).ok(), recovery_s(run)];
+    times_s.map(|time_s| Some(time_s? * 1e9).filter(|time_ns| *time_ns > 0.0))
 }
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
@@ -50,30 +52,54 @@ pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
     let values_b = figure_values(b);
     let pairs = figure_values(a)
         .into_iter()
-        .filter(|(name, ..)| is_compared(name, &[a, b]))
-        .filter_map(|(name, unit, value)| {
-            let mut values_b = values_b.iter();
-            let match_b = values_b.find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
-            match_b.map(|value_b| FigurePair {
-                name,
-                unit,
-                a: value,
-                b: value_b.2,
-            })
-        });
+        .filter(|figure| is_compared(&figure.name, &[a, b]))
+        .filter_map(
+            |FigureValue {
+                 name,
+                 unit,
+                 value: a,
+             }| {
+                let b = values_b
+                    .iter()
+                    .find(|other| other.is_same(&name, unit))?
+                    .value;
+                Some(FigurePair { name, unit, a, b })
+            },
+        );
     pairs.collect()
 }
 
+/// A figure of a Run.
+pub(crate) struct FigureValue {
+    pub name: String,
+    pub unit: Unit,
+    pub value: f64,
+}
+
+impl FigureValue {
+    fn new(name: &str, unit: Unit, value: f64) -> FigureValue {
+        FigureValue {
+            name: name.to_owned(),
+            unit,
+            value,
+        }
+    }
+
+    pub fn is_same(&self, name: &str, unit: Unit) -> bool {
+        self.name == name && self.unit == unit
+    }
+}
+
 /// A Run's figures, in the order in which [`common_figures`] returns them.
-pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
+pub(crate) fn figure_values(run: &Run) -> Vec<FigureValue> {
     let rates = run.rates.iter();
-    let mut values: Vec<_> = rates
-        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
+    let mut values: Vec<FigureValue> = rates
+        .map(|rate| FigureValue::new(&rate.name, Unit::Rate, rate.value))
         .collect();
     let Some(all) = all_kinds(run) else {
         return values;
     };
-    values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
+    values.push(FigureValue::new(TPS_FIGURE, Unit::Rate, all.tps));
     let (response, failed) = (&all.response, all.failed_response.as_ref());
     let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let mean_ns = (response.samples > 0).then_some(response.mean_ns);
@@ -96,8 +122,9 @@ pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
         (CLIENT_CPU_FIGURE, noise::client_cpu_ns(run)),
     ];
     let outages = OUTAGE_FIGURES.into_iter().zip(outage_times(run));
-    let times = times.into_iter().chain(outages);
-    values.extend(times.filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))));
+    for (name, time_ns) in times.into_iter().chain(outages) {
+        values.extend(time_ns.map(|ns| FigureValue::new(name, Unit::Nanoseconds, ns)));
+    }
     values
 }
 

@@ -91,7 +91,7 @@ pub(super) const WHY_OTHER_ISOLATION: &str =
 /// Name of the difference between data that fit into the cache and data that do not.
 pub(super) const DATA_AND_CACHE_PROPERTY: &str = "data against cache";
 
-/// Prefixes and suffixes of the names of settings that identify a server, or change by themselves.
+/// Prefixes of the names of settings that identify a server, or change by themselves.
 const IDENTITY_PREFIXES: [&str; 11] = [
     "gtid_",
     "timestamp",
@@ -105,6 +105,7 @@ const IDENTITY_PREFIXES: [&str; 11] = [
     "cluster_name",
     "report_",
 ];
+/// Suffixes of the names of settings that are paths.
 const PATH_SUFFIXES: [&str; 6] = [
     "_file",
     "_dir",
@@ -154,7 +155,7 @@ fn has_all_settings(run: &Run) -> bool {
     run.server.settings.len() >= COMPLETE_SETTINGS_MIN
 }
 
-/// Whether a setting identifies a server, changes by itself, or does not affect the server's speed.
+/// Whether a setting identifies a server, is a path, changes by itself, or does not affect the server's speed.
 fn is_irrelevant(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut prefixes = IDENTITY_PREFIXES.iter().chain(&IRRELEVANT_PREFIXES);
@@ -183,7 +184,7 @@ pub(super) fn settings_key(run: &Run) -> String {
 
 pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let runs = [a, b];
-    let complete = runs.map(has_all_settings) == [true; 2];
+    let are_complete = has_all_settings(a) && has_all_settings(b);
     if a.server.settings == b.server.settings {
         return Vec::new();
     }
@@ -191,12 +192,12 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
         !DURABILITY_SETTINGS.contains(&name)
             && !ISOLATION_SETTINGS.contains(&name)
             && name != READS_ROW_VERSIONS
-            && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
+            && (RELEVANT_SETTINGS.contains(&name) || (are_complete && !is_irrelevant(name)))
     };
     let [settings_a, settings_b] = runs.map(|run| {
         let settings = run.server.settings.iter();
-        let settings = settings.filter(|(name, _)| is_compared(name));
-        let texts = settings.map(|(name, value)| (name.clone(), plain_text(value)));
+        let compared = settings.filter(|(name, _)| is_compared(name));
+        let texts = compared.map(|(name, value)| (name.clone(), plain_text(value)));
         texts.collect::<Vec<_>>()
     });
     let settings = merge_by_name(settings_a.into_iter(), settings_b.into_iter());
@@ -389,13 +390,12 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
             observation.why,
         )
     });
-    let isolation = isolation_level(a).zip(isolation_level(b));
-    let isolation = isolation
+    let levels = isolation_level(a).zip(isolation_level(b));
+    let isolation = levels
         .and_then(|(a, b)| difference(Invalid, ISOLATION_PROPERTY, a, b, WHY_OTHER_ISOLATION));
-    let observation = observation_difference(a, b);
-    let other_differences = [durability_difference(a, b), isolation, observation];
-    let other_differences = other_differences.into_iter();
-    other_differences.flatten().chain(observations).collect()
+    let durability = durability_difference(a, b);
+    let others = [durability, isolation, observation_difference(a, b)];
+    others.into_iter().flatten().chain(observations).collect()
 }
 
 /// Compares the durability classes. Servers of the same class may still differ: if the tables of one server
@@ -404,8 +404,8 @@ fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
     let (a, b) = (durability_a.description(), durability_b.description());
     let is_same = durability_a.class == durability_b.class;
-    let of_same_class = (Caveat, WHY_TABLES_UNKNOWN);
-    let (severity, why) = if is_same { of_same_class } else { (Invalid, WHY_OTHER_DURABILITY) };
+    let (severity, why) =
+        if is_same { (Caveat, WHY_TABLES_UNKNOWN) } else { (Invalid, WHY_OTHER_DURABILITY) };
     difference(severity, "durability", a, b, why)
 }
 

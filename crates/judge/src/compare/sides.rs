@@ -12,10 +12,10 @@ use super::{
 };
 use crate::formatting::join_values;
 use crate::noise::is_cpu_figure;
-use crate::{all_kinds, is_too_short_for_steadiness, statistics};
+use crate::{all_kinds, distinct, is_too_short_for_steadiness, statistics};
 use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 mod disturbed;
 mod evidence;
@@ -187,31 +187,34 @@ pub struct CompareOptions {
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
     let (usable_sides, mut disturbed) = disturbed::choose_runs(sides);
     let has_names = have_different_names(sides);
-    let summaries = ('A'..).zip(&usable_sides);
-    let summaries: Vec<SideSummary> = summaries
+    let summaries: Vec<SideSummary> = ('A'..)
+        .zip(&usable_sides)
         .map(|(letter, side)| summarize(letter, has_names, side))
         .collect();
     let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
-    let sides = sides.as_slice();
+
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
-    let figures = sides.iter().skip(1).map(|side| match &mut disturbed {
-        Some(disturbed) => disturbed.figures(&sides[0], side),
-        None => figures::figure_comparisons(&sides[0].runs, &side.runs, false),
-    });
-    let figures: Vec<Vec<FigureComparison>> = figures.collect();
+    let others = sides.iter().skip(1);
+    let figures: Vec<Vec<FigureComparison>> = others
+        .map(|side| match &mut disturbed {
+            Some(disturbed) => disturbed.figures(&sides[0], side),
+            None => figures::figure_comparisons(&sides[0].runs, &side.runs, false),
+        })
+        .collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
     let is_disturbed = disturbed.is_some();
     let mut comparisons = compare_to_first(
-        sides,
+        &sides,
         options,
         &summaries,
         figures,
-        (primary.as_deref(), is_disturbed),
+        primary.as_deref(),
+        is_disturbed,
     );
     figures::decide_significance(&mut comparisons, primary.as_deref(), statistics::ALPHA);
     if let Some(disturbed) = &disturbed {
-        disturbed.refuse_silent(&mut comparisons, primary.as_deref());
+        disturbed.label_or_refuse(&mut comparisons, primary.as_deref());
     }
     let worst_verdict = comparisons
         .iter()
@@ -238,16 +241,17 @@ fn compare_to_first(
     options: &CompareOptions,
     summaries: &[SideSummary],
     figures: Vec<Vec<FigureComparison>>,
-    (primary, is_disturbed): (Option<&str>, bool),
+    primary: Option<&str>,
+    is_disturbed: bool,
 ) -> Vec<SideComparison> {
     let Some((first, others)) = sides.split_first() else {
         return Vec::new();
     };
     let missing_runs_caveat = repeat_caveats::missing_runs_caveat(sides);
     let is_mixed = |side: usize| !summaries[side].repeat_differences.is_empty();
-    let sides = ('B'..).zip(1..).zip(others).zip(figures);
-    sides
-        .map(|(((letter, index), side), mut figures)| {
+    let indexed = (1..).zip(others).zip(figures);
+    indexed
+        .map(|((index, side), mut figures)| {
             let headline_figures = figures::headline_figures(&figures, primary);
             let mut differences =
                 merged_differences(&first.runs, &side.runs, options.across_engines);
@@ -263,22 +267,19 @@ fn compare_to_first(
             differences.extend(missing_runs_caveat.clone());
             worst_first(&mut differences);
             // A side whose runs are not repeats of each other has no figure.
-            let verdict = if is_mixed(0) || is_mixed(index) {
+            let mut verdict = if is_mixed(0) || is_mixed(index) {
                 Verdict::NotComparable
             } else {
                 Verdict::from_differences(&differences)
             };
-            let verdict = match verdict {
-                Verdict::NotComparable => {
-                    figures.clear();
-                    despite.clear();
-                    verdict
-                }
-                _ if despite.is_empty() => verdict,
-                _ => Verdict::ShownDespite,
-            };
+            if verdict == Verdict::NotComparable {
+                figures.clear();
+                despite.clear();
+            } else if !despite.is_empty() {
+                verdict = Verdict::ShownDespite;
+            }
             SideComparison {
-                letter,
+                letter: summaries[index].letter,
                 labels: [0, index].map(|side| summaries[side].label.clone()),
                 verdict,
                 despite,
@@ -319,22 +320,24 @@ fn leave_out_invalid<'a>(
 fn unusable_reason(run: &Run) -> Option<String> {
     let invalid_ids = check_ids(&run.checks, Severity::Invalid);
     let has_figures = all_kinds(run).is_some_and(|kind| kind.committed > 0);
-    match (invalid_ids.as_str(), run.state) {
-        (_, RunState::Running) => Some("still in progress".to_owned()),
-        (NO_CHECKS, _) if has_figures => None,
-        (NO_CHECKS, _) => Some("nothing committed".to_owned()),
-        _ => Some(invalid_ids),
+    if run.state == RunState::Running {
+        Some("still in progress".to_owned())
+    } else if invalid_ids != NO_CHECKS {
+        Some(invalid_ids)
+    } else if !has_figures {
+        Some("nothing committed".to_owned())
+    } else {
+        None
     }
 }
 
 /// Whether each side has a variant of its own.
 fn have_different_names(sides: &[Side<'_>]) -> bool {
-    let names: std::collections::BTreeSet<&str> =
-        sides.iter().map(|side| side.name.as_str()).collect();
+    let names: BTreeSet<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     names.len() == sides.len() && !names.contains("")
 }
 
-/// `has_name`: the side is called by its variant.
+/// Describes the runs of a side. `has_name`: the side is called by its variant, otherwise by its letter.
 fn summarize(
     letter: char,
     has_name: bool,
@@ -346,14 +349,17 @@ fn summarize(
     if side.runs.iter().all(|run| unusable_reason(run).is_some()) {
         repeat_differences.clear();
     }
-    let ids = |runs: &mut dyn Iterator<Item = &&Run>| runs.map(|run| run.id.clone()).collect();
-    let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
+    let id = |run: &&Run| run.id.clone();
+    let too_short = side
+        .runs
+        .iter()
+        .filter(|run| is_too_short_for_steadiness(run));
     SideSummary {
         letter,
         label: if has_name { side.name.clone() } else { letter.to_string() },
         name: side.name.clone(),
-        runs: ids(&mut side.runs.iter()),
-        too_short: ids(&mut side.runs.iter().filter(is_too_short)),
+        runs: side.runs.iter().map(id).collect(),
+        too_short: too_short.map(id).collect(),
         left_out: left_out.clone(),
         repeat_differences,
     }
@@ -365,7 +371,7 @@ fn count_caveats(side_comparisons: &[SideComparison]) -> usize {
     let differences = side_comparisons.flat_map(|comparison| &comparison.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     let names = caveats.map(|difference| difference.what.as_str());
-    let names: std::collections::BTreeSet<&str> = names.collect();
+    let names: BTreeSet<&str> = names.collect();
     names.len()
 }
 
@@ -395,19 +401,11 @@ pub(crate) struct RepeatDifference {
 /// The differences between runs that should be repeats of each other, the worst first.
 pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
     let mut merged = pairwise_differences(runs).entries;
-    merged.sort_by_key(|(difference, ..)| std::cmp::Reverse(difference.severity));
-    let merged = merged.into_iter();
-    let repeats = merged.map(|(difference, mut values, values_b)| {
-        for value in values_b {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        RepeatDifference {
-            severity: difference.severity,
-            what: difference.what,
-            values,
-        }
+    merged.sort_by_key(|entry| std::cmp::Reverse(entry.difference.severity));
+    let repeats = merged.into_iter().map(|entry| RepeatDifference {
+        severity: entry.difference.severity,
+        what: entry.difference.what,
+        values: distinct(entry.values_a.into_iter().chain(entry.values_b)),
     });
     repeats.collect()
 }
@@ -440,11 +438,16 @@ fn group_by_key<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
     groups
 }
 
-/// Differences of several pairs of runs, each with all values that the runs of either side have.
+/// A difference of several pairs of runs: the worst severity, and all values that the runs of either side have.
+struct MergedDifference {
+    difference: Difference,
+    values_a: Vec<String>,
+    values_b: Vec<String>,
+}
+
 #[derive(Default)]
 struct MergedDifferences {
-    /// Each difference with the values of the first side and those of the second.
-    entries: Vec<(Difference, Vec<String>, Vec<String>)>,
+    entries: Vec<MergedDifference>,
     /// Index in `entries` by name, because hundreds of differences are looked up for tens of thousands of
     /// pairs.
     indexes: HashMap<String, usize>,
@@ -457,22 +460,27 @@ fn add_differences(merged: &mut MergedDifferences, differences: Vec<Difference>)
                 values.push(value);
             }
         };
-        let index = merged.indexes.get(&difference.what).copied();
-        let index = index.unwrap_or_else(|| {
-            merged
-                .indexes
-                .insert(difference.what.clone(), merged.entries.len());
-            merged
-                .entries
-                .push((difference.clone(), Vec::new(), Vec::new()));
-            merged.entries.len() - 1
-        });
-        let (entry, values_a, values_b) = &mut merged.entries[index];
-        if difference.severity > entry.severity {
-            (entry.severity, entry.why) = (difference.severity, difference.why);
+        let entries = &mut merged.entries;
+        let index = match merged.indexes.get(&difference.what) {
+            Some(index) => *index,
+            None => {
+                let index = entries.len();
+                merged.indexes.insert(difference.what.clone(), index);
+                entries.push(MergedDifference {
+                    difference: difference.clone(),
+                    values_a: Vec::new(),
+                    values_b: Vec::new(),
+                });
+                index
+            }
+        };
+        let entry = &mut entries[index];
+        let worst = &mut entry.difference;
+        if difference.severity > worst.severity {
+            (worst.severity, worst.why) = (difference.severity, difference.why);
         }
-        add_value(values_a, difference.a);
-        add_value(values_b, difference.b);
+        add_value(&mut entry.values_a, difference.a);
+        add_value(&mut entry.values_b, difference.b);
     }
 }
 
@@ -484,13 +492,13 @@ fn into_differences(merged: MergedDifferences) -> Vec<Difference> {
         .entries
         .into_iter()
         // What runs of both sides have is no difference between the sides.
-        .filter(|(difference, values_a, values_b)| {
-            difference.what != FINDINGS || !have_same(values_a, values_b)
+        .filter(|entry| {
+            entry.difference.what != FINDINGS || !have_same(&entry.values_a, &entry.values_b)
         })
-        .map(|(difference, values_a, values_b)| Difference {
-            a: join_values(&values_a),
-            b: join_values(&values_b),
-            ..difference
+        .map(|entry| Difference {
+            a: join_values(&entry.values_a),
+            b: join_values(&entry.values_b),
+            ..entry.difference
         });
     let mut differences: Vec<Difference> = joined.collect();
     worst_first(&mut differences);

@@ -32,37 +32,42 @@ pub(super) const ROUND_TRIP_TOLERANCE_SHARE: f64 = 0.25;
 pub(super) const ROUND_TRIP_TOLERANCE_MS: f64 = 0.1;
 
 pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
-    differences.retain_mut(|difference| !is_within_tolerance(a, b, difference));
+    differences.retain(|difference| !is_ignored(a, b, difference));
+    for difference in differences {
+        if let Some(why) = why_only_a_caveat(a, b, difference) {
+            difference.severity = difference.severity.min(Severity::Caveat);
+            difference.why = why;
+        }
+    }
 }
 
-/// Whether a difference is within its tolerance. Reduces a difference that is small, but not within a
-/// tolerance, to a caveat.
-fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
-    let runs = [a, b];
-    let both = |read: fn(&Run) -> Option<f64>| read(a).zip(read(b)).map(<[f64; 2]>::from);
-    let mut reduce_to_caveat = |reason: &'static str| {
-        difference.severity = difference.severity.min(Severity::Caveat);
-        difference.why = reason;
-        false
-    };
+/// A value of both runs; `None` if either lacks it.
+fn of_both(a: &Run, b: &Run, read: fn(&Run) -> Option<f64>) -> Option<[f64; 2]> {
+    Some([read(a)?, read(b)?])
+}
+
+/// Why a difference in the load is small enough not to forbid a comparison; `None` if it is not, or is no such difference.
+fn why_only_a_caveat(a: &Run, b: &Run, difference: &Difference) -> Option<&'static str> {
     match difference.what.as_str() {
         "pace" => {
-            let same_arrival = a.drive.arrival == b.drive.arrival;
-            match both(|run| run.drive.rate_tps) {
-                Some(rates) if same_arrival && are_similar(rates, RATE_TOLERANCE_SHARE) => {
-                    reduce_to_caveat(WHY_SIMILAR_RATE)
-                }
-                _ => false,
-            }
+            let rates = of_both(a, b, |run| run.drive.rate_tps)?;
+            let is_small =
+                a.drive.arrival == b.drive.arrival && are_similar(rates, RATE_TOLERANCE_SHARE);
+            is_small.then_some(WHY_SIMILAR_RATE)
         }
         CLIENTS_PROPERTY => {
-            let clients = runs.map(|run| f64::from(run.drive.clients));
-            if are_similar(clients, CLIENTS_TOLERANCE_SHARE) {
-                reduce_to_caveat(WHY_SIMILAR_CLIENTS)
-            } else {
-                false
-            }
+            let clients = [a, b].map(|run| f64::from(run.drive.clients));
+            are_similar(clients, CLIENTS_TOLERANCE_SHARE).then_some(WHY_SIMILAR_CLIENTS)
         }
+        _ => None,
+    }
+}
+
+/// Whether a difference is too small to matter.
+fn is_ignored(a: &Run, b: &Run, difference: &Difference) -> bool {
+    let runs = [a, b];
+    let both = |read| of_both(a, b, read);
+    match difference.what.as_str() {
         "measured" => are_similar_times(runs.map(|run| run.window.measured_s)),
         // Each went on until the load was steady; `warm-up` reports a load that was not.
         "warm-up" if runs.iter().all(|run| run.window.warmup_end.is_some()) => true,

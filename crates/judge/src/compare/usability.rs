@@ -32,15 +32,17 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let committed = [a, b].map(|run| all_kinds(run).map_or(0, |kind| kind.committed));
     if committed.contains(&0) {
         let why = "there is no figure to compare";
-        add(Invalid, "committed", committed.map(|n| n.to_string()), why);
+        add(
+            Invalid,
+            "committed",
+            committed.map(|count| count.to_string()),
+            why,
+        );
     }
+    let why_findings = "each applies to only one of the two runs: see prony show";
     for (severity, what, why) in [
-        (Invalid, "invalid by", "its figures must not be used"),
-        (
-            Caveat,
-            FINDINGS,
-            "each applies to only one of the two runs: see prony show",
-        ),
+        (Invalid, INVALID_BY, "its figures must not be used"),
+        (Caveat, FINDINGS, why_findings),
     ] {
         let [ids_a, ids_b] = [a, b].map(|run| sorted_ids(&run.checks, severity));
         // Caveats that both have are not a difference, but a problem that makes a Run unusable is reported even if
@@ -59,7 +61,10 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
     reasons
 }
 
-/// Caveats that only one of two runs has.
+/// The difference that names the checks by which a run is invalid.
+pub(super) const INVALID_BY: &str = "invalid by";
+
+/// The difference that names caveats that only one of two runs has.
 pub(super) const FINDINGS: &str = "findings";
 
 /// [`check_ids`] of no checks.

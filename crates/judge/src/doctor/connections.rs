@@ -16,7 +16,6 @@ pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> Examined {
     let clients = count(u64::from(load.clients), "client");
     let narrower_limits = server.narrower_limits.iter();
     let narrowest = narrower_limits.min_by_key(|limit| free(limit));
-    let server_finding = of_server(server, &clients, needed);
     let free_of_server = server
         .max_connections
         .map_or(u64::MAX, |max| free_connections(server, max));
@@ -24,7 +23,7 @@ pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> Examined {
         Some(limit) if free(limit) < needed && free(limit) <= free_of_server => {
             of_narrower_limit(server, limit, &clients, needed)
         }
-        _ => server_finding,
+        _ => of_server(server, &clients, needed),
     }
 }
 

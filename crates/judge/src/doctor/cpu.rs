@@ -2,6 +2,7 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: report a virtual machine's missing files as a fault.
 
+use super::network::{devices, judged_interfaces};
 use super::{Examined, IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::client_setup::slow_cpus;
 use crate::formatting::{count, percent, time};
@@ -108,8 +109,9 @@ fn cpu_frequency(machine: &MachineFacts) -> Examined {
 
 fn smt(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let cpus = machine.cpus.len() as u64;
-    let cores = machine.cores.map(u64::from).filter(|_| cpus > 0);
-    let cores = cores.ok_or("The kernel does not report which CPUs share a core.")?;
+    let known_cores = machine.cores.filter(|_| cpus > 0);
+    let cores = known_cores.ok_or("The kernel does not report which CPUs share a core.")?;
+    let cores = u64::from(cores);
     let value = format!("{} on {}", count(cpus, "CPU"), count(cores, "core"));
     if cores >= cpus {
         return ok(value, "No two of these CPUs share a core.");
@@ -137,15 +139,16 @@ fn numa(machine: &MachineFacts) -> Examined {
         return unknown("The kernel does not report NUMA nodes.");
     }
     let nodes = machine.numa_nodes.iter();
-    let usable = nodes.filter(|(_, cpus)| cpus.iter().any(|cpu| machine.cpus.contains(cpu)));
-    let usable: Vec<u32> = usable.map(|(number, _)| *number).collect();
+    let usable: Vec<u32> = nodes
+        .filter(|(_, cpus)| cpus.iter().any(|cpu| machine.cpus.contains(cpu)))
+        .map(|(number, _)| *number)
+        .collect();
     let value = count(usable.len().max(1) as u64, "node");
     if usable.len() <= 1 {
         return ok(value, "All CPUs that this process may use are on one node.");
     }
-    let route = super::network::judged_interfaces(machine);
-    let route = route.into_iter();
-    let devices = route.flat_map(|interface| super::network::devices(machine, interface));
+    let interfaces = judged_interfaces(machine).into_iter();
+    let devices = interfaces.flat_map(|interface| devices(machine, interface));
     let near_network = devices
         .filter_map(|device| device.numa_node)
         .find(|node| usable.contains(node));
@@ -183,10 +186,12 @@ fn other_load(machine: &MachineFacts) -> Examined {
     let value = format!("CPUs {} busy for {:.0} s", percent(share), usage.seconds);
     let reason = "Other programs use the CPUs before any load is driven.";
     let advice = "Stop other programs (top shows them), or use a machine of its own.";
-    match share {
-        share if share > NEIGHBOURS_INVALID_SHARE => bad(value, reason).advised(advice),
-        share if share > NEIGHBOURS_MAX_SHARE => caution(value, reason).advised(advice),
-        _ => ok(value, "The machine is nearly idle."),
+    if share > NEIGHBOURS_INVALID_SHARE {
+        bad(value, reason).advised(advice)
+    } else if share > NEIGHBOURS_MAX_SHARE {
+        caution(value, reason).advised(advice)
+    } else {
+        ok(value, "The machine is nearly idle.")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use prony_store::{ConnectionLimit, CpuFrequency, Product, Service, SqlDialect};
 
+/// The load for which machine and server are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
     pub clients: u32,
@@ -39,6 +40,7 @@ pub struct MachineFacts {
     /// `kernel.io_uring_disabled`: 0 allows it to all processes.
     pub io_uring_disabled: Option<u32>,
     pub cpu_frequency: Option<CpuFrequency>,
+    /// The CPUs that this process may use.
     pub cpus: Vec<u32>,
     /// The number of cores that these CPUs belong to.
     pub cores: Option<u32>,
@@ -76,15 +78,18 @@ pub struct MachineFacts {
 /// The limits of a control group and of those above it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupLimits {
+    /// Whether the limits could be read; if not, the other fields say nothing.
     pub is_known: bool,
     /// CPU time per time, in CPUs; `None`: unlimited.
     pub cpus: Option<f64>,
+    /// The file that sets this limit.
     pub cpu_file: String,
     /// Memory, bytes; `None`: unlimited.
     pub memory_bytes: Option<u64>,
     /// Memory that the group with that limit uses, without file pages that the kernel drops if it needs memory,
     /// bytes.
     pub memory_used_bytes: u64,
+    /// The file that sets this limit; empty if there is none.
     pub memory_file: String,
 }
 
@@ -142,7 +147,7 @@ pub struct DatabaseFacts {
     pub tls: Option<String>,
     /// Whether the connection leaves this machine.
     pub is_remote: bool,
-    /// Whether it runs on this machine, and how that is known.
+    /// Whether the server runs on this machine.
     pub same_machine: Option<bool>,
     /// How [`same_machine`](Self::same_machine) is known, as a sentence without a full stop.
     pub same_machine_because: String,
@@ -150,7 +155,7 @@ pub struct DatabaseFacts {
     pub round_trips_ns: Vec<u64>,
     /// `max_connections`, or the equivalent.
     pub max_connections: Option<u64>,
-    /// Those of them that this user may not use.
+    /// How many of these this user may not use.
     pub reserved_connections: u64,
     /// Connections of other clients.
     pub connections: Option<u32>,

@@ -3,14 +3,15 @@
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
 use super::{Examined, IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
-use crate::formatting::{bytes, thousands, three_digits};
+use crate::formatting::{bytes, count, thousands, three_digits};
 use prony_plan::shell_word;
 use prony_store::DoctorFinding;
 
 /// Open files besides those of connections: 3 per thread and 16 of the process, as the load loop requires.
 const FILES_PER_THREAD: u64 = 3;
 const PROCESS_FILES: u64 = 16;
-/// Ports per client below which connections that were closed a minute ago may run out of them.
+/// Ports per client below which clients that reconnect may run out of ports: each closed connection keeps its port for a
+/// minute.
 const PORTS_PER_CLIENT: u64 = 4;
 /// First port of the range that is advised: servers rarely listen on higher ports.
 const WIDE_RANGE_FIRST_PORT: u16 = 10_240;
@@ -33,7 +34,7 @@ pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<Doctor
 }
 
 fn clients_text(load: IntendedLoad) -> String {
-    crate::formatting::count(u64::from(load.clients), "client")
+    count(u64::from(load.clients), "client")
 }
 
 fn open_files(machine: &MachineFacts, load: IntendedLoad) -> Examined {
@@ -73,12 +74,13 @@ fn open_files(machine: &MachineFacts, load: IntendedLoad) -> Examined {
 /// The command for a wider range of ports; `None` if it is as wide as it may be.
 fn wider_port_range(first: u16, last: u16) -> Option<String> {
     let new_first = first.min(WIDE_RANGE_FIRST_PORT);
-    (new_first < first || last < u16::MAX).then(|| {
-        format!(
-            "sysctl -w net.ipv4.ip_local_port_range='{new_first} {}'",
-            u16::MAX
-        )
-    })
+    if new_first == first && last == u16::MAX {
+        return None;
+    }
+    let last = u16::MAX;
+    Some(format!(
+        "sysctl -w net.ipv4.ip_local_port_range='{new_first} {last}'"
+    ))
 }
 
 fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> Examined {
@@ -90,7 +92,7 @@ fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> Examined {
         .saturating_sub(u64::from(first))
         .saturating_sub(reserved);
     let waiting = match machine.connections_in_time_wait {
-        Some(count @ 1..) => format!("; {} in TIME_WAIT", thousands(count.into())),
+        Some(waiting @ 1..) => format!("; {} in TIME_WAIT", thousands(waiting.into())),
         _ => String::new(),
     };
     let value = format!("{} ({first} to {last}){waiting}", thousands(ports));
@@ -167,7 +169,7 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let Some(cpus) = cgroup.cpus else {
         return ok("unlimited", "No control group limits the CPU time.");
     };
-    let value = format!("{} CPUs", three_digits(cpus, false));
+    let value = format!("{} CPUs", three_digits(cpus));
     let unlimited = if cgroup.cpu_file.ends_with("cfs_quota_us") { "-1" } else { "max" };
     let command = format!("echo {unlimited} > {}", shell_word(&cgroup.cpu_file));
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
@@ -197,11 +199,12 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> Examined {
     let in_group = cgroup
         .memory_bytes
         .map(|limit| limit.saturating_sub(cgroup.memory_used_bytes));
-    let available = [machine.memory_available_bytes, in_group]
+    let known = [machine.memory_available_bytes, in_group]
         .into_iter()
-        .flatten()
-        .min();
-    let available = available.ok_or("The available memory could not be read.")?;
+        .flatten();
+    let available = known
+        .min()
+        .ok_or("The available memory could not be read.")?;
     let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
     let is_limited = in_group == Some(available);
     let place = if is_limited { " in the control group" } else { "" };

@@ -54,6 +54,7 @@ pub fn is_risky(command: &str) -> bool {
     risky_commands.any(|start| command.starts_with(start))
 }
 
+/// Examines a machine, and a server if there is one.
 pub fn examine(
     machine: &MachineFacts,
     database: Option<&DatabaseFacts>,
@@ -64,9 +65,9 @@ pub fn examine(
     findings.extend(network::findings(machine, load));
     findings.extend(system::findings(machine));
     if let Some(database) = database {
-        let of_server = server::findings(database, load).into_iter();
-        let of_server = of_server.chain(storage::findings(database));
-        findings.extend(of_server.map(|finding| DoctorFinding {
+        let mut of_server = server::findings(database, load);
+        of_server.extend(storage::findings(database));
+        findings.extend(of_server.into_iter().map(|finding| DoctorFinding {
             subject: DoctorSubject::Server,
             ..finding
         }));
@@ -81,6 +82,7 @@ pub fn examine(
 /// A finding, or why the property is not known.
 type Examined = Result<DoctorFinding, String>;
 
+/// The findings with these ids; a property that is not known has the state `Unknown`.
 fn named<const N: usize>(findings: [(&str, Examined); N]) -> Vec<DoctorFinding> {
     let named = findings.map(|(id, examined)| DoctorFinding {
         id: id.to_owned(),

@@ -65,33 +65,26 @@ pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<Doctor
 /// The queue of connections that a server on this machine has not accepted yet. If it is full, further connections
 /// are refused (unix sockets) or delayed by a second (TCP).
 fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> Examined {
-    match (
-        machine.route_interface.as_deref(),
-        machine.tcp.accept_queue_max,
-    ) {
-        (Some("lo"), Some(max)) => {
-            let value = format!("up to {}", count(u64::from(max), "connection"));
-            if max >= load.clients {
-                return ok(
-                    value,
-                    "All clients may connect to a server on this machine at once.",
-                );
-            }
-            let reason = format!(
-                "{} connect at once: a server on this machine may refuse some of them.",
-                count(u64::from(load.clients), "client")
-            );
-            let new_max = load.clients.next_power_of_two().max(DEFAULT_ACCEPT_QUEUE);
-            caution(value, reason)
-                .mended_by(format!("sysctl -w net.core.somaxconn={new_max}"))
-                .advised("Then restart the server.")
-        }
-        (Some(interface), _) if interface != "lo" => ok(
-            "not used",
-            "The server accepts connections on its own machine.",
-        ),
-        _ => unknown("The limit could not be read, or the way to the server is unknown."),
+    let not_known = "The limit could not be read, or the way to the server is unknown.";
+    let interface = machine.route_interface.as_deref().ok_or(not_known)?;
+    if interface != "lo" {
+        let reason = "The server accepts connections on its own machine.";
+        return ok("not used", reason);
     }
+    let max = machine.tcp.accept_queue_max.ok_or(not_known)?;
+    let value = format!("up to {}", count(u64::from(max), "connection"));
+    if max >= load.clients {
+        let reason = "All clients may connect to a server on this machine at once.";
+        return ok(value, reason);
+    }
+    let reason = format!(
+        "{} connect at once: a server on this machine may refuse some of them.",
+        count(u64::from(load.clients), "client")
+    );
+    let new_max = load.clients.next_power_of_two().max(DEFAULT_ACCEPT_QUEUE);
+    caution(value, reason)
+        .mended_by(format!("sysctl -w net.core.somaxconn={new_max}"))
+        .advised("Then restart the server.")
 }
 
 /// The interface that leads to the server; if the route is unknown, all interfaces with a device.
@@ -154,14 +147,11 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Exami
         .iter()
         .filter(|cpu| machine.cpus.contains(cpu))
         .count();
-    let value = format!(
-        "{name}: {}, RPS {}",
-        count(queues as u64, "queue"),
-        match steered {
-            0 => "off".to_owned(),
-            steered => format!("to {} of {}", steered, count(cpus as u64, "CPU")),
-        }
-    );
+    let rps = match steered {
+        0 => "off".to_owned(),
+        steered => format!("to {steered} of {}", count(cpus as u64, "CPU")),
+    };
+    let value = format!("{name}: {}, RPS {rps}", count(queues as u64, "queue"));
     // With RPS, its mask decides which CPUs process packets; otherwise each queue has one CPU.
     let processing = if steered > 0 { steered } else { queues.min(cpus) };
     if processing * 2 >= cpus {

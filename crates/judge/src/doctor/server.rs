@@ -15,7 +15,7 @@ use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect, nearest_rank}
 /// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.
 const ONE_ZONE_MAX_NS: u64 = 500_000;
 const OTHER_REGION_MIN_NS: u64 = 5_000_000;
-/// Number of round trips below which the 99th percentile is not reported.
+/// Number of round trips below which the upper percentiles are not reported.
 const P99_MIN_SAMPLES: usize = 100;
 
 pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
@@ -72,22 +72,16 @@ fn location(server: &DatabaseFacts) -> Examined {
     let shortest = server.round_trips_ns.first().copied();
     let shortest = shortest.ok_or("The round trip could not be measured.")?;
     let distance = time(shortest as f64);
-    let (value, state): (_, fn(String, String) -> Examined) = match shortest {
-        ..=ONE_ZONE_MAX_NS => ("probably the same zone", ok),
-        OTHER_REGION_MIN_NS.. => ("probably another region", bad),
-        _ => ("probably another zone", caution),
-    };
-    let value = match server.same_machine {
-        Some(_) => value.to_owned(),
-        None => "unknown, perhaps this machine".to_owned(),
-    };
     let reason = format!("The shortest round trip takes {distance}; {because}.");
-    let finding = state(value, reason);
+    let value = |by_distance| match server.same_machine {
+        Some(_) => by_distance,
+        None => "unknown, perhaps this machine",
+    };
+    let advice = "Drive the load from a machine in the server's zone, and connect without a proxy.";
     match shortest {
-        ..=ONE_ZONE_MAX_NS => finding,
-        _ => finding.advised(
-            "Drive the load from a machine in the server's zone, and connect without a proxy.",
-        ),
+        ..=ONE_ZONE_MAX_NS => ok(value("probably the same zone"), reason),
+        OTHER_REGION_MIN_NS.. => bad(value("probably another region"), reason).advised(advice),
+        _ => caution(value("probably another zone"), reason).advised(advice),
     }
 }
 
@@ -98,10 +92,12 @@ fn round_trip(server: &DatabaseFacts) -> Examined {
     };
     let text = |ns: u64| time(ns as f64);
     let p50 = nearest_rank(times, 50).unwrap_or(*first);
-    let p99 = nearest_rank(times, 99).filter(|_| times.len() >= P99_MIN_SAMPLES);
+    let upper_percentile =
+        |percent| nearest_rank(times, percent).filter(|_| times.len() >= P99_MIN_SAMPLES);
+    let (p95, p99) = (upper_percentile(95), upper_percentile(99));
     let mut value = format!("min {}, p50 {}", text(*first), text(p50));
-    for (name, percent) in [("p95", 95), ("p99", 99)] {
-        if let (Some(ns), true) = (nearest_rank(times, percent), times.len() >= P99_MIN_SAMPLES) {
+    for (name, percentile) in [("p95", p95), ("p99", p99)] {
+        if let Some(ns) = percentile {
             value += &format!(", {name} {}", text(ns));
         }
     }
@@ -158,7 +154,8 @@ pub(super) fn mysql_account(server: &DatabaseFacts) -> Option<String> {
         .then(|| format!("'{}'@'{host}'", server.user))
 }
 
-/// The statement that grants what Prony observes.
+/// The command that grants the right to read what Prony observes; `None` if a name in it would have to be quoted, or the
+/// product is not known.
 fn grant_command(server: &DatabaseFacts) -> Option<String> {
     let user = &server.user;
     if !is_plain_name(user) {
@@ -214,8 +211,8 @@ fn observation(server: &DatabaseFacts) -> Examined {
 }
 
 fn data_size(server: &DatabaseFacts) -> Examined {
-    let (Some(data), Some(cache)) = (server.database_bytes, server.cache_bytes.filter(|n| *n > 0))
-    else {
+    let known_cache = server.cache_bytes.filter(|bytes| *bytes > 0);
+    let (Some(data), Some(cache)) = (server.database_bytes, known_cache) else {
         return unknown("The server does not report the size of the data or of its cache.");
     };
     if data == 0 {
@@ -226,10 +223,10 @@ fn data_size(server: &DatabaseFacts) -> Examined {
     if let Some(memory) = server.memory_bytes {
         value += &format!(", memory {}", bytes(memory));
     }
-    let memory = server
+    let large_memory = server
         .memory_bytes
         .filter(|bytes| *bytes >= UNTUNED_MIN_MEMORY_BYTES);
-    let cache_share = memory.map(|memory| cache as f64 / memory as f64);
+    let cache_share = large_memory.map(|memory| cache as f64 / memory as f64);
     if let Some(share) = cache_share.filter(|share| *share < UNTUNED_CACHE_MAX_SHARE)
         && data > cache
     {

@@ -19,7 +19,7 @@ const SEQUENTIAL_MIN_BYTES_PER_S: f64 = 100e6;
 /// A sequential read above this comes from a memory, bytes per second.
 const MEMORY_MIN_BYTES_PER_S: f64 = 8e9;
 
-/// What no probe over SQL can know.
+/// Said of each read, because no probe over SQL can know it.
 const UPPER_BOUND: &str = "The operating system of the server may have had pages in its memory: storage is no faster than this.";
 
 /// Findings; empty without a probe.

@@ -62,8 +62,8 @@ impl LoadAnswer {
     /// Caveats for points that sustain the load by the median of their runs, but not in each run.
     pub(super) fn partly_sustained_caveats(&self, points: &[PricePoint]) -> Vec<Check> {
         let candidates = self.candidates.iter();
-        let candidates = candidates.filter(|candidate| candidate.sustains_in_some_runs());
-        let remarks = candidates.filter_map(|candidate| {
+        let partly_sustaining = candidates.filter(|candidate| candidate.sustains_in_some_runs());
+        let remarks = partly_sustaining.filter_map(|candidate| {
             let point = &points[candidate.point];
             let finding = format!(
                 "{}: {}.",
@@ -85,10 +85,12 @@ impl Candidate {
 
     /// Whether it sustains the load, in a word.
     pub fn answer(&self) -> &'static str {
-        match (self.sustains, self.is_unknown) {
-            (true, _) => "yes",
-            (false, true) => "unknown",
-            (false, false) => "no",
+        if self.sustains {
+            "yes"
+        } else if self.is_unknown {
+            "unknown"
+        } else {
+            "no"
         }
     }
 
@@ -111,6 +113,7 @@ impl Candidate {
 /// whether the run had a rate.
 const IGNORED_DIFFERENCES: [&str; 1] = ["pace"];
 
+/// Which points sustain the load; `groups` are the runs of the `points`, in the same order.
 pub(super) fn answer_load(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],
@@ -121,11 +124,10 @@ pub(super) fn answer_load(
     let mut candidates: Vec<Candidate> = indexed
         .map(|(index, (group, point))| candidate(index, group, point, demand))
         .collect();
+    let cost = |candidate: &Candidate| points[candidate.point].total_monthly_cost;
     candidates.sort_by(|a, b| {
-        let cost = |candidate: &Candidate| points[candidate.point].total_monthly_cost;
-        b.sustains
-            .cmp(&a.sustains)
-            .then(cost(a).total_cmp(&cost(b)))
+        let sustaining_first = b.sustains.cmp(&a.sustains);
+        sustaining_first.then(cost(a).total_cmp(&cost(b)))
     });
     let best = candidates.first().filter(|first| first.sustains);
     let cheapest = best.map(|first| first.point);
@@ -136,10 +138,12 @@ pub(super) fn answer_load(
         .map(|candidate| candidate.point)
         .collect();
     sustaining.sort_unstable();
-    let sustaining = sustaining.iter();
-    let matching = sustaining.map(|index| (groups[*index].clone(), points[*index].clone()));
-    let (groups, points): (Vec<_>, Vec<_>) = matching.unzip();
-    let obstacles = obstacles(&groups, &points, options, &IGNORED_DIFFERENCES);
+    let (ranked_groups, ranked_points): (Vec<_>, Vec<_>) = sustaining
+        .iter()
+        .map(|index| (groups[*index].clone(), points[*index].clone()))
+        .unzip();
+    let ignored = &IGNORED_DIFFERENCES;
+    let obstacles = obstacles(&ranked_groups, &ranked_points, options, ignored);
     LoadAnswer {
         demand: *demand,
         cheapest: cheapest.filter(|_| obstacles.is_empty()),
@@ -161,8 +165,9 @@ fn candidate(
     let too_slow = limits
         .into_iter()
         .find_map(|(percentile, limit, measured)| {
-            let measured = measured.filter(|measured| *measured > limit.unwrap_or(u64::MAX))?;
-            let measured = time(measured as f64);
+            let measured_ns =
+                measured.filter(|measured_ns| limit.is_some_and(|limit| *measured_ns > limit))?;
+            let measured = time(measured_ns as f64);
             Some(format!("its {percentile} percentile was {measured}"))
         });
     let is_too_slow = too_slow.is_some();
@@ -178,15 +183,19 @@ fn candidate(
         Some(rate) if rate >= demand.tps => RATE_CAVEAT_BELOW_SHARE * demand.tps,
         _ => demand.tps,
     };
-    let group = group.iter();
-    let rates: Vec<f64> = group.map(|measured| good_tps(measured.run)).collect();
+    let rates: Vec<f64> = group
+        .iter()
+        .map(|measured| good_tps(measured.run))
+        .collect();
     let enough = point.tps >= required_tps;
     // A run at a lower rate does not show how much more would have been possible.
     let lower_rate = rate.filter(|rate| *rate < demand.tps && !enough);
-    let count = match (&slow, lower_rate, enough) {
-        (None, None, true) => Some(1),
-        (None, None, false) => Some((demand.tps / point.tps).ceil() as u64),
-        _ => None,
+    let count = if slow.is_some() || lower_rate.is_some() {
+        None
+    } else if enough {
+        Some(1)
+    } else {
+        Some((demand.tps / point.tps).ceil() as u64)
     };
     let reason = match (&slow, lower_rate, enough) {
         (_, Some(rate), _) => format!("its run was limited to {rate} transactions per second"),

@@ -31,6 +31,7 @@ pub use prony_plan::sheet::{Configuration, HOURS_PER_MONTH, PriceDate, PriceShee
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 
+/// A configuration of a price sheet, and a run that was measured on it.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
     pub sheet: &'a PriceSheet,
@@ -147,16 +148,13 @@ pub fn price(
             None => groups.push(vec![*measurement]),
         }
     }
-    groups.retain(|group| match repeat_obstacles(group) {
-        Some(not_repeats) => {
-            unpriced_runs.extend(
-                group
-                    .iter()
-                    .map(|measurement| not_repeats.unpriced_run(measurement)),
-            );
-            false
+    groups.retain(|group| {
+        let obstacles = repeat_obstacles(group);
+        if let Some(differences) = &obstacles {
+            let group = group.iter();
+            unpriced_runs.extend(group.map(|run| not_a_repeat(run, differences)));
         }
-        None => true,
+        obstacles.is_none()
     });
     let mut points: Vec<PricePoint> = groups
         .iter()
@@ -185,11 +183,11 @@ pub fn price(
 }
 
 /// The differences that prevent the runs of a group from being repeats of each other, by the rules of
-/// `compare`; `None` if they are repeats.
-fn repeat_obstacles(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
+/// `compare`, as text; `None` if they are repeats.
+fn repeat_obstacles(group: &[MeasuredConfiguration<'_>]) -> Option<String> {
     let mut differences = repeat_differences(&runs(group));
     differences.retain(|difference| difference.severity == Severity::Invalid);
-    (!differences.is_empty()).then(|| NotRepeats(describe(&differences)))
+    (!differences.is_empty()).then(|| describe(&differences))
 }
 
 fn runs<'a>(group: &[MeasuredConfiguration<'a>]) -> Vec<&'a Run> {
@@ -204,21 +202,12 @@ fn describe(differences: &[RepeatDifference]) -> String {
     joined(texts, "; ")
 }
 
-/// Why runs are not repeats, as text.
-struct NotRepeats(String);
-
-impl NotRepeats {
-    fn unpriced_run(&self, measured: &MeasuredConfiguration<'_>) -> UnpricedRun {
-        UnpricedRun {
-            configuration: measured.configuration.name.clone(),
-            run: measured.run.id.clone(),
-            why: format!(
-                "it and the other runs are not repeats of each other: {}",
-                self.0
-            ),
-            advice: "Price only runs that are; write 'ID,' with a comma for a single run."
-                .to_owned(),
-        }
+fn not_a_repeat(measured: &MeasuredConfiguration<'_>, differences: &str) -> UnpricedRun {
+    UnpricedRun {
+        configuration: measured.configuration.name.clone(),
+        run: measured.run.id.clone(),
+        why: format!("it and the other runs are not repeats of each other: {differences}"),
+        advice: "Price only runs that are; write 'ID,' with a comma for a single run.".to_owned(),
     }
 }
 

@@ -4,6 +4,8 @@
 
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::checks::ids_of;
+use crate::formatting::{count, thousands};
+use crate::service::why_absent;
 use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
 use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
@@ -140,13 +142,14 @@ pub(super) fn why_unpriced(
         let reason = "it has no committed transaction".to_owned();
         return refused(reason, "Run it again.");
     }
-    let (paid, measured) = (configuration.replicas(), measured_replicas(run));
-    if measured.is_some_and(|measured| measured != paid) {
+    let paid = configuration.replicas();
+    if let Some(replicas) = measured_replicas(run)
+        && replicas != paid
+    {
         let reason = format!(
-            "{} pays for {}, but the run had {}: this is not the price of what was measured",
+            "{} pays for {}, but the run had {replicas}: this is not the price of what was measured",
             configuration.name,
-            crate::formatting::count(paid.into(), "replica"),
-            measured.unwrap_or_default(),
+            count(paid.into(), "replica"),
         );
         let advice = "Set `replicas` of the sheet's items to the number they pay for, or measure with that many; those that \
                       cannot be seen over SQL are declared when it is measured (--declare replicas=N).";
@@ -170,20 +173,20 @@ fn measured_replicas(run: &Run) -> Option<u32> {
         let count = u32::try_from(run.state_before()?.replicas.len()).ok()?;
         (count > 0).then_some(count)
     };
-    let none = declared.high_availability() == Some(HighAvailability::None);
+    let has_none = declared.high_availability() == Some(HighAvailability::None);
     let replicas = declared.count(DeclaredFact::Replicas).or_else(observed);
-    replicas.or(none.then_some(0))
+    replicas.or(has_none.then_some(0))
 }
 
-/// The durability of a commit: the observed durability class, or the settings that determine it.
+/// The durability of a commit: why the service has no class, otherwise the observed class, otherwise the settings that
+/// determine it; `None` if nothing of it is known.
 fn describe_durability(run: &Run) -> Option<String> {
-    let observed = run
-        .state_before()
-        .and_then(|state| state.durability.as_ref());
-    let class = observed.map(Durability::description);
-    if let Some(why) = crate::service::why_absent(run, ObservedTopic::Durability) {
+    if let Some(why) = why_absent(run, ObservedTopic::Durability) {
         return Some(why.to_owned());
     }
+    let before = run.state_before();
+    let observed = before.and_then(|state| state.durability.as_ref());
+    let class = observed.map(Durability::description);
     class.or_else(|| compare::durability_settings(run))
 }
 
@@ -192,26 +195,23 @@ pub(super) fn belong_to_one_point(
     a: &MeasuredConfiguration<'_>,
     b: &MeasuredConfiguration<'_>,
 ) -> bool {
-    let key = |measured: &MeasuredConfiguration<'_>| {
-        let (workload, drive) = (&measured.run.workload, &measured.run.drive);
-        (
-            (
-                measured.sheet.file.clone(),
-                measured.configuration.name.clone(),
-            ),
-            (
-                workload.name.clone(),
-                workload.scale,
-                workload.settings.clone(),
-            ),
-            (drive.clients, drive.rate_tps.map(f64::to_bits)),
-            (drive.protocol, drive.connect_per_transaction),
-            // Runs of an experiment belong together if they are of one variant.
-            (measured.run.experiment.as_ref())
-                .map(|experiment| (experiment.id.clone(), experiment.variant.clone())),
-        )
-    };
-    key(a) == key(b)
+    let is_same_configuration =
+        a.sheet.file == b.sheet.file && a.configuration.name == b.configuration.name;
+    let (workload_a, workload_b) = (&a.run.workload, &b.run.workload);
+    let is_same_workload = workload_a.name == workload_b.name
+        && workload_a.scale == workload_b.scale
+        && workload_a.settings == workload_b.settings;
+    let (drive_a, drive_b) = (&a.run.drive, &b.run.drive);
+    let is_same_load = drive_a.clients == drive_b.clients
+        && drive_a.rate_tps == drive_b.rate_tps
+        && drive_a.protocol == drive_b.protocol
+        && drive_a.connect_per_transaction == drive_b.connect_per_transaction;
+    // Runs of an experiment belong together if they are of one variant.
+    let [variant_a, variant_b] = [a, b].map(|measured| {
+        let experiment = measured.run.experiment.as_ref()?;
+        Some((&experiment.id, &experiment.variant))
+    });
+    is_same_configuration && is_same_workload && is_same_load && variant_a == variant_b
 }
 
 /// Committed transactions per second within the latency limit, if there was one.
@@ -248,7 +248,7 @@ fn range_of(values: &[f64]) -> Option<FigureRange> {
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     let settings = workload.settings.iter();
-    let settings = settings.map(|setting| format!(", {setting}"));
+    let texts = settings.map(|setting| format!(", {setting}"));
     let pace = match run.drive.rate_tps {
         Some(rate) => format!(", at {rate} per second"),
         None => String::new(),
@@ -256,9 +256,9 @@ fn describe_workload(run: &Run) -> String {
     format!(
         "{}, scale {}, {}{pace}{}",
         workload.name,
-        crate::formatting::thousands(workload.scale.into()),
-        crate::formatting::count(run.drive.clients.into(), "client"),
-        settings.collect::<String>(),
+        thousands(workload.scale.into()),
+        count(run.drive.clients.into(), "client"),
+        texts.collect::<String>(),
     )
 }
 

@@ -91,10 +91,10 @@ fn ranks(points: &[PricePoint]) -> Vec<usize> {
 /// in one.
 fn frontier(points: &[PricePoint]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..points.len()).collect();
-    let key = |index: &usize| (points[*index].total_monthly_cost, -points[*index].tps);
     indexes.sort_by(|a, b| {
-        let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        let (a, b) = (&points[*a], &points[*b]);
+        let cheapest_first = a.total_monthly_cost.total_cmp(&b.total_monthly_cost);
+        cheapest_first.then(b.tps.total_cmp(&a.tps))
     });
     let mut highest_tps = 0.0;
     indexes.retain(|index| {
@@ -131,9 +131,10 @@ pub(super) fn obstacles(
             });
         };
         let differences = price_ranking_differences(group[0].run, other_group[0].run).into_iter();
-        let invalid = differences.filter(|difference| difference.severity == Severity::Invalid);
-        for difference in invalid.filter(|difference| !ignored.contains(&difference.what.as_str()))
-        {
+        let preventing = differences.filter(|difference| {
+            difference.severity == Severity::Invalid && !ignored.contains(&&*difference.what)
+        });
+        for difference in preventing {
             add(&difference.what, difference.a, difference.b, difference.why);
         }
         let (a, b) = (first.replicas_paid, point.replicas_paid);

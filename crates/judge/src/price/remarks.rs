@@ -5,9 +5,10 @@
 
 use super::{MeasuredConfiguration, PricePoint, describe, runs};
 use crate::compare::sides::repeat_differences;
-use crate::distinct;
+use crate::formatting::{count, percent};
 use crate::reproduced::relative_change;
 use crate::thresholds::PRICE_MAX_AGE_DAYS;
+use crate::{distinct, new_check};
 use Severity::{Caveat, Note};
 use prony_store::{Check, PublishedMetric, Run, Severity};
 
@@ -20,100 +21,114 @@ struct PriceRemark {
     advice: &'static str,
 }
 
+impl PricePoint {
+    fn remark(
+        &self,
+        id: &'static str,
+        severity: Severity,
+        text: impl Into<String>,
+        advice: &'static str,
+    ) -> PriceRemark {
+        PriceRemark {
+            id,
+            severity,
+            configurations: vec![self.name()],
+            text: text.into(),
+            advice,
+        }
+    }
+}
+
 pub(super) fn remarks(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],
 ) -> Vec<Check> {
-    let mut remarks: Vec<PriceRemark> = Vec::new();
+    let mut merged: Vec<PriceRemark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
-        let entries = price_remarks(group, point, points).into_iter();
-        let entries = entries.chain([split_repeats_remark(group, point, groups)]);
-        let entries = entries.chain(published_ratio_remark(group, point));
-        let entries = entries.chain(run_remarks(&runs(group), point));
-        for (_, id, severity, text, advice) in entries.filter(|entry| entry.0) {
-            let existing = remarks
-                .iter_mut()
-                .find(|remark| remark.id == id && remark.text == text);
-            match existing {
-                Some(existing) if existing.configurations.contains(&point.name()) => {}
-                Some(existing) => existing.configurations.push(point.name()),
-                None => remarks.push(PriceRemark {
-                    id,
-                    severity,
-                    configurations: vec![point.name()],
-                    text,
-                    advice,
-                }),
+        let mut own = price_remarks(group, point, points);
+        own.extend(split_repeats_remark(group, point, groups));
+        own.extend(published_ratio_remark(group, point));
+        own.extend(run_remarks(&runs(group), point));
+        for remark in own {
+            let mut others = merged.iter_mut();
+            match others.find(|other| other.id == remark.id && other.text == remark.text) {
+                Some(same) if same.configurations.contains(&point.name()) => {}
+                Some(same) => same.configurations.push(point.name()),
+                None => merged.push(remark),
             }
         }
     }
-    let checks = remarks.into_iter().filter_map(|remark| {
+    let checks = merged.into_iter().filter_map(|remark| {
         let finding = format!("{}: {}", remark.configurations.join(", "), remark.text);
-        crate::new_check(remark.id, remark.severity, finding, remark.advice)
+        new_check(remark.id, remark.severity, finding, remark.advice)
     });
     checks.collect()
 }
-
-/// A possible remark: whether it applies, its id, severity, text and advice.
-type PossibleRemark = (bool, &'static str, Severity, String, &'static str);
 
 fn price_remarks(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
     points: &[PricePoint],
-) -> [PossibleRemark; 4] {
-    let days = crate::formatting::count(point.age_days.unsigned_abs(), "day");
-    let replicas = crate::formatting::count(point.replicas_paid.into(), "replica");
-    let same_run = points.iter().any(|other_point| {
+) -> Vec<PriceRemark> {
+    let days = count(point.age_days.unsigned_abs(), "day");
+    let replicas = count(point.replicas_paid.into(), "replica");
+    let is_run_of_another = points.iter().any(|other_point| {
         other_point.configuration != point.configuration
             && other_point.runs.iter().any(|run| point.runs.contains(run))
     });
-    [
-        (
-            group[0].sheet.example,
+    let mut remarks = Vec::new();
+    if group[0].sheet.example {
+        remarks.push(point.remark(
             "example-prices",
             Caveat,
-            "the prices are an example, not a real offer.".to_owned(),
+            "the prices are an example, not a real offer.",
             "Enter your own prices.",
-        ),
-        (
-            point.age_days > PRICE_MAX_AGE_DAYS,
+        ));
+    }
+    if point.age_days > PRICE_MAX_AGE_DAYS {
+        remarks.push(point.remark(
             "old-prices",
             Caveat,
             format!("prices as of {}, up to {days} old.", point.as_of),
             "Look them up again, and enter the new date.",
-        ),
-        (
-            same_run,
+        ));
+    }
+    if is_run_of_another {
+        remarks.push(point.remark(
             "same-run",
             Caveat,
-            "priced by a run that also prices another configuration.".to_owned(),
+            "priced by a run that also prices another configuration.",
             "That is correct only if both are the same machine at two prices.",
-        ),
-        (
-            point.replicas_measured.is_none(),
+        ));
+    }
+    if point.replicas_measured.is_none() {
+        remarks.push(point.remark(
             "replicas-unknown",
             Note,
             format!("{replicas} paid for; the runs do not record how many there were."),
             "Check that the measured server had as many, and declare them when it is measured: --declare replicas=N.",
-        ),
-    ]
+        ));
+    }
+    remarks
 }
 
 /// The remark that compares throughput for the money with the published one of the runs' scenario; `None` if none
-/// was published.
+/// was published, or the runs are not all of one scenario.
 fn published_ratio_remark(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
-) -> Option<PossibleRemark> {
+) -> Option<PriceRemark> {
     let scenario = group[0].run.scenario.as_ref()?;
     let is_same = |run: &&Run| {
         run.scenario
             .as_ref()
             .is_some_and(|other| other.id == scenario.id)
     };
-    let mut published = scenario.published.iter();
-    let published = published.find(|figure| figure.name == PublishedMetric::TpsPerDollar)?;
+    if !runs(group).iter().all(is_same) {
+        return None;
+    }
+    let mut figures = scenario.published.iter();
+    let published = figures.find(|figure| figure.name == PublishedMetric::TpsPerDollar)?;
     let range = match published.high {
         Some(high) => format!("{} to {high}", published.value),
         None => published.value.to_string(),
@@ -123,22 +138,22 @@ fn published_ratio_remark(
         format!("not compared with prices in {currency}")
     } else {
         let change = relative_change(published, point.tps_per_money?)?;
-        let size = crate::formatting::percent(change.abs());
-        let difference = match change {
-            0.0 => "as published".to_owned(),
-            change if change < 0.0 => format!("{size} less"),
-            _ => format!("{size} more"),
+        let size = percent(change.abs());
+        let difference = if change == 0.0 {
+            "as published".to_owned()
+        } else if change < 0.0 {
+            format!("{size} less")
+        } else {
+            format!("{size} more")
         };
-        match scenario.size_share {
-            share if share < 1.0 => {
-                let share = crate::formatting::percent(share);
-                format!("here, with {share} of its data, it is {difference}")
-            }
-            _ => format!("here it is {difference}"),
+        if scenario.size_share < 1.0 {
+            let share = percent(scenario.size_share);
+            format!("here, with {share} of its data, it is {difference}")
+        } else {
+            format!("here it is {difference}")
         }
     };
-    Some((
-        runs(group).iter().all(is_same),
+    Some(point.remark(
         "published-ratio",
         Note,
         format!(
@@ -149,12 +164,12 @@ fn published_ratio_remark(
     ))
 }
 
-/// The remark that repeats of one variant were given for different configurations.
+/// The remark that repeats of one variant were given for different configurations; `None` if none were.
 fn split_repeats_remark(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
     groups: &[Vec<MeasuredConfiguration<'_>>],
-) -> PossibleRemark {
+) -> Option<PriceRemark> {
     let variant_key = |group: &[MeasuredConfiguration<'_>]| {
         let experiment = group[0].run.experiment.as_ref()?;
         Some((experiment.id.clone(), experiment.variant.clone()))
@@ -166,25 +181,25 @@ fn split_repeats_remark(
                 .iter()
                 .any(|measurement| point.runs.contains(&measurement.run.id))
     });
-    (
-        applies,
-        "repeats-apart",
-        Caveat,
-        "priced by repeats of one variant that were assigned to different configurations, each counting \
-         only for its own."
-            .to_owned(),
-        "Repeats of a variant differ only by chance, unless the server was changed between them.",
-    )
+    applies.then(|| {
+        point.remark(
+            "repeats-apart",
+            Caveat,
+            "priced by repeats of one variant that were assigned to different configurations, each counting \
+             only for its own.",
+            "Repeats of a variant differ only by chance, unless the server was changed between them.",
+        )
+    })
 }
 
 /// Notes that the id of a run selected all repeats of its variant. `named` holds the ids and the numbers of
 /// selected repeats.
 pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
-    let mut counts: Vec<usize> = named.iter().map(|run| run.1).collect();
+    let mut counts: Vec<usize> = named.iter().map(|(_, count)| *count).collect();
     counts.sort_unstable();
     counts.dedup();
     let notes = counts.into_iter().filter_map(|count| {
-        let with_count = named.iter().filter(|run| run.1 == count);
+        let with_count = named.iter().filter(|(_, other)| *other == count);
         let ids = distinct(with_count.map(|(id, _)| *id));
         let first = ids.first()?;
         let verb = match ids.len() {
@@ -196,55 +211,62 @@ pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
              comma.",
             ids.join(" and "),
         );
-        crate::new_check("repeats-taken", Note, finding, "")
+        new_check("repeats-taken", Note, finding, "")
     });
     notes.collect()
 }
 
-fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
-    let planned = point.repeats_planned;
-    let unrecorded = match point.durability {
-        None => "what a commit survives",
-        Some(_) => "whether there are unlogged tables",
-    };
+fn run_remarks(runs: &[&Run], point: &PricePoint) -> Vec<PriceRemark> {
     let caveat_differences = describe_caveat_differences(runs);
-    [
-        (
-            point.durability.is_none() || runs.iter().any(|run| are_tables_unknown(run)),
+    let mut remarks = Vec::new();
+    if point.durability.is_none() || runs.iter().any(|run| are_tables_unknown(run)) {
+        let unrecorded = match point.durability {
+            None => "what a commit survives",
+            Some(_) => "whether there are unlogged tables",
+        };
+        remarks.push(point.remark(
             "durability-unknown",
             Caveat,
             format!("the runs do not record {unrecorded}."),
             "For the same money, a server with weaker durability is faster than one with stronger durability.",
-        ),
-        (
-            !point.caveats.is_empty(),
+        ));
+    }
+    if !point.caveats.is_empty() {
+        remarks.push(point.remark(
             "run-caveats",
             Caveat,
             format!("the runs have findings: {}.", point.caveats.join(", ")),
             "See prony show.",
-        ),
-        (
-            !caveat_differences.is_empty(),
+        ));
+    }
+    if !caveat_differences.is_empty() {
+        remarks.push(point.remark(
             "repeats-differ",
             Caveat,
             format!("its runs differ: {caveat_differences}."),
             "Their median represents neither: price only runs that agree, each named with a comma.",
-        ),
-        (
-            runs.len() < 2,
+        ));
+    }
+    if runs.len() < 2 {
+        remarks.push(point.remark(
             "one-run",
             Note,
-            "a single run does not show how much another would differ.".to_owned(),
+            "a single run does not show how much another would differ.",
             "Repeat it at least three times; the median is priced.",
-        ),
-        (
-            planned.is_some_and(|planned| planned > runs.len()),
+        ));
+    }
+    if point
+        .repeats_planned
+        .is_some_and(|planned| planned > runs.len())
+    {
+        remarks.push(point.remark(
             "repeats-missing",
             Caveat,
             format!("based on {} repeats of its variant.", point.runs_text()),
             "The missing ones might move the median.",
-        ),
-    ]
+        ));
+    }
+    remarks
 }
 
 fn are_tables_unknown(run: &Run) -> bool {

@@ -120,16 +120,16 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
 /// The limit of connections, by the server's setting of that name. It is a limit of the instance, not a load.
 fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let published = original.setup.max_connections?;
-    let measured = run.server.settings.get("max_connections");
-    let measured = measured.and_then(|value| match value.as_str() {
+    let setting = run.server.settings.get("max_connections");
+    let measured = setting.and_then(|value| match value.as_str() {
         Some(text) => text.parse().ok(),
         None => value.as_u64(),
     });
     if measured == Some(published) {
         return None;
     }
-    let measured = measured.map_or(UNKNOWN.to_owned(), thousands);
-    difference("maximum connections", thousands(published), measured)
+    let measured_text = measured.map_or(UNKNOWN.to_owned(), thousands);
+    difference("maximum connections", thousands(published), measured_text)
 }
 
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
@@ -138,11 +138,11 @@ fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
         let what = if size.whole_database { "the whole database" } else { "all" };
         format!(", {} in {what}", bytes(size.bytes))
     });
-    let rows = run.workload.setting("table_size");
-    let rows = rows.and_then(|rows| rows.parse::<u64>().ok());
-    let rows = rows.map_or(String::new(), |rows| {
-        format!(" of {} rows", thousands(rows))
-    });
+    let table_size = run.workload.setting("table_size");
+    let rows = match table_size.and_then(|size| size.parse::<u64>().ok()) {
+        Some(rows) => format!(" of {} rows", thousands(rows)),
+        None => String::new(),
+    };
     let measured = format!("scale {}{rows}{size}", thousands(run.workload.scale.into()));
     // Without a published size, any size may differ from it.
     let is_known = original.data.is_some();
@@ -197,15 +197,16 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
         (share, text)
     });
     let published_share = scenario.original.cached_share;
-    let same = measured.as_ref().zip(published_share);
-    let same = same.is_some_and(|((share, _), published)| {
+    let shares = measured.as_ref().zip(published_share);
+    let is_same = shares.is_some_and(|((share, _), published)| {
         if published >= 1.0 {
             *share >= 1.0
         } else {
             (share / published - 1.0).abs() <= CACHED_SHARE_TOLERANCE
         }
     });
-    if same && cache_observation(run).is_none_or(|observed| observed.is_as_requested != Some(false))
+    if is_same
+        && cache_observation(run).is_none_or(|observed| observed.is_as_requested != Some(false))
     {
         return None;
     }
@@ -356,18 +357,22 @@ fn host_difference(run: &Run) -> Option<Difference> {
     difference("client", "on its own machine", measured)
 }
 
+/// The difference of a duration; `None` if none was published, or it is within the tolerance.
 fn duration_difference(
-    published: Option<f64>,
+    published_s: Option<f64>,
     measured_s: f64,
     subject: &'static str,
 ) -> Option<Difference> {
-    let published_s = published?;
+    let published_s = published_s?;
     if (measured_s - published_s).abs() <= published_s * DURATION_TOLERANCE {
         return None;
     }
-    let describe = |seconds: f64| match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
-        seconds => format!("{:.0} min", seconds / 60.0),
+    let describe = |seconds: f64| {
+        if seconds < 120.0 {
+            format!("{seconds:.0} s")
+        } else {
+            format!("{:.0} min", seconds / 60.0)
+        }
     };
     difference(subject, describe(published_s), describe(measured_s))
 }

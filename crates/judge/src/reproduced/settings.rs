@@ -32,7 +32,7 @@ pub(super) fn setting_differences(run: &Run, original: &OriginalSetup) -> Vec<Di
     differences.collect()
 }
 
-/// This run's value of a setting if it differs from the published one, or if that is unknown.
+/// This run's `value` of a setting if it differs from the published one; [`UNKNOWN`] if it was not read.
 fn describe_if_different(run: &Run, published: &str, value: Option<&str>) -> Option<String> {
     let Some(value) = value else {
         return Some(UNKNOWN.to_owned());

@@ -14,6 +14,7 @@ const TPCB_TABLES: [&str; 4] = [
     "pgbench_tellers",
 ];
 
+/// How large the data of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DataSize {
     /// Bytes, with indexes.
@@ -25,24 +26,23 @@ pub(super) struct DataSize {
 /// The size of the data before the run; `None` if it was not observed, or is 0.
 pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
     let state = run.state_before()?;
-    let workload_bytes = workload_bytes(run, state)
-        .filter(|bytes| *bytes > 0)
-        .map(|bytes| DataSize {
+    if let Some(bytes) = workload_bytes(run, state).filter(|bytes| *bytes > 0) {
+        return Some(DataSize {
             bytes,
             whole_database: false,
         });
-    let database_bytes = state.database_bytes.filter(|bytes| *bytes > 0);
-    workload_bytes.or(database_bytes.map(|bytes| DataSize {
+    }
+    let bytes = state.database_bytes.filter(|bytes| *bytes > 0)?;
+    Some(DataSize {
         bytes,
         whole_database: true,
-    }))
+    })
 }
 
 /// The sum of the workload's own tables; `None` unless all of them are listed with a size.
 fn workload_bytes(run: &Run, state: &ServerState) -> Option<u64> {
-    let table_names = table_names(run)?;
-    let table_names = table_names.iter();
-    let sizes = table_names.map(|name| table_bytes(name, &state.tables));
+    let names = table_names(run)?;
+    let sizes = names.iter().map(|name| table_bytes(name, &state.tables));
     sizes.sum()
 }
 

@@ -30,12 +30,13 @@ pub struct SuiteSummary {
     pub scaling: Option<Sweep>,
 }
 
+/// A scenario of a suite with its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuiteRow {
     pub id: String,
     /// Its runs that have ended.
     pub runs: usize,
-    /// Those of them that are complete and may be used.
+    /// How many of these are complete and may be used.
     pub counted: usize,
     /// How the caches were before the runs, each state once.
     pub caches: Vec<&'static str>,
@@ -70,7 +71,10 @@ pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
     let part = first.suite()?;
     let is_same = |run: &&Run| run.suite() == Some(part);
     let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_same).collect();
-    let variants = first.experiment.iter().flat_map(|part| &part.variants);
+    let variants = first
+        .experiment
+        .iter()
+        .flat_map(|experiment| &experiment.variants);
     let rows: Vec<SuiteRow> = variants.map(|id| suite_row(id, &runs)).collect();
     let servers = runs.iter().map(|run| run.server.name_and_version());
     let suite = find_suite(&part.id);
@@ -136,20 +140,21 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<Compared
         });
         values.collect()
     };
-    let published = scenario.published.iter().map(|figure| {
+    let compared = scenario.published.iter().map(|figure| {
         let spread = Spread::from_values(values_of(figure.name.name()));
         ComparedFigure {
             range: range(spread),
             ..new_figure(figure, spread.map(|spread| spread.median), is_comparable)
         }
     });
-    let published: Vec<ComparedFigure> = published.collect();
+    let compared: Vec<ComparedFigure> = compared.collect();
     let has_throughput = |figure: &PublishedFigure| THROUGHPUT.contains(&figure.name);
     if scenario.published.iter().any(has_throughput) {
-        return published;
+        return compared;
     }
-    let counted = counted.iter();
-    let tps = counted.filter_map(|run| Some(run.measured.all_kinds()?.tps));
+    let tps = counted
+        .iter()
+        .filter_map(|run| Some(run.measured.all_kinds()?.tps));
     let spread = Spread::from_values(tps.collect());
     let throughput = ComparedFigure {
         name: Tps.name().to_owned(),
@@ -160,7 +165,7 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<Compared
         range: range(spread),
         change: None,
     };
-    std::iter::once(throughput).chain(published).collect()
+    std::iter::once(throughput).chain(compared).collect()
 }
 
 fn range(spread: Option<Spread>) -> Option<(f64, f64)> {

@@ -17,6 +17,7 @@ use prony_store::{
     samples_needed,
 };
 
+/// Why a figure has no interval.
 pub(super) fn no_interval_reason(run: &Run) -> &'static str {
     if judged_rows(run).is_none() {
         "an interval needs 20 whole seconds without lost connections"
@@ -36,8 +37,8 @@ pub(super) fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, Str
         RequiredFigure::Throughput => Ok((all.tps, throughput_interval(run, all.tps))),
         RequiredFigure::Metric(name) => {
             let mut rates = run.rates.iter();
-            let rate = rates.find(|rate| rate.name.as_str() == name);
-            let rate = rate.ok_or_else(|| format!("the workload has no {name}"))?;
+            let found = rates.find(|rate| rate.name.as_str() == name);
+            let rate = found.ok_or_else(|| format!("the workload has no {name}"))?;
             Ok((rate.value, throughput_interval(run, rate.value)))
         }
         RequiredFigure::Errors => match requirement.limit {
@@ -48,11 +49,19 @@ pub(super) fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, Str
         RequiredFigure::Outage => Ok((longest_outage_s(run)? * 1e9, None)),
         RequiredFigure::Recovery => match recovery(run)? {
             Recovery::After(seconds) => Ok((seconds * 1e9, None)),
-            // Beyond the limit already: what would follow decides nothing.
-            Recovery::NotWithin(seconds) if requirement.limit.value() < Some(seconds * 1e9) => {
-                Ok((seconds * 1e9, None))
+            Recovery::NotWithin(seconds) => {
+                let least_ns = seconds * 1e9;
+                // Beyond the limit already: what would follow decides nothing.
+                if requirement
+                    .limit
+                    .value()
+                    .is_none_or(|limit| limit < least_ns)
+                {
+                    Ok((least_ns, None))
+                } else {
+                    Err(NOT_BACK.to_owned())
+                }
             }
-            Recovery::NotWithin(_) => Err(NOT_BACK.to_owned()),
         },
         RequiredFigure::Lost => lost_commits(run).map(|lost| (lost as f64, None)),
         RequiredFigure::Time {
@@ -80,12 +89,13 @@ fn times_of<'a>(run: &'a Run, kind: Option<&str>, is_server: bool) -> Result<&'a
     if !is_server {
         return Ok(&figures.response);
     }
-    let parts = figures.parts.as_ref();
-    let parts = parts.ok_or("the server's part of the time is not known")?;
-    Ok(&parts.server)
+    match &figures.parts {
+        Some(parts) => Ok(&parts.server),
+        None => Err("the server's part of the time is not known".to_owned()),
+    }
 }
 
-/// Per second or per minute; the variation is that of the throughput.
+/// The interval of a rate per second or per minute, which varies as the throughput does.
 fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
     let rates = per_second_rates(run, |second| second.committed)?;
     scaled_mean_interval(&rates, value)
@@ -97,7 +107,8 @@ fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
     (mean > 0.0).then(|| [low, high].map(|end| value * (end / mean).max(0.0)))
 }
 
-/// `is_part`: the times are those of one kind, or the server's part, of which the seconds have no means.
+/// A statistic of times, with its interval; the error says why there is none. `is_part`: the times are those of one kind, or
+/// the server's part, of which the seconds have no means.
 fn time_figure(
     run: &Run,
     times: &Latency,
@@ -128,9 +139,8 @@ fn time_figure(
     match statistic {
         Statistic::Mean if is_part => Ok((times.mean_ns, mean_interval_of(run, times))),
         Statistic::Mean => {
-            let rows = judged_rows(run).unwrap_or_default();
-            let rows = rows.into_iter();
-            let means: Vec<f64> = rows.map(|second: &Second| second.mean_ns).collect();
+            let seconds: Vec<&Second> = judged_rows(run).unwrap_or_default();
+            let means: Vec<f64> = seconds.iter().map(|second| second.mean_ns).collect();
             Ok((times.mean_ns, scaled_mean_interval(&means, times.mean_ns)))
         }
         Statistic::Max => Ok((times.max_ns as f64, None)),

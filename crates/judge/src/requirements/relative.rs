@@ -1,4 +1,6 @@
-//! Requirements relative to other runs, such as `throughput>=97% of main`. Must never compare with runs of other
+//! Requirements relative to other runs, such as `throughput>=97% of main`.
+//!
+//! In: a requirement, and the runs of a label or a comparison. Out: a result. Must never: compare with runs of other
 //! settings.
 
 use super::{Baseline, MAX_BASELINE_RUNS, MIN_REPEATS, undecided, unusable, within};
@@ -84,12 +86,14 @@ pub(super) fn against_first_side(
         };
         return undecided(requirement, None, reason);
     };
-    let undecided = |reason| RequirementResult {
+    let undecided_ratio = |reason| RequirementResult {
         compared: Some(found.name.clone()),
         ..undecided(requirement, Some(found.ratio), reason)
     };
     let Some(significance) = found.significance else {
-        return undecided("a side has 1 run, which says nothing about other runs: repeat both");
+        return undecided_ratio(
+            "a side has 1 run, which says nothing about other runs: repeat both",
+        );
     };
     // Slower by 3 % is a time longer by 3 %.
     let (comparator, limit) = if is_primary && found.unit == Unit::Nanoseconds {
@@ -101,10 +105,10 @@ pub(super) fn against_first_side(
     let result = within(requirement, comparator, limit, found.ratio, interval);
     if result.verdict == AnswerVerdict::Pass {
         if is_primary && found.unit == Unit::Rate && comparison.is_rate_given() {
-            return undecided("at a rate, the throughput is that of the load");
+            return undecided_ratio("at a rate, the throughput is that of the load");
         }
         if found.a.values.len().min(found.b.values.len()) < MIN_REPEATS {
-            return undecided("a side has 2 runs, and an interval needs 3: repeat both");
+            return undecided_ratio("a side has 2 runs, and an interval needs 3: repeat both");
         }
     }
     RequirementResult {

@@ -41,6 +41,7 @@ const SHARE_OF_CUTS: f64 = 0.75;
 /// much: where levels alternate, the ranks of a level vary far less than all ranks.
 const PENALTY_OF_CUT: f64 = 4.0;
 
+/// A run at which the level changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first run of the new level.
@@ -53,16 +54,16 @@ pub struct ChangePoint {
 pub fn change_points(values: &[f64], alpha: f64) -> Vec<ChangePoint> {
     let mut found = Vec::new();
     let mut random = SplitMix::new(SEED);
-    let mut parts = vec![(0, values.len(), alpha)];
-    while let Some((start, end, alpha)) = parts.pop() {
-        let Some((cuts, p)) = significant_cuts(&values[start..end], alpha, &mut random) else {
+    // The parts that are left to search, each with its share of the level.
+    let mut parts = vec![(0..values.len(), alpha)];
+    while let Some((part, alpha)) = parts.pop() {
+        let Some((cuts, p)) = significant_cuts(&values[part.clone()], alpha, &mut random) else {
             continue;
         };
         let part_alpha = alpha / (cuts.len() + 1) as f64;
-        let changes = cuts.into_iter().map(|cut| start + cut);
-        let changes: Vec<ChangePoint> = changes.map(|index| ChangePoint { index, p }).collect();
-        let levels = levels_between(&changes, start..end);
-        parts.extend(levels.map(|level| (level.start, level.end, part_alpha)));
+        let indexes = cuts.into_iter().map(|cut| part.start + cut);
+        let changes: Vec<ChangePoint> = indexes.map(|index| ChangePoint { index, p }).collect();
+        parts.extend(levels_between(&changes, part).map(|level| (level, part_alpha)));
         found.extend(changes);
     }
     found.sort_by_key(|change| change.index);
@@ -140,8 +141,8 @@ fn rank_deviations(values: &[f64]) -> Vec<i64> {
     values.iter().map(deviation).collect()
 }
 
-/// The square of a rank sum of `runs` of `count` runs, in units of its variance up to a factor that is the
-/// same for all: the variance is proportional to the product of the numbers in and outside the sum.
+/// The square of the rank sum of `runs` out of `count` runs, in units of its variance up to a factor that is the
+/// same for all sums: the variance is proportional to the product of the numbers in and outside the sum.
 fn standardized(sum: i64, runs: usize, count: usize) -> f64 {
     (sum as f64).powi(2) / (runs * (count - runs)) as f64
 }
@@ -149,7 +150,8 @@ fn standardized(sum: i64, runs: usize, count: usize) -> f64 {
 /// The cut with the largest rank sum.
 fn clearest_cut(deviations: &[i64]) -> (Vec<usize>, f64) {
     let count = deviations.len();
-    let (mut sum, mut best) = (0, (0, f64::NEG_INFINITY));
+    let mut sum = 0;
+    let (mut best_cut, mut best_value) = (0, f64::NEG_INFINITY);
     for (index, deviation) in deviations.iter().enumerate() {
         let cut = index + 1;
         sum += deviation;
@@ -157,17 +159,17 @@ fn clearest_cut(deviations: &[i64]) -> (Vec<usize>, f64) {
             continue;
         }
         let value = standardized(sum, cut, count);
-        if value > best.1 {
-            best = (cut, value);
+        if value > best_value {
+            (best_cut, best_value) = (cut, value);
         }
     }
-    (vec![best.0], best.1)
+    (vec![best_cut], best_value)
 }
 
 /// The period with the largest rank sum: its first run, and the first run after it.
 fn clearest_period(deviations: &[i64]) -> (Vec<usize>, f64) {
     let count = deviations.len();
-    let mut best = ([0, 0], f64::NEG_INFINITY);
+    let (mut best_period, mut best_value) = ([0, 0], f64::NEG_INFINITY);
     for start in MIN_RUNS_OF_LEVEL..count {
         let mut sum = 0;
         for end in start + 1..=count - MIN_RUNS_OF_LEVEL {
@@ -177,12 +179,12 @@ fn clearest_period(deviations: &[i64]) -> (Vec<usize>, f64) {
                 continue;
             }
             let value = standardized(sum, runs, count);
-            if value > best.1 {
-                best = ([start, end], value);
+            if value > best_value {
+                (best_period, best_value) = ([start, end], value);
             }
         }
     }
-    (best.0.to_vec(), best.1)
+    (best_period.to_vec(), best_value)
 }
 
 /// The cuts that explain most of the variance of the ranks, less the penalties, by dynamic programming (optimal

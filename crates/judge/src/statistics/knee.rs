@@ -90,6 +90,7 @@ fn height_above_chord(points: &[CurvePoint], highest: usize, index: usize) -> f6
     (point.y - first.y) / (last.y - first.y) - (point.x - first.x) / (last.x - first.x)
 }
 
+/// Whether throughput rises much less after the knee than before it, and chance does not explain that.
 fn bends(points: &[CurvePoint], highest: usize, knee: usize) -> bool {
     let (first, last, point) = (points[0], points[highest], points[knee]);
     let before = (point.y - first.y) / (point.x - first.x);

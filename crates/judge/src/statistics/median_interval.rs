@@ -19,7 +19,7 @@ pub fn order_statistic_interval(values: &[f64], alpha: f64) -> Option<[f64; 2]> 
     ])
 }
 
-/// How many of the lowest of so many values are below the quantile `share` of all, except with this probability; `None` if
+/// How many of the lowest of `count` values are below the quantile `share` of all, except with this probability; `None` if
 /// not even the lowest is: all of them may be above it by chance.
 pub fn ranks_below(count: usize, share: f64, probability: f64) -> Option<usize> {
     // Logarithms, because a power of a share vanishes for a thousand values.
@@ -55,18 +55,21 @@ pub fn median_intervals(groups: &[&[f64]], alpha: f64) -> Vec<Option<[f64; 2]>> 
     let mut intervals = vec![None; groups.len()];
     for (position, (index, own)) in known.iter().enumerate() {
         let near = if own.count > 2.0 {
-            position..=position
+            &known[position..=position]
         } else {
-            position.saturating_sub(1)..=(position + 1).min(known.len() - 1)
+            &known[position.saturating_sub(1)..(position + 2).min(known.len())]
         };
-        let near = || known[near.clone()].iter().map(|(_, near)| near);
-        let dof: f64 = near().map(|near| near.count - 1.0).sum();
-        let squares = near().map(|near| near.variance * (near.count - 1.0));
+        let dof: f64 = near.iter().map(|(_, group)| group.count - 1.0).sum();
+        let squares = near
+            .iter()
+            .map(|(_, group)| group.variance * (group.count - 1.0));
         let variance = squares.sum::<f64>() / dof;
-        let half = || student::quantile(1.0 - alpha / 2.0, dof) * (variance / own.count).sqrt();
-        let by_student = || Some([-half(), half()].map(|half| (own.mean + half).exp()));
+        let by_student = || {
+            let half = student::quantile(1.0 - alpha / 2.0, dof) * (variance / own.count).sqrt();
+            [(own.mean - half).exp(), (own.mean + half).exp()]
+        };
         let by_ranks = order_statistic_interval(groups[*index], alpha);
-        intervals[*index] = by_ranks.or_else(|| by_student().filter(|_| dof > 1.0));
+        intervals[*index] = by_ranks.or_else(|| (dof > 1.0).then(by_student));
     }
     intervals
 }

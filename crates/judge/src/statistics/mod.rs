@@ -71,6 +71,7 @@ pub const POWER: f64 = 0.8;
 pub struct Estimate {
     /// Natural logarithm of the ratio.
     pub log_ratio: f64,
+    /// Standard error of `log_ratio`.
     pub std_error: f64,
     /// Degrees of freedom of that error.
     pub dof: f64,
@@ -87,7 +88,7 @@ impl Estimate {
             student::two_sided_p(self.log_ratio / self.std_error, self.dof)
         } else {
             // Figures without any scatter.
-            f64::from(u8::from(self.log_ratio == 0.0))
+            if self.log_ratio == 0.0 { 1.0 } else { 0.0 }
         }
     }
 

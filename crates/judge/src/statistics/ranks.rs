@@ -62,7 +62,7 @@ impl RankComparison {
     }
 
     /// The interval of the ratio at a level of at least `1 - alpha`; `None` if there are too few runs for
-    /// one. It excludes 1 exactly if [`RankComparison::p`] is at most `alpha`.
+    /// one. It excludes 1 exactly if [`RankComparison::p_value`] is at most `alpha`.
     pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
         let cut = pairs_left_out(self.runs, alpha)?;
         let low = self.log_ratios[cut] - self.resolution;

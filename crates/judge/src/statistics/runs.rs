@@ -10,10 +10,12 @@ pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        even if even % 2 == 0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
-        _ => sorted[middle],
+    if sorted.is_empty() {
+        0.0
+    } else if sorted.len().is_multiple_of(2) {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    } else {
+        sorted[middle]
     }
 }
 
@@ -31,10 +33,10 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate>
     let mean_of_logs = |values: &[f64]| {
         let valid = values.iter().all(|value| *value > 0.0 && value.is_finite());
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let [mean, variance] = moments(&logs).filter(|_| valid)?;
+        let [mean, sample_variance] = moments(&logs).filter(|_| valid)?;
         let count = logs.len() as f64;
         // The true value is uniformly distributed over its step.
-        let variance = variance.max(resolution.powi(2) / 12.0);
+        let variance = sample_variance.max(resolution.powi(2) / 12.0);
         Some([mean, variance / count, count - 1.0])
     };
     Some(difference_of_means(
@@ -52,10 +54,10 @@ pub fn paired(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate
         return None;
     }
     let logs: Vec<f64> = pairs().map(|(a, b)| (b / a).ln()).collect();
-    let [mean, variance] = moments(&logs)?;
+    let [mean, sample_variance] = moments(&logs)?;
     let count = logs.len() as f64;
     // Each of the two true values is uniformly distributed over its step.
-    let variance = variance.max(resolution.powi(2) / 6.0);
+    let variance = sample_variance.max(resolution.powi(2) / 6.0);
     Some(Estimate {
         log_ratio: mean,
         std_error: (variance / count).sqrt(),
@@ -83,7 +85,7 @@ pub fn runs_needed(effect: f64, scatter: f64) -> usize {
 /// The largest number that [`runs_needed`] returns.
 const MAX_RUNS_NEEDED: usize = 1_000;
 
-/// Mean and sample variance.
+/// Mean and sample variance; `None` for fewer than two values.
 pub(crate) fn moments(values: &[f64]) -> Option<[f64; 2]> {
     if values.len() < 2 {
         return None;

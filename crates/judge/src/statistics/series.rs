@@ -25,10 +25,13 @@ const MIN_VALUES: usize = 20;
 /// Minimum number of independent values to which the series must be equivalent.
 const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 
-/// A longer series is judged by the means of neighbours: all its autocovariances take the square of its length.
+/// A longer series is judged by the means of neighbours: the time for all its autocovariances grows with the square of its
+/// length.
 const MAX_VALUES: usize = 50_000;
 
-/// With half of this, the interval of 20 values that keep 0.9 of their deviation misses the mean in 17 of 100 series.
+/// How many times as far from the mean as the farthest value the ends of an interval are, if the series is too
+/// autocorrelated to judge. With half of this, the interval of 20 values that keep 0.9 of their deviation misses the mean in
+/// 17 of 100 series.
 const FARTHEST_VALUE_FACTOR: f64 = 2.0;
 
 /// Standard deviation of equal values that rounding may cause, share of their mean.
@@ -37,6 +40,7 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
     pub mean: f64,
+    /// Variance of the mean.
     pub variance: f64,
     /// The effective sample size: the equivalent number of independent values.
     pub effective_size: f64,
@@ -54,9 +58,7 @@ pub struct SeriesInterval {
 
 /// The mean of a series with its variance; `None` if the series is too short or too autocorrelated to judge.
 pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
-    is_long_enough(series)
-        .then(|| estimate(series, mean_of(series)))
-        .flatten()
+    if is_long_enough(series) { estimate(series, mean_of(series)) } else { None }
 }
 
 /// The interval of the mean of a series. If the series is too autocorrelated to judge, the true mean is taken to be at most
@@ -88,6 +90,7 @@ fn is_long_enough(series: &[f64]) -> bool {
     series.len() >= MIN_VALUES && series.iter().all(|value| value.is_finite())
 }
 
+/// The variance of this mean of a series; `None` if the series is too autocorrelated to judge.
 fn estimate(series: &[f64], mean: f64) -> Option<SeriesMean> {
     let count = series.len();
     let n = count as f64;

@@ -67,13 +67,13 @@ pub fn fit_usl(points: &[CurvePoint]) -> UslFit {
     if points.len() < MIN_USL_POINTS {
         return UslFit::TooFewPoints;
     }
-    let fits = [[true, true], [true, false], [false, true], [false, false]];
-    let fits = fits.into_iter().filter_map(|with| fit(&points, with));
+    let subsets = [[true, true], [true, false], [false, true], [false, false]];
+    let fits = subsets.into_iter().filter_map(|with| fit(&points, with));
     let Some(best) = fits.min_by(|a, b| a.deviation.total_cmp(&b.deviation)) else {
         return UslFit::DoesNotFit { deviation: 1.0 };
     };
-    let largest = points.iter().map(|point| best.deviation_of(point).abs());
-    if best.deviation > MAX_DEVIATION || largest.fold(0.0, f64::max) > MAX_POINT_DEVIATION {
+    let deviations = points.iter().map(|point| best.deviation_of(point).abs());
+    if best.deviation > MAX_DEVIATION || deviations.fold(0.0, f64::max) > MAX_POINT_DEVIATION {
         return UslFit::DoesNotFit {
             deviation: best.deviation,
         };

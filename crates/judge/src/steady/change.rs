@@ -17,6 +17,7 @@ use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 const MAX_BINS: usize = 20;
 /// In a shorter window each second is a bin: a step within one of few bins would look like noise.
 const MAX_SINGLE_SECONDS: usize = 40;
+/// Fewest bins on either side of a step.
 const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
 const MIN_STD_DEVIATION: f64 = 0.001;
@@ -25,6 +26,7 @@ const MIN_STD_DEVIATION: f64 = 0.001;
 const MAX_CORRELATION: f64 = 0.98;
 /// Correlation of neighbouring seconds that is assumed at least, as virtual machines have it: few bins do not show it.
 const SECONDS_CORRELATION: f64 = 0.65;
+/// Bisections by which a correlation is found, to 1 in 4,096 of its range.
 const CORRELATION_STEPS: u32 = 12;
 
 /// A change of a series over the window.
@@ -136,7 +138,7 @@ impl Fit {
         (variance * size).sqrt()
     }
 
-    /// What is expected of bins with variance 1, of which neighbours correlate so.
+    /// What is expected of bins with variance 1, of which neighbours have this correlation.
     fn expect(&self, correlation: f64) -> Expected {
         let count = self.residuals.len();
         let powers: Vec<f64> = (0..count).map(|lag| correlation.powi(lag as i32)).collect();
@@ -152,13 +154,9 @@ impl Fit {
                 .map(|at| product(direction, at))
                 .collect::<Vec<_>>()
         });
-        let between = |a: usize, b: usize| dot(&self.directions[a], &images[b]);
-        let between = [
-            [between(0, 0), between(0, 1)],
-            [between(1, 0), between(1, 1)],
-        ];
-        // Covariance of two residuals.
-        let left = |a: usize, b: usize| {
+        let between =
+            [0, 1].map(|first| [0, 1].map(|second| dot(&self.directions[first], &images[second])));
+        let residual_covariance = |a: usize, b: usize| {
             let mut left = covariance(a, b);
             for (direction, image) in self.directions.iter().zip(&images) {
                 left -= direction[a] * image[b] + image[a] * direction[b];
@@ -172,8 +170,8 @@ impl Fit {
         };
         let [first, second] = self.size_weights;
         Expected {
-            residuals: (0..count).map(|at| left(at, at)).sum(),
-            neighbours: (1..count).map(|at| left(at - 1, at)).sum(),
+            residuals: (0..count).map(|at| residual_covariance(at, at)).sum(),
+            neighbours: (1..count).map(|at| residual_covariance(at - 1, at)).sum(),
             size: first * first * between[0][0]
                 + 2.0 * first * second * between[0][1]
                 + second * second * between[1][1],
@@ -183,9 +181,11 @@ impl Fit {
 
 /// Expected sums, as multiples of the variance of a bin.
 struct Expected {
+    /// Squares of the residuals.
     residuals: f64,
     /// Products of neighbouring residuals.
     neighbours: f64,
+    /// Variance of the change's size.
     size: f64,
 }
 
@@ -203,9 +203,9 @@ fn inflated_variance(residuals: &[f64]) -> f64 {
     let sum_of_squares = sum_of_squares(residuals);
     let variance = sum_of_squares / (count - 1.0);
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let correlation = if sum_of_squares > 0.0 { products / sum_of_squares } else { 0.0 };
+    let of_sample = if sum_of_squares > 0.0 { products / sum_of_squares } else { 0.0 };
     // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
-    let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, 0.9);
+    let correlation = (of_sample + (1.0 + 4.0 * of_sample) / count).clamp(0.0, 0.9);
     let inflation = (1.0 + correlation) / (1.0 - correlation);
     variance.max(MIN_STD_DEVIATION * MIN_STD_DEVIATION) * inflation
 }
@@ -259,13 +259,9 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
     let model = |at: usize| if at < cut { start_value } else { end_value };
     let length_of = |part: &[f64]| (part.len() as f64).sqrt().recip();
     let lengths = [length_of(before), length_of(after)];
-    let side = |is_after: bool| {
-        let in_side = |at: usize| {
-            if (at >= cut) == is_after { lengths[usize::from(is_after)] } else { 0.0 }
-        };
-        (0..bins.len()).map(in_side).collect()
-    };
-    let directions = [side(false), side(true)];
+    let side_before = (0..bins.len()).map(|at| if at < cut { lengths[0] } else { 0.0 });
+    let side_after = (0..bins.len()).map(|at| if at < cut { 0.0 } else { lengths[1] });
+    let directions = [side_before.collect(), side_after.collect()];
     Fit::new(
         change,
         bins,
@@ -275,15 +271,15 @@ fn fit_step(bins: &[f64], cut: usize) -> Fit {
     )
 }
 
-/// The correlation of neighbouring bins of so many seconds, of which neighbours have [`SECONDS_CORRELATION`].
+/// The correlation of neighbouring bins of `per_bin` seconds each, if neighbouring seconds have [`SECONDS_CORRELATION`].
 fn expected_correlation(per_bin: usize) -> f64 {
     let (rho, seconds) = (SECONDS_CORRELATION, per_bin as f64);
     let forgotten = 1.0 - rho.powf(seconds);
     rho * forgotten * forgotten / (seconds * (1.0 - rho * rho) - 2.0 * rho * forgotten)
 }
 
-/// The summaries of equal parts of the series, and how many seconds each has; seconds that do not fill a part are dropped
-/// from the beginning.
+/// How many seconds each of the equal parts of the series has, and the summaries of these parts; seconds that do not fill a
+/// part are dropped from the beginning.
 fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> (usize, Vec<f64>) {
     let per_bin = match series.len() {
         ..=MAX_SINGLE_SECONDS => 1,
@@ -296,6 +292,7 @@ fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> (usize, Vec<f
     )
 }
 
+/// The mean; not a number for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

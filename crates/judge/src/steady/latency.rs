@@ -71,17 +71,16 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
             "Over the measured window {}: the percentiles of the run depend on when it was measured.{rival}",
             joined(sentences, "; ")
         ),
-        match (rose, closed) {
-            _ if !rival.is_empty() => END_RIVAL,
-            (true, false) => {
-                "The server does not sustain this rate, or slows down as it runs: request a lower rate, and \
-                 check what grows (queues, data, dead rows, old row versions, checkpoints)."
-            }
-            (true, true) => {
-                "Measure for longer, and check what grows while the response times rise: data and indexes, dead \
-                 rows, old row versions, other work on these machines."
-            }
-            (false, _) => "Warm up for longer, until the response times have settled.",
+        if !rival.is_empty() {
+            END_RIVAL
+        } else if !rose {
+            "Warm up for longer, until the response times have settled."
+        } else if closed {
+            "Measure for longer, and check what grows while the response times rise: data and indexes, dead \
+             rows, old row versions, other work on these machines."
+        } else {
+            "The server does not sustain this rate, or slows down as it runs: request a lower rate, and \
+             check what grows (queues, data, dead rows, old row versions, checkpoints)."
         },
     )
 }
@@ -105,10 +104,8 @@ fn change_of(
 fn describe(seconds: usize, name: &str, change: &Change) -> String {
     let (first, last) = (change.start_value.exp(), change.end_value.exp());
     let direction = if last > first { "rose" } else { "fell" };
-    let size = match last / first {
-        ratio if ratio >= 3.0 => format!("{ratio:.0}-fold"),
-        ratio => percent((ratio - 1.0).abs()),
-    };
+    let ratio = last / first;
+    let size = if ratio >= 3.0 { format!("{ratio:.0}-fold") } else { percent((ratio - 1.0).abs()) };
     let step_text = match change.share_before_step {
         Some(before) => format!(
             ", in one step {:.0} s into the window",

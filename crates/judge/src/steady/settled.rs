@@ -28,14 +28,13 @@ impl WarmingUp {
     /// Adds a second: its throughput or, at a scheduled rate, which the throughput follows from the start, its median
     /// response time.
     pub fn add(&mut self, second: &Second, at_rate: bool) {
-        self.values.push(if !at_rate {
-            second.ended() as f64 / second.length_s
-        } else if let Some(p50_ns) = second.p50_ns {
-            p50_ns as f64
+        let value = if at_rate {
+            // A second with too few transactions for a median has its mean instead.
+            second.p50_ns.map_or(second.mean_ns, |p50_ns| p50_ns as f64)
         } else {
-            // Too few transactions for a median.
-            second.mean_ns
-        });
+            second.ended() as f64 / second.length_s
+        };
+        self.values.push(value);
     }
 
     /// Whether the last seconds are alike, apart from chance.

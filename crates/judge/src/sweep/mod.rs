@@ -23,12 +23,14 @@ use std::collections::BTreeMap;
 /// Name of the axis if machines are ordered by their CPUs.
 pub const CPUS_AXIS: &str = "cpus";
 
+/// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The setting along the curves, such as `clients`; `cpus` for machines.
     pub axis: String,
     /// Whether the rate is NOPM; otherwise committed transactions per second.
     pub by_nopm: bool,
+    /// The currency of the costs; absent without prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     pub curves: Vec<Curve>,
@@ -115,8 +117,8 @@ impl Sweep {
             let all = own.first()?.point();
             let is_other = |setting: &&Setting| !is_of_axis(setting, &axis);
             let settings: Vec<Setting> = all.iter().filter(is_other).cloned().collect();
-            let value = all.iter().find(|setting| is_of_axis(setting, &axis));
-            let value = value.map_or_else(String::new, |setting| setting.value.clone());
+            let on_axis = all.iter().find(|setting| is_of_axis(setting, &axis));
+            let value = on_axis.map_or_else(String::new, |setting| setting.value.clone());
             let cpus = own.iter().find_map(|run| server_cpus(run));
             let figures = VariantFigures::of(&name, &own, by_nopm);
             let mut point = PointRuns::new(value, cpus, figures, own);
@@ -130,8 +132,9 @@ impl Sweep {
         }
         let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
             && runs.iter().all(|run| run.drive.rate_tps.is_none());
-        let curves = curves.into_iter();
-        let curves = curves.map(|(settings, points)| Curve::new(settings, points, is_concurrency));
+        let curves = curves
+            .into_iter()
+            .map(|(settings, points)| Curve::new(settings, points, is_concurrency));
         Some(Sweep {
             by_nopm,
             axis,
@@ -146,6 +149,7 @@ impl Sweep {
         runs: &[&Run],
         stated: impl Fn(&Run) -> Option<u32>,
     ) -> Option<Sweep> {
+        // For each number of CPUs, whether it is the stated one of any run, and the runs.
         let mut machines: BTreeMap<u32, (bool, Vec<&Run>)> = BTreeMap::new();
         for run in runs.iter().copied().filter(|run| is_counted(run)) {
             let known = server_cpus(run);
@@ -175,6 +179,7 @@ impl Sweep {
         })
     }
 
+    /// Adds the costs of the points that have a price.
     pub fn add_prices(&mut self, prices: &Prices) {
         self.currency = Some(prices.currency.clone());
         for point in self.curves.iter_mut().flat_map(|curve| &mut curve.points) {
@@ -204,17 +209,19 @@ fn is_of_axis(setting: &Setting, axis: &str) -> bool {
 /// The setting along the curves: the one with the most numbers as values, otherwise machines with different numbers of
 /// CPUs, otherwise the last setting.
 fn choose_axis(point: &[Setting], runs: &[&Run]) -> String {
-    let distinct = |name: &str| -> Option<usize> {
-        let values = runs.iter().flat_map(|run| run.point());
-        let values = values.filter(|setting| setting.name == name);
-        let numbers = values.map(|setting| setting.value.parse::<f64>().ok().map(f64::to_bits));
+    // How many different numbers a setting has as values; `None` unless all are numbers, and there are several.
+    let distinct_numbers = |name: &str| -> Option<usize> {
+        let settings = runs.iter().flat_map(|run| run.point());
+        let own = settings.filter(|setting| setting.name == name);
+        let numbers = own.map(|setting| setting.value.parse::<f64>().ok().map(f64::to_bits));
         let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
         numbers.sort_unstable();
         numbers.dedup();
         Some(numbers.len()).filter(|count| *count > 1)
     };
-    let numeric = point.iter().filter(|setting| setting.name != MACHINE_AXIS);
-    let numeric = numeric.filter_map(|setting| Some((distinct(&setting.name)?, &setting.name)));
+    let candidates = point.iter().filter(|setting| setting.name != MACHINE_AXIS);
+    let numeric =
+        candidates.filter_map(|setting| Some((distinct_numbers(&setting.name)?, &setting.name)));
     if let Some((_, name)) = numeric.max_by_key(|(count, _)| *count) {
         return name.clone();
     }
@@ -235,8 +242,9 @@ impl SweepPoint {
         runs: &[&Run],
     ) -> SweepPoint {
         let counted = runs.iter().filter(|run| is_counted(run));
-        let busy = counted.filter_map(|run| server_machine_mean(run, |machine| machine.busy_share));
-        let busy: Vec<f64> = busy.collect();
+        let busy_shares: Vec<f64> = counted
+            .filter_map(|run| server_machine_mean(run, |machine| machine.busy_share))
+            .collect();
         let cpus = cpus.map(f64::from);
         let rate = figures.rate.map(|rate| rate.median);
         let middle = |spread: Option<Spread>| spread.map(|spread| spread.median);
@@ -251,7 +259,7 @@ impl SweepPoint {
             rate_interval: None,
             p50_ns: middle(figures.p50_ns),
             p99_ns: middle(figures.p99_ns),
-            server_cpu_share: (!busy.is_empty()).then(|| median(&busy)),
+            server_cpu_share: (!busy_shares.is_empty()).then(|| median(&busy_shares)),
             cpus,
             rate_per_cpu: rate.zip(cpus).map(|(rate, cpus)| rate / cpus),
             monthly_cost: None,

@@ -7,6 +7,7 @@ use super::estimate::{Ceiling, MAX_EXCESS, crossing};
 use super::{Capacity, CapacityState, NextStep, RateVerdict, is_narrow};
 use AnswerVerdict::{Fail, Pass, Undecided};
 use prony_store::AnswerVerdict;
+use std::cmp::Ordering;
 
 /// Steps at one rate after which it is not measured again.
 pub const MAX_STEPS_AT_RATE: usize = 3;
@@ -14,7 +15,9 @@ pub const MAX_STEPS_AT_RATE: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     pub rate: f64,
+    /// How many steps were measured at this rate.
     pub steps: usize,
+    /// That of most of its steps; undecided if as many pass as fail.
     verdict: AnswerVerdict,
     /// Whether no step showed a required figure.
     pub is_unknown: bool,
@@ -25,6 +28,25 @@ pub struct Level {
 }
 
 impl Level {
+    fn new(rate: f64, steps: &[RateVerdict]) -> Level {
+        let own: Vec<&RateVerdict> = steps.iter().filter(|step| step.rate == rate).collect();
+        let count = |verdict| own.iter().filter(|step| step.verdict == verdict).count();
+        let verdict = match count(Pass).cmp(&count(Fail)) {
+            Ordering::Greater => Pass,
+            Ordering::Less => Fail,
+            Ordering::Equal => Undecided,
+        };
+        let delivered = own.iter().filter_map(|step| step.full());
+        Level {
+            rate,
+            steps: own.len(),
+            verdict,
+            is_unknown: own.iter().all(|step| step.is_unknown),
+            is_near: own.iter().any(|step| step.near_share().is_some()),
+            delivered: delivered.reduce(f64::min),
+        }
+    }
+
     /// A step at this rate that is longer than those before; `None` after the last one.
     pub fn longer(&self) -> Option<NextStep> {
         (self.steps < MAX_STEPS_AT_RATE).then(|| NextStep::Measure {
@@ -52,64 +74,49 @@ impl Bounds<'_> {
         let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup();
-        let level = |rate: f64| {
-            let own = steps.iter().filter(|step| step.rate == rate);
-            let is_unknown = own.clone().all(|step| step.is_unknown);
-            let is_near = own.clone().any(|step| step.near_share().is_some());
-            let delivered = own.clone().filter_map(RateVerdict::full).reduce(f64::min);
-            let verdicts: Vec<AnswerVerdict> = own.map(|step| step.verdict).collect();
-            let count = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
-            let verdict = match count(Pass).cmp(&count(Fail)) {
-                std::cmp::Ordering::Greater => Pass,
-                std::cmp::Ordering::Less => Fail,
-                std::cmp::Ordering::Equal => Undecided,
-            };
-            Level {
-                rate,
-                steps: verdicts.len(),
-                verdict,
-                is_unknown,
-                is_near,
-                delivered,
-            }
-        };
-        let levels: Vec<Level> = rates.into_iter().map(level).collect();
-        let of = |verdict| {
+        let levels: Vec<Level> = rates
+            .into_iter()
+            .map(|rate| Level::new(rate, steps))
+            .collect();
+        let levels_with = |verdict| {
             let levels = levels.iter().copied();
             levels.filter(move |level: &Level| level.verdict == verdict)
         };
-        let lowest_fail = of(Fail).next();
-        let highest_pass = of(Pass).next_back();
+        let lowest_fail = levels_with(Fail).next();
+        let highest_pass = levels_with(Pass).next_back();
         let ceiling = Ceiling::of(steps);
         let crossing = crossing(steps).or_else(|| Some(ceiling?.rate));
         let around = crossing.and_then(|rate| {
-            let low = of(Pass).rfind(|level| level.rate <= rate)?;
-            let high = of(Fail).find(|level| level.rate >= rate)?;
-            let mut between = of(Fail).filter(|level| level.rate < rate);
+            let low = levels_with(Pass).rfind(|level| level.rate <= rate)?;
+            let high = levels_with(Fail).find(|level| level.rate >= rate)?;
+            let mut failed_below = levels_with(Fail).filter(|level| level.rate < rate);
             // The line says nothing of a rate that fails for another reason than the time.
-            between
+            failed_below
                 .all(|fail| fail.rate < low.rate || fail.is_near)
                 .then_some((low, high))
         });
-        let contradiction = lowest_fail.zip(highest_pass);
-        let contradiction = contradiction.filter(|(fail, pass)| {
+        let contradiction = lowest_fail.zip(highest_pass).filter(|(fail, pass)| {
             let decided_by_line = around.is_some() && fail.is_near && pass.is_near;
             fail.rate < pass.rate && !decided_by_line && ceiling.is_none()
         });
-        let below = |level: &Level| lowest_fail.is_none_or(|fail| level.rate < fail.rate);
-        let above = |level: &Level| highest_pass.is_none_or(|pass| level.rate > pass.rate);
+        let is_below_fails = |level: &Level| lowest_fail.is_none_or(|fail| level.rate < fail.rate);
+        let is_above_passes =
+            |level: &Level| highest_pass.is_none_or(|pass| level.rate > pass.rate);
         let (low, high) = match (ceiling, around.filter(|_| contradiction.is_none())) {
             // Of a ceiling that varies, steps within its error say nothing by themselves.
             (Some(Ceiling { rate, error, .. }), _) => {
                 let [least, most] = [rate / (1.0 + error), rate * (1.0 + error)];
-                let beyond = of(Pass).rfind(|level| level.rate <= least);
-                let low = beyond.or_else(|| of(Pass).find(|level| level.rate <= rate));
-                let beyond = of(Fail).find(|level| level.rate >= most);
-                let high = beyond.or_else(|| of(Fail).rfind(|level| level.rate >= rate));
-                (low, high)
+                let surely_below = levels_with(Pass).rfind(|level| level.rate <= least);
+                let surely_above = levels_with(Fail).find(|level| level.rate >= most);
+                let below = || levels_with(Pass).find(|level| level.rate <= rate);
+                let above = || levels_with(Fail).rfind(|level| level.rate >= rate);
+                (surely_below.or_else(below), surely_above.or_else(above))
             }
             (None, Some((low, high))) => (Some(low), Some(high)),
-            (None, None) => (of(Pass).rfind(below), of(Fail).find(above)),
+            (None, None) => (
+                levels_with(Pass).rfind(is_below_fails),
+                levels_with(Fail).find(is_above_passes),
+            ),
         };
         Bounds {
             steps,
@@ -125,8 +132,8 @@ impl Bounds<'_> {
     /// Seconds that were measured between two rates.
     pub fn measured_s(&self, from: f64, to: f64) -> f64 {
         let steps = self.steps.iter();
-        let steps = steps.filter(|step| (from..to).contains(&step.rate));
-        steps.map(|step| step.length_s).sum()
+        let between = steps.filter(|step| (from..to).contains(&step.rate));
+        between.map(|step| step.length_s).sum()
     }
 
     /// The upper bound of the answer: the rate that failed, or what was delivered at it if that is near it.

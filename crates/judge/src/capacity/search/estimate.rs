@@ -8,7 +8,7 @@ use crate::statistics::{ALPHA, student};
 use prony_store::AnswerVerdict;
 use std::f64::consts::PI;
 
-/// How many steps near the limit make a line.
+/// The fewest steps near the limit through which a line is drawn.
 const MIN_NEAR_STEPS: usize = 3;
 /// How far a rate may be above what is delivered for that to be the server's ceiling: a queue that is longer may make it
 /// slower.
@@ -17,32 +17,38 @@ pub const MAX_EXCESS: f64 = 1.2;
 const MIN_SCATTER: f64 = 1e-3;
 /// Scatter of a ceiling that is assumed before steps show it.
 const FIRST_SCATTER: f64 = 0.03;
-/// Rounds of the estimate, which converges to a thousandth of the scatter in fewer.
+/// Rounds of the estimate; fewer already bring it to within a thousandth of the scatter.
 const ROUNDS: usize = 200;
 
 /// The rate at which the share of the limit is 1, by least squares, in which longer steps weigh more. The reciprocal of a
 /// time in a queue falls in a line to the rate at which its server is full. `None` if fewer than three steps are near the
 /// limit, as with a server that has a hard ceiling, or if the share does not rise.
 pub fn crossing(steps: &[RateVerdict]) -> Option<f64> {
-    let near = steps
-        .iter()
-        .filter_map(|step| Some((step.length_s, [step.rate, 1.0 / step.near_share()?])));
-    let near: Vec<(f64, [f64; 2])> = near.collect();
-    let total: f64 = near.iter().map(|(weight, _)| weight).sum();
-    let mean = |index: usize| {
-        let weighted = near.iter().map(|(weight, point)| weight * point[index]);
-        weighted.sum::<f64>() / total
+    struct Point {
+        weight: f64,
+        rate: f64,
+        inverse_share: f64,
+    }
+    let near = steps.iter().filter_map(|step| {
+        Some(Point {
+            weight: step.length_s,
+            rate: step.rate,
+            inverse_share: 1.0 / step.near_share()?,
+        })
+    });
+    let points: Vec<Point> = near.collect();
+    let weighted_sum = |value: &dyn Fn(&Point) -> f64| -> f64 {
+        points.iter().map(|point| point.weight * value(point)).sum()
     };
-    let (x, y) = (mean(0), mean(1));
-    let sum = |of: fn([f64; 2]) -> f64| -> f64 {
-        let deviations = near
-            .iter()
-            .map(|(weight, point)| weight * of([point[0] - x, point[1] - y]));
-        deviations.sum()
-    };
-    let slope = sum(|[x, y]| x * y) / sum(|[x, _]| x * x);
-    (near.len() >= MIN_NEAR_STEPS && slope < 0.0 && slope.is_finite())
-        .then(|| x + (1.0 - y) / slope)
+    let total_weight = weighted_sum(&|_| 1.0);
+    let mean_rate = weighted_sum(&|point| point.rate) / total_weight;
+    let mean_inverse = weighted_sum(&|point| point.inverse_share) / total_weight;
+    let squares = weighted_sum(&|point| (point.rate - mean_rate).powi(2));
+    let products =
+        weighted_sum(&|point| (point.rate - mean_rate) * (point.inverse_share - mean_inverse));
+    let slope = products / squares;
+    (points.len() >= MIN_NEAR_STEPS && slope < 0.0 && slope.is_finite())
+        .then(|| mean_rate + (1.0 - mean_inverse) / slope)
 }
 
 /// What a server can deliver, whose ceiling varies from step to step.

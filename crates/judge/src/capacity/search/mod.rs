@@ -20,21 +20,22 @@ use serde::Serialize;
 
 /// Largest factor from one rate to the next while one of the two bounds is unknown.
 const MAX_FACTOR: f64 = 2.0;
-/// First such factor after an estimate, which squares with each step.
+/// That factor for the first step from an estimate; it is squared with each further step.
 const ESTIMATE_FACTOR: f64 = 1.25;
-/// Such a factor from a rate whose figure is near its limit.
+/// That factor from a rate whose figure is near its limit.
 const NEAR_FACTOR: f64 = 1.12;
-/// How far beside the crossing steps are measured, in precisions: nearer ones say less of the slope, and are rarely
-/// decided.
+/// How far from the crossing steps are measured on either side of it, in precisions: nearer ones say less of the slope,
+/// and are rarely decided.
 const SIDE_PRECISIONS: f64 = 2.0;
-/// How many times the usual length they take.
+/// How many times the usual length these steps take.
 const SIDE_LENGTHS: u32 = 2;
-/// Steps within so many times that distance are beside the crossing.
+/// Steps within this many times that distance count as measured beside the crossing.
 const SIDE_REACH: f64 = 2.5;
-/// How far beside the server's ceiling: the bounds are then as narrow as the precision.
+/// How far from the server's ceiling steps are measured, in precisions: the bounds are then as narrow as the precision.
 const CEILING_SIDE_PRECISIONS: f64 = 0.9;
-/// How far below what a server delivers that is full the next rate is, in precisions.
+/// How far the next rate is below what a full server delivers, in precisions.
 const BELOW_FULL_PRECISIONS: f64 = 2.0;
+/// Shares of its limit at which a time is near it.
 const NEAR_LIMIT: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// Share of the first rate below which no rate is measured.
 const LOWEST_SHARE: f64 = 1e-3;
@@ -48,7 +49,7 @@ pub struct Search {
     pub is_estimate: bool,
     /// The search ends if the answer is known to plus or minus this share.
     pub precision: f64,
-    /// It ends after so many steps at the latest.
+    /// The number of steps after which it ends at the latest.
     pub max_steps: usize,
 }
 
@@ -141,7 +142,7 @@ impl Search {
         Bounds::new(steps).capacity(self.precision)
     }
 
-    /// `None` if another step would not help.
+    /// The next step; `None` if another one would not help.
     fn next_rate(&self, bounds: &Bounds<'_>) -> Option<NextStep> {
         if let Some(contradicting) = bounds.contradiction {
             // Disturbances make more steps fail than pass.
@@ -157,11 +158,11 @@ impl Search {
             (None, _) if lowest.is_unknown => lowest.longer(),
             (None, _) => {
                 let is_below = |level: &&Level| level.rate < bounds.steps[0].rate;
-                let rate = lowest.rate / self.factor(lowest, bounds, is_below);
-                let below_full = 1.0 + BELOW_FULL_PRECISIONS * self.precision;
-                let rate = lowest
-                    .delivered
-                    .map_or(rate, |delivered| rate.min(delivered / below_full));
+                let mut rate = lowest.rate / self.factor(lowest, bounds, is_below);
+                if let Some(delivered) = lowest.delivered {
+                    let below_full = 1.0 + BELOW_FULL_PRECISIONS * self.precision;
+                    rate = rate.min(delivered / below_full);
+                }
                 (rate > self.start * LOWEST_SHARE).then(|| measure(rate))
             }
             (Some(_), None) => {
@@ -237,18 +238,20 @@ impl Search {
             let distance = SIDE_PRECISIONS * self.precision;
             return Some(self.beside(bounds, crossing, distance, [low, high]));
         }
-        let full = bounds.high.and_then(|high| high.delivered);
-        // What is delivered may rise again with a shorter queue: then the rate that failed remains the bound.
-        let high = full
-            .map(|full| full * (1.0 + SIDE_PRECISIONS * self.precision))
-            .filter(|full| low * (1.0 + self.precision) < *full)
-            .map_or(high, |full| high.min(full));
-        let is_inside = |level: &&Level| level.rate > low && level.rate < high;
+        let mut upper = high;
+        if let Some(delivered) = bounds.high.and_then(|high| high.delivered) {
+            let above_delivered = delivered * (1.0 + SIDE_PRECISIONS * self.precision);
+            // What is delivered may rise again with a shorter queue: then the rate that failed remains the bound.
+            if low * (1.0 + self.precision) < above_delivered {
+                upper = high.min(above_delivered);
+            }
+        }
+        let is_inside = |level: &&Level| level.rate > low && level.rate < upper;
         let undecided: Vec<&Level> = bounds.levels.iter().filter(is_inside).collect();
         let (Some(first), Some(last)) = (undecided.first(), undecided.last()) else {
-            return Some(measure((low * high).sqrt()));
+            return Some(measure((low * upper).sqrt()));
         };
-        let gaps = [(low, first.rate), (last.rate, high)];
+        let gaps = [(low, first.rate), (last.rate, upper)];
         let ratio = |(low, high): &(f64, f64)| high / low;
         let widest = gaps
             .iter()

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::checks::ids_of;
 use crate::compare::Difference;
+use crate::compare::usability::INVALID_BY;
 use crate::noise::{RunNoise, is_cpu_figure, is_invalid_by_others_only};
 use crate::statistics::median;
 use crate::thresholds::{DISTURBED_MAX_DETECTABLE, DISTURBED_MAX_UNEQUAL_SHARE};
@@ -18,9 +19,6 @@ use serde::Serialize;
 
 /// Fewest runs of a side whose scatter says something.
 const MIN_RUNS: usize = 2;
-
-/// The difference that names the checks by which the runs are invalid.
-const INVALID_BY: &str = "invalid by";
 
 const WHY_USED: &str =
     "others used the machines: the figures scatter by that, which the intervals include";
@@ -58,7 +56,7 @@ impl Disturbed {
     }
 
     /// The figures of two sides: of pairs if their runs took turns, else CPU time only, and that only if others disturbed
-    /// both sides alike.
+    /// both sides alike. Clears `pairs` if the runs did not take turns.
     pub(super) fn figures(&mut self, first: &Side<'_>, side: &Side<'_>) -> Vec<FigureComparison> {
         if let Some([first, second]) = pairs(first, side) {
             return figures::figure_comparisons(&first, &second, true);
@@ -73,8 +71,15 @@ impl Disturbed {
     }
 
     /// Labels the comparisons, and refuses those whose intervals say nothing.
-    pub(super) fn refuse_silent(&self, comparisons: &mut [SideComparison], primary: Option<&str>) {
+    pub(super) fn label_or_refuse(
+        &self,
+        comparisons: &mut [SideComparison],
+        primary: Option<&str>,
+    ) {
         for comparison in comparisons {
+            if comparison.verdict == Verdict::NotComparable {
+                continue;
+            }
             let mut figures = comparison.figures.iter();
             let says_something = figures.any(|figure| {
                 let decides = Some(&*figure.name) == primary || is_cpu_figure(&figure.name);
@@ -85,9 +90,6 @@ impl Disturbed {
                             || significance.high < 1.0
                     })
             });
-            if comparison.verdict == Verdict::NotComparable {
-                continue;
-            }
             if says_something {
                 comparison.disturbed = Some(self.label());
                 continue;
@@ -107,16 +109,10 @@ impl Disturbed {
 }
 
 /// The runs of each side that take part, and those left out. Runs that others disturbed take part only where a side has too
-/// few that they did not, and where every side then has enough.
+/// few that they did not, and where every side then has enough; otherwise there is no [`Disturbed`].
 pub(super) fn choose_runs<'a>(
     sides: &[Side<'a>],
 ) -> (Vec<(Side<'a>, Vec<LeftOutRepeat>)>, Option<Disturbed>) {
-    let strict = || {
-        let sides = sides.iter();
-        sides
-            .map(|side| leave_out_invalid(side, unusable_reason))
-            .collect()
-    };
     let count = |side: &Side<'_>, reason: fn(&Run) -> Option<String>| {
         let runs = side.runs.iter();
         runs.filter(|run| reason(run).is_none()).count()
@@ -129,7 +125,9 @@ pub(super) fn choose_runs<'a>(
         .iter()
         .all(|side| count(side, unusable_beside_noise) >= MIN_RUNS);
     if !sides.iter().any(is_short) || !all_have_enough {
-        return (strict(), None);
+        let sides = sides.iter();
+        let undisturbed = sides.map(|side| leave_out_invalid(side, unusable_reason));
+        return (undisturbed.collect(), None);
     }
     let chosen: Vec<_> = sides
         .iter()
@@ -148,7 +146,7 @@ pub(super) fn choose_runs<'a>(
     (chosen, Some(disturbed))
 }
 
-/// Why a run must not be used, even if the noise of others is looked beyond.
+/// Why a run must not be used, even if the noise of others is looked beyond; `None` if it may be.
 fn unusable_beside_noise(run: &Run) -> Option<String> {
     unusable_reason(run).filter(|_| !is_invalid_by_others_only(run))
 }

@@ -6,8 +6,8 @@
 use super::SideComparison;
 use super::evidence::Evidence;
 use crate::compare::{
-    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared, is_outage_figure,
-    preferred_figures,
+    FigureValue, MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared,
+    is_outage_figure, preferred_figures,
 };
 use crate::noise::{CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE, is_cpu_figure};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
@@ -115,7 +115,7 @@ pub(super) fn primary_name(
     paced: bool,
     requested: Option<&str>,
 ) -> Option<String> {
-    let requested = requested.map_or(Vec::new(), figures_of_request);
+    let requested_figures = requested.map_or(Vec::new(), figures_of_request);
     let compared = || sides.iter().filter(|figures| !figures.is_empty());
     let all_have = |name: &&str| {
         let mut sides = compared();
@@ -124,8 +124,10 @@ pub(super) fn primary_name(
     let first = compared().next()?;
     // Imported runs may have none of the requested and preferred figures.
     let others = first.iter().map(|figure| figure.name.as_str());
-    let requested = requested.into_iter();
-    let mut names = requested.chain(preferred_figures(paced)).chain(others);
+    let mut names = requested_figures
+        .into_iter()
+        .chain(preferred_figures(paced))
+        .chain(others);
     names.find(all_have).map(str::to_owned)
 }
 
@@ -169,31 +171,29 @@ pub(super) fn figure_comparisons(
             .map(|run| figure_values(run))
             .collect::<Vec<_>>()
     });
-    let values_of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
+    let values_of = |side: &[Vec<FigureValue>], name: &str, unit: Unit| {
         let per_run = side.iter().map(|run| {
-            let value = run.iter().find(|value| value.0 == name && value.1 == unit);
-            value.map(|figure| figure.2)
+            let figure = run.iter().find(|figure| figure.is_same(name, unit))?;
+            Some(figure.value)
         });
         per_run.collect::<Option<Vec<f64>>>()
     };
-    let Some(names) = sides[0].first() else {
+    let Some(figures_of_first_run) = sides[0].first() else {
         return Vec::new();
     };
     let all_runs: Vec<&Run> = first.iter().chain(second).copied().collect();
-    let comparisons = names.iter().filter_map(|(name, unit, _)| {
+    let comparisons = figures_of_first_run.iter().filter_map(|figure| {
+        let FigureValue { name, unit, .. } = figure;
         if !is_compared(name, &all_runs) {
             return None;
         }
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
-        let step = match unit {
-            Unit::Nanoseconds
-                if name != MEAN_FIGURE && !is_cpu_figure(name) && !is_outage_figure(name) =>
-            {
-                PERCENTILE_STEP_SHARE
-            }
-            _ => 0.0,
-        };
+        let is_exact = *unit == Unit::Rate
+            || name == MEAN_FIGURE
+            || is_cpu_figure(name)
+            || is_outage_figure(name);
+        let step = if is_exact { 0.0 } else { PERCENTILE_STEP_SHARE };
         let evidence = Evidence::new(&a, &b, step, are_pairs);
         let ratio_of_pairs = evidence.as_ref().and_then(Evidence::ratio_of_pairs);
         Some(FigureComparison {

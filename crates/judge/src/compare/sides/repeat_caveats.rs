@@ -57,9 +57,13 @@ pub(super) fn repeat_caveats(
     caveats
 }
 
+/// The caveat that the sides lack runs which their common experiment planned; `None` if they lack none, or are not all of
+/// one experiment.
 pub(super) fn missing_runs_caveat(sides: &[Side<'_>]) -> Option<Difference> {
-    let planned = sides.iter().flat_map(|side| experiments_of(&side.runs));
-    let planned = planned.map(|experiment| experiment.runs as usize).max()?;
+    let experiments = sides.iter().flat_map(|side| experiments_of(&side.runs));
+    let planned = experiments
+        .map(|experiment| experiment.runs as usize)
+        .max()?;
     let present: usize = sides.iter().map(|side| side.runs.len()).sum();
     let id = common_experiment_id(&sides.first()?.runs)?;
     let is_one_experiment = sides
