@@ -4,12 +4,16 @@
 //! a workload as wrong without naming the workload.
 
 use super::Oltp;
+use super::rows::{C_GROUPS, PAD_GROUPS, text_length};
 use super::tables::{self, SbtestTable};
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{CheckReport, Finding, Result, sql};
 use prony_server::Control;
+
+const C_LENGTH: usize = text_length(C_GROUPS);
+const PAD_LENGTH: usize = text_length(PAD_GROUPS);
 
 struct TableContents {
     name: String,
@@ -36,7 +40,7 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = tables
         .into_iter()
         .partition(|table| table.columns == workload.columns());
-    let mut findings = check_table_numbers(&own_tables, workload);
+    let mut findings = vec![check_table_numbers(&own_tables, workload)];
     findings.extend(foreign.iter().map(|table| {
         let text = format!(
             "{} has the columns ({}), which are not those of this workload",
@@ -68,32 +72,31 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport> {
     })
 }
 
-fn check_table_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
-    let mut remedy = Some(Remedy::Load(LoadSpec::of(workload.dataset, Vec::new())));
-    let text = match (own_tables.len(), own_tables.last()) {
-        (0, _) | (_, None) => "there are no tables".to_owned(),
-        (count, Some(last)) if last.number as usize != count => {
-            let name = &last.facts.name;
-            // The finding about an unfinished load explains how to continue it.
-            remedy = remedy.filter(|_| unfinished_finding(own_tables, workload).is_none());
-            format!("there are {count} tables up to {name}: some of the tables between are missing")
-        }
-        (1, Some(last)) => {
-            let text = format!("table {} exists", last.facts.name);
-            return vec![Finding::ok("tables", text)];
-        }
-        (count, Some(last)) => {
-            let text = format!("all {count} tables exist, sbtest1 to {}", last.facts.name);
-            return vec![Finding::ok("tables", text)];
-        }
+fn check_table_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Finding {
+    let id = "tables";
+    let load = Remedy::Load(LoadSpec::of(workload.dataset, Vec::new()));
+    let Some(last) = own_tables.last() else {
+        return Finding::wrong(id, "there are no tables").with(load);
     };
-    vec![Finding::wrong("tables", text).with(remedy)]
+    let (count, name) = (own_tables.len(), &last.facts.name);
+    if last.number as usize != count {
+        let text = format!(
+            "there are {count} tables up to {name}: some of the tables between are missing"
+        );
+        // The finding about an unfinished load explains how to continue it.
+        let is_unfinished = unfinished_finding(own_tables, workload).is_some();
+        return Finding::wrong(id, text).with((!is_unfinished).then_some(load));
+    }
+    match count {
+        1 => Finding::ok(id, format!("table {name} exists")),
+        _ => Finding::ok(id, format!("all {count} tables exist, sbtest1 to {name}")),
+    }
 }
 
 fn unfinished_finding(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
     let mut notes = own_tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished())?;
-    Some(note.unfinished_finding(workload.load_spec(tables::load_options(note))))
+    Some(note.unfinished_finding(workload.load_spec(tables::load_options_from_note(note))))
 }
 
 fn read_table(
@@ -106,8 +109,8 @@ fn read_table(
     let has_wrong_length = if workload.is_bulk() {
         "1 = 0".to_owned()
     } else {
-        let length = control.dialect().length_function();
-        format!("{length}(c) <> 119 or {length}(pad) <> 59")
+        let length_of = control.dialect().length_function();
+        format!("{length_of}(c) <> {C_LENGTH} or {length_of}(pad) <> {PAD_LENGTH}")
     };
     let row = sql::query_row(
         control,
@@ -194,13 +197,17 @@ fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
     let id = "shape";
     if let Some(table) = contents.iter().find(|table| table.wrong_length_rows > 0) {
         let text = format!(
-            "{} rows of {} have texts that are not 119 and 59 characters long; load again",
+            "{} rows of {} have texts that are not {C_LENGTH} and {PAD_LENGTH} characters long; load again",
             grouped(table.wrong_length_rows),
             table.name
         );
         return Some(Finding::wrong(id, text));
     }
-    (!contents.is_empty()).then(|| Finding::ok(id, "all texts are 119 and 59 characters long"))
+    if contents.is_empty() {
+        return None;
+    }
+    let text = format!("all texts are {C_LENGTH} and {PAD_LENGTH} characters long");
+    Some(Finding::ok(id, text))
 }
 
 fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {

@@ -73,11 +73,13 @@ enum SamplerShape {
     },
     Special {
         iterations: u32,
-        /// Start of the middle part, as an offset, and its size.
-        middle: (f64, f64),
+        /// Start of the middle part, as an offset.
+        middle_start: f64,
+        middle_size: f64,
         /// A uniform draw from 0 to 1 that is below this value selects the bell.
         bell_below: f64,
     },
+    /// A uniform draw from 0 to 1, raised to this power, is the fraction of the range.
     Power(f64),
     Zipf(Zipf),
 }
@@ -94,11 +96,12 @@ impl RangeSampler {
                 spec_pct,
                 spec_res,
             } => {
-                let size = count as f64;
-                let part = size * f64::from(spec_pct) / 100.0 + 1.0;
+                let range_size = count as f64;
+                let middle_size = range_size * f64::from(spec_pct) / 100.0 + 1.0;
                 SamplerShape::Special {
                     iterations,
-                    middle: ((size - part) / 2.0, part),
+                    middle_start: (range_size - middle_size) / 2.0,
+                    middle_size,
                     bell_below: 1.0 - f64::from(spec_res) / 100.0,
                 }
             }
@@ -115,14 +118,15 @@ impl RangeSampler {
             SamplerShape::Bell { iterations } => self.bell(random, iterations),
             SamplerShape::Special {
                 iterations,
-                middle: (start, part),
+                middle_start,
+                middle_size,
                 bell_below,
             } => {
                 let fraction = random.unit();
                 if fraction < bell_below {
                     self.bell(random, iterations)
                 } else {
-                    ((start + fraction * part) as i64).clamp(0, self.count - 1)
+                    ((middle_start + fraction * middle_size) as i64).clamp(0, self.count - 1)
                 }
             }
             SamplerShape::Power(power) => self.offset_at(random.unit().powf(power)),

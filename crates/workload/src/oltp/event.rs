@@ -40,11 +40,16 @@ impl StatementKind {
     /// Whether it returns rows, and therefore counts as a read. Any other statement counts as a write
     /// if it changed a row.
     pub fn is_read(self) -> bool {
-        (self as usize) < StatementKind::IndexUpdate as usize
-            || matches!(
-                self,
-                StatementKind::RandomPoints | StatementKind::RandomRanges
-            )
+        matches!(
+            self,
+            StatementKind::PointSelect
+                | StatementKind::SimpleRange
+                | StatementKind::SumRange
+                | StatementKind::OrderRange
+                | StatementKind::DistinctRange
+                | StatementKind::RandomPoints
+                | StatementKind::RandomRanges
+        )
     }
 }
 
@@ -144,6 +149,7 @@ impl Event {
         repeated.filter(|(_, count)| *count > 0).collect()
     }
 
+    /// Whether the parts run in a transaction block with these options.
     pub fn in_block(&self, options: &OltpOptions) -> bool {
         matches!(self, Event::Parts { in_block: true, .. }) && !options.skip_trx
     }
@@ -177,6 +183,7 @@ impl Event {
         parts.contains(&EventPart::Statement(StatementKind::Delete))
     }
 
+    /// The kinds of the statements to prepare; [`EventPart::TextInsert`] needs none.
     pub fn statement_kinds(&self, options: &OltpOptions) -> Vec<StatementKind> {
         let parts = self.parts(options).into_iter();
         parts

@@ -43,25 +43,47 @@ pub fn load(workload: &Oltp, request: &LoadRequest<'_>) -> Result<LoadReport> {
         bytes: u64::from(tables) * u64::from(rows) * ROW_BYTES,
     };
     procedure::load(request, &subject, |control| {
-        let mut tables_to_load = SbtestTables {
+        let dialect = control.dialect();
+        let description = describe_data(&options, tables, rows, size, request.seed);
+        let part_rows = match unfinished_part_rows(control, &description)? {
+            Some(part_rows) => part_rows,
+            // With at least as many tables as jobs, a part is a whole table.
+            None if dialect == SqlDialect::PostgreSql && tables >= request.jobs => rows,
+            None => rows.min(PART_ROWS),
+        };
+        Ok(SbtestTables {
             workload,
-            dialect: control.dialect(),
+            dialect,
             table_count: tables,
             table_rows: rows,
-            part_rows: 0,
+            part_rows,
             jobs: request.jobs,
             content: RowContent {
                 seed: request.seed,
                 k: RangeSampler::new(options.distribution(), 1, i64::from(size)),
             },
-            description: describe_data(&options, tables, rows, size, request.seed),
+            description,
             options,
-        };
-        tables_to_load.part_rows = tables_to_load
-            .unfinished_part_rows(control)?
-            .unwrap_or_else(|| tables_to_load.default_part_rows());
-        Ok(tables_to_load)
+        })
     })
+}
+
+/// The number of rows in a part of an unfinished load of the described data; `None` if there is no such load.
+fn unfinished_part_rows(control: &mut Control, description: &str) -> Result<Option<u32>> {
+    let tables = tables::find(control)?;
+    let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
+    let part_rows = notes.find_map(|note| {
+        let part_rows = note.number("part_rows").filter(|_| note.is_unfinished())?;
+        let part_rows = u32::try_from(part_rows).ok()?;
+        let is_same = note.description == description_in_parts(description, part_rows);
+        is_same.then_some(part_rows)
+    });
+    Ok(part_rows)
+}
+
+/// The description in the notes of an unfinished load, which also have the number of rows in a part.
+fn description_in_parts(description: &str, part_rows: u32) -> String {
+    format!("part_rows {part_rows}, {description}")
 }
 
 struct SbtestTables<'a> {
@@ -70,10 +92,11 @@ struct SbtestTables<'a> {
     dialect: SqlDialect,
     table_count: u32,
     table_rows: u32,
+    /// Number of rows in a part.
     part_rows: u32,
     jobs: u32,
     content: RowContent,
-    /// Description of the data; identical for identical data.
+    /// See [`describe_data`]; identical for identical data.
     description: String,
 }
 
@@ -92,34 +115,11 @@ impl SbtestTables<'_> {
         }
     }
 
-    fn default_part_rows(&self) -> u32 {
-        match self.dialect {
-            SqlDialect::PostgreSql if self.table_count >= self.jobs => self.table_rows,
-            SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => {
-                self.table_rows.min(PART_ROWS)
-            }
-        }
-    }
-
-    fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>> {
-        let tables = tables::find(control)?;
-        let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
-        let part_rows = notes.find_map(|note| {
-            let part_rows = note.number("part_rows").filter(|_| note.is_unfinished())?;
-            let part_rows = u32::try_from(part_rows).ok()?;
-            let is_same = note.description == self.description_in_parts(part_rows);
-            is_same.then_some(part_rows)
-        });
-        Ok(part_rows)
-    }
-
-    fn description_in_parts(&self, part_rows: u32) -> String {
-        format!("part_rows {part_rows}, {}", self.description)
-    }
-
     fn note(&self, stage: TableStage) -> String {
         let description = match stage {
-            TableStage::Filling | TableStage::Filled => self.description_in_parts(self.part_rows),
+            TableStage::Filling | TableStage::Filled => {
+                description_in_parts(&self.description, self.part_rows)
+            }
             TableStage::Loaded => self.description.clone(),
         };
         LoadNote { description, stage }.text()
@@ -130,10 +130,11 @@ impl Dataset for SbtestTables<'_> {
     fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables> {
         let tables = tables::find(control)?;
         tables::reject_foreign_tables(&tables, self.workload.columns(), self.table_count)?;
-        let description = self.description_in_parts(self.part_rows);
+        let description = description_in_parts(&self.description, self.part_rows);
         let is_unfinished = |table: &SbtestTable| {
-            let mut note = table.note.iter().filter(|note| note.is_unfinished());
-            table.number <= self.table_count && note.any(|note| note.description == description)
+            let is_of_this_load =
+                |note: &LoadNote| note.is_unfinished() && note.description == description;
+            table.number <= self.table_count && table.note.as_ref().is_some_and(is_of_this_load)
         };
         let own_tables = tables
             .into_iter()

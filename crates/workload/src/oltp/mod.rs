@@ -168,6 +168,7 @@ impl Oltp {
         matches!(self.event, Event::Parts { parts, .. } if parts.contains(&part))
     }
 
+    /// Whether it is `hot-row`.
     fn is_hot(&self) -> bool {
         self.has_part(EventPart::Statement(StatementKind::HotUpdate))
     }
@@ -224,10 +225,12 @@ impl Workload for Oltp {
     }
 
     fn tables(&self) -> &'static [TableSpec] {
-        match (self.is_bulk(), self.is_hot()) {
-            (true, _) => &BULK_TABLES,
-            (_, true) => &HOT_TABLES,
-            _ => &TABLES,
+        if self.is_bulk() {
+            &BULK_TABLES
+        } else if self.is_hot() {
+            &HOT_TABLES
+        } else {
+            &TABLES
         }
     }
 
@@ -281,7 +284,7 @@ impl Workload for Oltp {
         }])
     }
 
-    /// Its INSERTs with rows of their own are texts.
+    /// `INSERT`s of new rows are sent as texts, so the ledger's entries are too.
     fn ledger_entries(&self, _protocol: QueryMode) -> LedgerEntries {
         if self.is_bulk() || self.has_part(EventPart::TextInsert) {
             LedgerEntries::WithTexts

@@ -88,6 +88,7 @@ impl OltpOptions {
         }
     }
 
+    /// How often an event executes a part, unless it executes each part once.
     pub fn repetitions(&self, part: EventPart) -> u32 {
         let if_ranges = |count| if self.range_selects { count } else { 0 };
         match part {
@@ -103,17 +104,15 @@ impl OltpOptions {
         }
     }
 
+    /// The options that affect this workload, with their values, for a run on `tables` tables of `size` rows.
     pub fn settings(&self, workload: &Oltp, tables: u32, size: u32) -> Vec<(&'static str, String)> {
         let switch = |on: bool| if on { "on" } else { "off" };
         let mut settings = vec![("tables", tables.to_string())];
-        let Event::Parts {
-            parts, in_block, ..
-        } = workload.event
-        else {
+        let Event::Parts { in_block, .. } = workload.event else {
             return settings;
         };
         settings.push(("table_size", size.to_string()));
-        if !parts.contains(&EventPart::Statement(StatementKind::HotUpdate)) {
+        if !workload.is_hot() {
             settings.extend(self.distribution_settings());
         }
         for (part, count) in workload.event.parts(self) {
@@ -178,6 +177,7 @@ impl OltpOptions {
     }
 }
 
+/// Reads the options of a plan; the error contains all problems.
 pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let mut options = OltpOptions::read_all(&mut reader);
@@ -186,6 +186,7 @@ pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Err
     reader.finish(options)
 }
 
+/// The requested number of tables, from the option `tables` or the scale; `None` if neither is set.
 fn table_count(
     reader: &mut OptionReader<'_>,
     plan: &WorkloadPlan,
@@ -209,21 +210,17 @@ fn table_count(
 
 fn check_combinations(reader: &mut OptionReader<'_>, options: &OltpOptions, workload: &Oltp) {
     let name = workload.name;
-    let has_part = |part: EventPart| match workload.event {
-        Event::Parts { parts, .. } => parts.contains(&part),
-        Event::Bulk => false,
-    };
     if workload.event.queries(options).all() == 0 {
         let problem = format!("with these options an event of {name} has no statement");
         reader.add_problem(problem, "set one of its counts above 0");
     }
-    let uses_one_table = has_part(EventPart::Statement(StatementKind::RandomPoints))
-        || has_part(EventPart::Statement(StatementKind::RandomRanges));
-    if uses_one_table && options.tables.is_some_and(|tables| tables > 1) {
+    // The tables of hot-row may be several, of which it uses the first.
+    let must_have_one_table = workload.uses_one_table() && !workload.is_hot();
+    if must_have_one_table && options.tables.is_some_and(|tables| tables > 1) {
         let problem = format!("{name} runs on one table");
         reader.add_problem(problem, "omit tables and the scale, or set them to 1");
     }
-    if has_part(EventPart::Statement(StatementKind::HotUpdate))
+    if workload.is_hot()
         && let Some(size) = options.table_size.filter(|size| *size < options.row)
     {
         let problem = format!("row {} is not in a table of {size} rows", options.row);

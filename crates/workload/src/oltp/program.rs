@@ -39,12 +39,13 @@ pub(super) struct SharedState {
     pub(super) dialect: SqlDialect,
     table_count: u32,
     pub(super) table_size: u32,
+    /// The parts of an event, with the number of repetitions of each.
     parts: Vec<(EventPart, u32)>,
     /// `BEGIN` and `COMMIT`, if an event is a transaction block.
     block: Option<[Statement; 2]>,
     /// Statements by kind, then by table; empty for kinds that no event executes.
     statements: [Vec<Statement>; StatementKind::ALL.len()],
-    /// The highest id in each table of `bulk_insert`.
+    /// The highest id in each table of `bulk_insert`; empty for the other workloads.
     pub(super) highest_ids: Vec<u64>,
     pub(super) policy: OltpPolicy,
     counts: SharedCounts<OltpCounts>,
@@ -124,43 +125,41 @@ impl OltpProgram {
         options: OltpOptions,
         run_tables: RunTables,
     ) -> Result<Self> {
-        let RunTables {
-            table_count,
-            table_size,
-        } = run_tables;
         let mut highest_ids = Vec::new();
-        for number in 1..=table_count {
-            if !workload.is_bulk() {
-                break;
-            }
-            let text = format!("select max(id) from {}", statements::table_name(number));
-            highest_ids.push(
-                match sql::query_row(control, "reading the highest ids", &text) {
+        if workload.is_bulk() {
+            for number in 1..=run_tables.table_count {
+                let text = format!("select max(id) from {}", statements::table_name(number));
+                let row = sql::query_row(control, "reading the highest ids", &text);
+                highest_ids.push(match row {
                     // A table that is missing has no rows: its first insert fails.
                     Err(error) if error.is_refusal() => 0,
                     row => row?.count(0),
-                },
-            );
+                });
+            }
         }
         let dialect = control.dialect();
         Ok(OltpProgram::new(
             *workload,
             options,
             dialect,
-            (table_count, table_size),
+            run_tables,
             highest_ids,
         ))
     }
 
-    /// The program for this number and size of tables; `highest_ids` holds the highest id in each table
-    /// of `bulk_insert`.
-    pub fn new(
+    /// The program for these tables; `highest_ids` holds the highest id in each table of `bulk_insert`, and is
+    /// empty for the other workloads.
+    pub(super) fn new(
         workload: Oltp,
         options: OltpOptions,
         dialect: SqlDialect,
-        (table_count, table_size): (u32, u32),
+        run_tables: RunTables,
         highest_ids: Vec<u64>,
     ) -> Self {
+        let RunTables {
+            table_count,
+            table_size,
+        } = run_tables;
         let mut statement_ids = StatementIds::new();
         let in_block = workload.event.in_block(&options);
         let block = in_block
@@ -235,18 +234,21 @@ impl Program for OltpProgram {
 
     fn statement_table(&self) -> StatementTable {
         let run = &*self.shared;
-        let kinds = StatementKind::ALL.iter().zip(&run.statements);
-        let kinds = kinds.flat_map(|(kind, statements)| {
-            statements.iter().map(|statement| (kind.name(), statement))
-        });
-        let [begin, commit] = [("begin", 0), ("commit", 1)].map(|(name, index)| {
-            let statement = run.block.as_ref().map(|block| &block[index]);
-            statement.map(|statement| (name, statement))
-        });
         let mut table = StatementTable::new();
-        for (name, statement) in begin.into_iter().chain(kinds).chain(commit) {
+        let mut add = |name: &str, statement: &Statement| {
             let text = statement.sql().to_owned();
             table.add(name, run.dialect.with_native_placeholders(text), statement);
+        };
+        if let Some([begin, _]) = &run.block {
+            add("begin", begin);
+        }
+        for (kind, statements) in StatementKind::ALL.iter().zip(&run.statements) {
+            for statement in statements {
+                add(kind.name(), statement);
+            }
+        }
+        if let Some([_, commit]) = &run.block {
+            add("commit", commit);
         }
         table
     }
@@ -337,6 +339,7 @@ impl SharedState {
         }
     }
 
+    /// Executes one try of an event; counts its queries in `queries`.
     async fn execute_event(
         &self,
         user: &mut OltpUser,

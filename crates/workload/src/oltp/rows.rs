@@ -15,6 +15,7 @@ const GROUP_DIGITS: usize = 11;
 pub const C_GROUPS: usize = 10;
 /// Groups of `pad`: 59 characters.
 pub const PAD_GROUPS: usize = 5;
+
 /// Number of characters in this many groups.
 pub const fn text_length(groups: usize) -> usize {
     groups * (GROUP_DIGITS + 1) - 1
@@ -48,6 +49,7 @@ fn set_pair(digits: &mut [u8; GROUP_DIGITS], position: usize, number: u32) {
     digits[position + 1] = b'0' + (number % 10) as u8;
 }
 
+/// Passes this many groups of random digits, and the hyphens between them, to `push`.
 #[inline]
 pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8])) {
     for group_index in 0..groups {
@@ -58,6 +60,7 @@ pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8
     }
 }
 
+/// Replaces the text by this many groups of random digits, joined by hyphens.
 pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     text.clear();
     push_groups(random, groups, |digits| {
@@ -65,9 +68,11 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
     });
 }
 
+/// The parameters that determine the rows of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowContent {
     pub seed: u64,
+    /// Draws the values of the column `k`.
     pub k: RangeSampler,
 }
 

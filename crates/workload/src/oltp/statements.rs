@@ -54,13 +54,14 @@ pub fn note_statement(
     text: &str,
     options: &OltpOptions,
 ) -> String {
-    match (dialect, options.has_table_comment()) {
-        (SqlDialect::MySql, true) => {
-            let (name, text) = (table_name(number), text.replace('\'', "''"));
-            format!("alter table {name} modify {K_COLUMN} comment '{text}'")
+    let name = table_name(number);
+    match dialect {
+        SqlDialect::MySql if options.has_table_comment() => {
+            let escaped_text = text.replace('\'', "''");
+            format!("alter table {name} modify {K_COLUMN} comment '{escaped_text}'")
         }
-        (SqlDialect::MySql, false) | (SqlDialect::PostgreSql | SqlDialect::TransactSql, _) => {
-            dialect.comment_statement(&table_name(number), text)
+        SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => {
+            dialect.comment_statement(&name, text)
         }
     }
 }
@@ -75,14 +76,13 @@ pub fn create_table(
 ) -> String {
     let name = table_name(number);
     let table_options = &options.create_table_options;
-    let id = match (dialect, is_bulk || !options.auto_inc) {
-        (SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql, true) => {
-            "integer not null".to_owned()
-        }
-        (SqlDialect::PostgreSql, false) => "serial".to_owned(),
-        (SqlDialect::MySql, false) => "integer not null auto_increment".to_owned(),
+    let server_assigns_ids = options.auto_inc && !is_bulk;
+    let id = match dialect {
+        _ if !server_assigns_ids => "integer not null".to_owned(),
+        SqlDialect::PostgreSql => "serial".to_owned(),
+        SqlDialect::MySql => "integer not null auto_increment".to_owned(),
         // An identity column would refuse the ids that transactions insert.
-        (SqlDialect::TransactSql, false) => {
+        SqlDialect::TransactSql => {
             format!(
                 "integer not null default next value for {}",
                 sequence_name(&name)
@@ -101,7 +101,7 @@ pub fn create_table(
         SqlDialect::PostgreSql => format!("create table {name} ({columns}) {table_options}"),
         SqlDialect::TransactSql => {
             let create = format!("create table {name} ({columns}) {table_options}");
-            if options.auto_inc && !is_bulk {
+            if server_assigns_ids {
                 format!(
                     "create sequence {} as integer start with 1; {create}",
                     sequence_name(&name)
@@ -165,25 +165,26 @@ pub fn drop_tables(dialect: SqlDialect, names: &[&str]) -> String {
 }
 
 /// The statement that sets the sequence to continue after the last row; `None` if the server does so
-/// itself, or the client assigns the ids.
+/// itself, the client assigns the ids, or the table is empty.
 pub fn sequence_statement(
     dialect: SqlDialect,
     number: u32,
     options: &OltpOptions,
     rows: u32,
 ) -> Option<String> {
+    if !options.auto_inc || rows == 0 {
+        return None;
+    }
     let name = table_name(number);
     match dialect {
-        SqlDialect::PostgreSql => (options.auto_inc && rows > 0)
-            .then(|| format!("select setval(pg_get_serial_sequence('{name}', 'id'), {rows})")),
+        SqlDialect::PostgreSql => Some(format!(
+            "select setval(pg_get_serial_sequence('{name}', 'id'), {rows})"
+        )),
         SqlDialect::MySql => None,
-        SqlDialect::TransactSql => (options.auto_inc && rows > 0).then(|| {
-            format!(
-                "alter sequence {} restart with {}",
-                sequence_name(&name),
-                u64::from(rows) + 1
-            )
-        }),
+        SqlDialect::TransactSql => {
+            let (sequence, next) = (sequence_name(&name), u64::from(rows) + 1);
+            Some(format!("alter sequence {sequence} restart with {next}"))
+        }
     }
 }
 
@@ -227,6 +228,7 @@ pub fn parameter_types(
     })
 }
 
+/// The text of a statement of this kind on the table with this number.
 pub fn event_statement(
     dialect: SqlDialect,
     kind: StatementKind,

@@ -14,12 +14,17 @@ pub struct RunTables {
     pub table_size: u32,
 }
 
+/// The options of a load with this scale and table size, each omitted if `None`.
 fn load_options(tables: Option<u32>, size: Option<u32>) -> Vec<LoadOption> {
     let tables = tables.map(|tables| ("scale", tables.to_string()));
     let size = size.map(|size| ("table_size", size.to_string()));
     tables.into_iter().chain(size).collect()
 }
 
+/// Returns the number and size of the tables that a run uses.
+///
+/// # Errors
+/// A table is missing, half-loaded, foreign or smaller than requested.
 pub fn check_tables(
     control: &mut Control,
     workload: &Oltp,
@@ -31,11 +36,9 @@ pub fn check_tables(
         remedy: Remedy::Load(workload.load_spec(load_options(options.tables, options.table_size))),
     };
     let table_count = tables.len() as u32;
-    let requested =
-        options
-            .tables
-            .unwrap_or(if workload.uses_one_table() { 1 } else { table_count });
-    for number in 1..=requested.max(1) {
+    let default_count = if workload.uses_one_table() { 1 } else { table_count };
+    let requested = options.tables.unwrap_or(default_count).max(1);
+    for number in 1..=requested {
         if !tables.iter().any(|table| table.number == number) {
             return Err(load_error(format!(
                 "table {} is missing",
@@ -44,10 +47,10 @@ pub fn check_tables(
         }
     }
     tables::reject_foreign_tables(&tables, workload.columns(), requested)?;
-    let run_tables = &tables[..requested.max(1) as usize];
+    let run_tables = &tables[..requested as usize];
     let notes = run_tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.clone().find(|note| note.is_unfinished()) {
-        return Err(note.unfinished_error(workload.load_spec(tables::load_options(note))));
+        return Err(note.unfinished_error(workload.load_spec(tables::load_options_from_note(note))));
     }
     if let Some(table) = run_tables.iter().find(|table| !table.has_index_on_id) {
         return Err(load_error(format!(

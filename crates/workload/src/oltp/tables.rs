@@ -36,6 +36,8 @@ pub struct SbtestTable {
     pub facts: TableFacts,
 }
 
+/// The description that the notes record: `rows` rows were loaded into each of `tables` tables, and `size` is the
+/// option `table_size`.
 pub fn describe_data(
     options: &OltpOptions,
     tables: u32,
@@ -59,7 +61,8 @@ pub fn describe_data(
     description + &format!(", options ({})", table_options.replace('\\', "/"))
 }
 
-pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
+/// The options of the load that left this note.
+pub fn load_options_from_note(note: &LoadNote) -> Vec<LoadOption> {
     let names = [
         ("tables", "scale"),
         ("table_size", "table_size"),
@@ -140,9 +143,10 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
         return tables.into_iter().map(|table| table.facts).collect();
     }
     let sum = |field: fn(&TableFacts) -> u64| tables.iter().map(|table| field(&table.facts)).sum();
-    let oldest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+    // The age of all is unknown if that of one table is.
+    let oldest = |age: Option<f64>, other: Option<f64>| Some(age?.max(other?));
     let ages = tables.iter().map(|table| table.facts.statistics_age_s);
-    let visible = tables
+    let visible_shares = tables
         .iter()
         .filter_map(|table| table.facts.all_visible_share);
     vec![TableFacts {
@@ -152,7 +156,7 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
         index_bytes: sum(|facts| facts.index_bytes),
         dead_rows: sum(|facts| facts.dead_rows),
         statistics_age_s: ages.reduce(oldest).flatten(),
-        all_visible_share: visible.reduce(f64::min),
+        all_visible_share: visible_shares.reduce(f64::min),
         sizes_unknown: tables
             .iter()
             .find_map(|table| table.facts.sizes_unknown.clone()),
@@ -188,7 +192,7 @@ mod tests {
         assert_eq!(note.number("tables"), Some(10));
         assert_eq!(note.number("table_size"), Some(25_000));
         assert_eq!(note.number("rows"), Some(0));
-        Remedy::Load(LoadSpec::of("hot-row", load_options(&note)))
+        Remedy::Load(LoadSpec::of("hot-row", load_options_from_note(&note)))
             .to_string()
             .assert_equals("prony load hot-row --scale 10 -o table_size=25000 --seed 7");
     }

@@ -27,12 +27,13 @@ pub(super) struct OltpUser {
     pub(super) row_id_in_slice: RangeSampler,
     pub(super) c: String,
     pub(super) pad: String,
-    /// Values of a statement with many parameters.
+    /// Values of a statement of random points or ranges.
     pub(super) values: Vec<Value<'static>>,
     /// The text of an `INSERT`.
     pub(super) text: String,
     /// Assigns ids to new rows.
     numbers: UniqueNumbers,
+    /// Only for `bulk_insert`.
     pub(super) packet: Option<InsertBuilder>,
     pub(super) current: CurrentStatement,
 }
@@ -56,12 +57,10 @@ impl SharedState {
             return;
         };
         if self.policy.counts_rows_as_events && !packet.is_empty() && db.is_up() {
+            let result = db.query(packet.text()).await;
+            let inserted = result.map(|rows| rows.affected_rows());
             // An error is ignored: the last event has already ended.
-            let result = db
-                .query(packet.text())
-                .await
-                .map(|rows| rows.affected_rows());
-            if let Ok(inserted) = result {
+            if let Ok(inserted) = inserted {
                 db.count_query(write_kind(inserted));
             }
         }
@@ -76,7 +75,7 @@ impl SharedState {
         id: UserId,
         error: &DbError,
     ) -> ErrorAction {
-        let statement = match user.current {
+        let current_text = match user.current {
             CurrentStatement::Begin => statements::begin_block(self.dialect).to_owned(),
             CurrentStatement::Commit => COMMIT.to_owned(),
             CurrentStatement::Kind(kind, table) => {
@@ -101,7 +100,7 @@ impl SharedState {
         );
         let is_simple = db.protocol_mode() == QueryMode::Simple;
         let statement =
-            if is_simple { db.last_request_text().unwrap_or(statement) } else { statement };
+            if is_simple { db.last_request_text().unwrap_or(current_text) } else { current_text };
         let failure = StatementFailure {
             client: id.client,
             error,
@@ -161,6 +160,7 @@ impl OltpUser {
         }
     }
 
+    /// Draws new values for the columns `c` and `pad`.
     pub(super) fn generate_texts(&mut self) {
         set_groups(&mut self.random, C_GROUPS, &mut self.c);
         set_groups(&mut self.random, PAD_GROUPS, &mut self.pad);

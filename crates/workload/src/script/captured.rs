@@ -1,10 +1,10 @@
-//! What a run of a plan that `prony capture` wrote observed, to be compared with what was captured.
+//! The rows and times that a run of a captured plan observed, to be compared with the captured ones.
 
 use super::ast::{CommandKind, Script, SqlCommand};
 use super::stats::CommandStats;
 use prony_document::{ObservedShare, ROWS_OF_CALLS, TIME_OF_CALLS, name_of_statement};
 
-/// The rows a call of a transaction, and the rows and times of its statements if it has several.
+/// The rows per call of a transaction, and the rows and times of its statements if it has several.
 pub(super) fn captured_shares(script: &Script, commands: &[CommandStats]) -> Vec<ObservedShare> {
     let share = |name: String, base: &str, count, total| ObservedShare {
         name,

@@ -16,6 +16,7 @@ pub(super) enum Halt {
     Abort(String),
 }
 
+/// The command that a client executes, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct CommandContext<'a> {
     pub policy: &'a ScriptPolicy,

@@ -36,11 +36,13 @@ pub struct SyntaxError {
     /// Line of the command's backslash, from 1.
     pub line: usize,
     pub message: String,
+    /// The word or command that the message quotes, if any.
     pub detail: Option<String>,
+    /// The name of the command; `None` if it is not part of the message.
     pub command: Option<String>,
-    /// The whole command as written.
+    /// The whole command as written; `None` if the error does not show it.
     pub text: Option<String>,
-    /// Offset in `text` at which the error was detected, in bytes.
+    /// Offset in the command at which the error was detected, in bytes.
     pub column: Option<usize>,
 }
 

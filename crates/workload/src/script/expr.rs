@@ -17,6 +17,7 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// The variables that it reads, in its order of evaluation.
     pub(super) fn variables(&self) -> impl Iterator<Item = VariableId> {
         let instructions = self.instructions.iter();
         instructions.filter_map(|instruction| match instruction {
@@ -108,7 +109,9 @@ fn precedence_of(binary: BinaryOperator) -> u8 {
 
 /// The position of the command whose expression is parsed, for messages.
 pub(super) struct CommandLocation<'a> {
+    /// The command's name as written.
     pub command: &'a str,
+    /// The offset of its backslash in the script.
     pub start: usize,
     pub line: usize,
 }
@@ -178,14 +181,14 @@ impl<'a> Parser<'a, '_, '_> {
     /// replaces the error.
     #[cold]
     fn error(&mut self, message: &str, detail: Option<&str>) -> ScriptError {
-        let (mut message, mut detail) = (message, detail);
+        let (mut last_message, mut last_detail) = (message, detail);
         let mut error_end = self.source.position;
         while self.token != Token::End {
             match self.source.next_token() {
                 Ok(token) => self.token = token,
                 Err(later_error) => {
-                    message = later_error.message;
-                    detail = Some(later_error.detail);
+                    last_message = later_error.message;
+                    last_detail = Some(later_error.detail);
                     error_end = self.source.position;
                 }
             }
@@ -193,8 +196,8 @@ impl<'a> Parser<'a, '_, '_> {
         ScriptError::Syntax(Box::new(SyntaxError {
             script: self.source.name.to_owned(),
             line: self.location.line,
-            message: message.to_owned(),
-            detail: detail.map(str::to_owned),
+            message: last_message.to_owned(),
+            detail: last_detail.map(str::to_owned),
             command: Some(self.location.command.to_owned()),
             text: Some(self.source.text_from(self.location.start).to_owned()),
             column: Some(error_end - 1 - self.location.start),

@@ -11,6 +11,7 @@ pub(super) enum StatementEnd {
     Semicolon,
     /// A backslash, which has been consumed.
     Backslash,
+    /// The end of the script.
     End,
 }
 
@@ -35,6 +36,7 @@ pub(super) struct SqlLexer {
 }
 
 impl SqlLexer {
+    /// Reads the next statement, and what ends it. The statement is empty if there is none before its end.
     pub fn next_statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
         let mut raw = RawStatement::default();
         loop {
@@ -260,7 +262,7 @@ fn quoted_length(input: &[u8], start: usize, has_escapes: bool) -> usize {
 }
 
 /// Length up to and including the quote that continues a text, after comments and blanks with at least one
-/// newline.
+/// newline; `None` if the text is not continued.
 fn continuation_length(input: &[u8]) -> Option<usize> {
     let mut offset = 0;
     let mut has_newline = false;

@@ -53,9 +53,21 @@ fn find_command_name(word: &str, source: &Source<'_>) -> Option<&'static str> {
 }
 
 struct CommandWords<'a> {
+    /// The words and their positions in the script, the command's name first.
     words: Vec<(&'a str, usize)>,
+    /// The position of the backslash.
     start: usize,
     line: usize,
+}
+
+/// The part of a command that an error shows, beside the command's name.
+enum ShownPart {
+    NameOnly,
+    Command,
+    /// The command, with a mark at the word of this number.
+    CommandAt(usize),
+    /// Like `CommandAt`; the message also quotes the word.
+    CommandAndWord(usize),
 }
 
 /// Parses a command; `None` if nothing follows the backslash. `line` is the line of the backslash.
@@ -79,7 +91,7 @@ pub(super) fn parse(
     }
     while let Some(next) = source.next_word() {
         if words.words.len() > ARGUMENTS_MAX {
-            return Err(words.error(source, false, "too many arguments", None));
+            return Err(words.error(source, "too many arguments", ShownPart::NameOnly));
         }
         words.words.push(next);
     }
@@ -118,11 +130,12 @@ pub(super) fn parse(
                 _ => CommandKind::EndIf,
             }
         }
-        None => return Err(words.error(source, true, "invalid command", None)),
+        None => return Err(words.error(source, "invalid command", ShownPart::Command)),
     };
     Ok(Some(MetaCommand::Command(words.into_command(source, kind))))
 }
 
+/// Parses the rest of `\set`, `\if` or `\elif`, which end with an expression; `name` is the command's, in lower case.
 fn parse_with_expression<'a>(
     name: &str,
     mut words: CommandWords<'a>,
@@ -131,7 +144,7 @@ fn parse_with_expression<'a>(
 ) -> Result<MetaCommand, ScriptError> {
     if name == "set" {
         let Some(variable) = source.next_word() else {
-            return Err(words.error(source, false, "missing argument", None));
+            return Err(words.error(source, "missing argument", ShownPart::NameOnly));
         };
         words.words.push(variable);
     }
@@ -175,29 +188,25 @@ impl CommandWords<'_> {
         }
     }
 
-    /// An error of the command. `shows_command`: whether the message includes the command's text. `position`:
-    /// the number of the word at which the message points, and whether the message also quotes the word.
     #[cold]
-    fn error(
-        &self,
-        source: &Source<'_>,
-        shows_command: bool,
-        message: &str,
-        position: Option<(usize, bool)>,
-    ) -> ScriptError {
-        let word = position.and_then(|(number, _)| self.words.get(number));
-        let show_word = position.is_some_and(|(_, show_word)| show_word);
-        ScriptError::Syntax(Box::new(SyntaxError {
+    fn error(&self, source: &Source<'_>, message: &str, shown: ShownPart) -> ScriptError {
+        let mut error = SyntaxError {
             script: source.name.to_owned(),
             line: self.line,
             message: message.to_owned(),
-            detail: word
-                .filter(|_| show_word)
-                .map(|(word, _)| (*word).to_owned()),
             command: Some(self.words[0].0.to_owned()),
-            text: shows_command.then(|| source.text_from(self.start).to_owned()),
-            column: word.map(|(_, offset)| offset - self.start),
-        }))
+            ..SyntaxError::default()
+        };
+        if !matches!(shown, ShownPart::NameOnly) {
+            error.text = Some(source.text_from(self.start).to_owned());
+        }
+        if let ShownPart::CommandAt(number) | ShownPart::CommandAndWord(number) = shown {
+            error.column = Some(self.words[number].1 - self.start);
+        }
+        if let ShownPart::CommandAndWord(number) = shown {
+            error.detail = Some(self.words[number].0.to_owned());
+        }
+        ScriptError::Syntax(Box::new(error))
     }
 
     /// Checks the number of arguments: words after the command's name.
@@ -210,7 +219,7 @@ impl CommandWords<'_> {
         if allowed.contains(&(self.words.len() - 1)) {
             return Ok(());
         }
-        Err(self.error(source, true, message, None))
+        Err(self.error(source, message, ShownPart::Command))
     }
 
     /// Parses the arguments of `\sample users id email`.
@@ -224,12 +233,8 @@ impl CommandWords<'_> {
         let mut targets = Vec::new();
         for (number, (word, _)) in self.words.iter().enumerate().skip(2) {
             let Some(id) = intern_if_valid(word, names, source.pgbench_version) else {
-                return Err(self.error(
-                    source,
-                    true,
-                    "invalid variable name",
-                    Some((number, true)),
-                ));
+                let shown = ShownPart::CommandAndWord(number);
+                return Err(self.error(source, "invalid variable name", shown));
             };
             targets.push(id);
         }
@@ -248,7 +253,7 @@ impl CommandWords<'_> {
     ) -> Result<SleepTime, ScriptError> {
         self.require_arguments(1.., "missing argument", source)?;
         if self.words.len() > 3 {
-            return Err(self.error(source, true, "too many arguments", Some((3, false))));
+            return Err(self.error(source, "too many arguments", ShownPart::CommandAt(3)));
         }
         let (number, offset) = self.words[1];
         let amount = if let Some(name) = number.strip_prefix(':') {
@@ -262,7 +267,7 @@ impl CommandWords<'_> {
             if !unit.is_empty() {
                 if self.words.len() > 2 || unit.len() == unsigned.len() {
                     let message = "invalid sleep time, must be an integer";
-                    return Err(self.error(source, true, message, Some((1, true))));
+                    return Err(self.error(source, message, ShownPart::CommandAndWord(1)));
                 }
                 self.words.push((unit, offset + number.len() - unit.len()));
             }
@@ -280,12 +285,13 @@ impl CommandWords<'_> {
             }),
             None => {
                 let message = "unrecognized time unit, must be us, ms or s";
-                Err(self.error(source, true, message, Some((2, true))))
+                Err(self.error(source, message, ShownPart::CommandAndWord(2)))
             }
         }
     }
 }
 
+/// The id of the variable with this name; `None` if the name is invalid.
 fn intern_if_valid(
     name: &str,
     names: &mut VariableNames,

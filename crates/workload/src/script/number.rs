@@ -125,7 +125,9 @@ fn is_nan(lower: &str) -> bool {
     let Some(suffix) = lower.strip_prefix("nan") else {
         return false;
     };
-    let inner = suffix.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+    let inner = suffix
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
     suffix.is_empty()
         || inner.is_some_and(|inner| {
             inner

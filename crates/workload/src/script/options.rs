@@ -9,7 +9,7 @@ use crate::describe::OptionKind::Texts;
 use crate::describe::OptionSpec;
 use crate::option_reader::option_specs;
 use crate::{Error, Result};
-use prony_plan::{WorkloadPlan, system_error};
+use prony_plan::{QueryMode, WorkloadPlan, system_error};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -70,13 +70,11 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let defines = defines.unwrap_or_else(|error| record_error(&mut option_errors, error));
     problems.extend(option_errors);
     if problems.is_empty() {
-        problems.extend(script_set_problem(
-            &scripts,
-            (
-                "the script workload needs a script",
-                "--file a.sql, or --builtin tpcb-like; in a plan files = [\"a.sql\"]",
-            ),
-        ));
+        let if_empty = option_error(
+            "the script workload needs a script",
+            "--file a.sql, or --builtin tpcb-like; in a plan files = [\"a.sql\"]",
+        );
+        problems.extend(script_set_problem(&scripts, if_empty));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -95,11 +93,10 @@ fn record_error<T>(option_errors: &mut Vec<Error>, error: Error) -> Vec<T> {
     Vec::new()
 }
 
-/// A problem with the set of scripts, or with a command that native runs do not support. `if_empty`: problem and hint if
-/// there is no script.
-pub(super) fn script_set_problem(scripts: &[Script], if_empty: (&str, &str)) -> Option<Error> {
+/// A problem with the set of scripts, or with a command that native runs do not support; `if_empty` if there is no script.
+pub(super) fn script_set_problem(scripts: &[Script], if_empty: Error) -> Option<Error> {
     if scripts.is_empty() {
-        return Some(option_error(if_empty.0, if_empty.1));
+        return Some(if_empty);
     }
     if scripts.len() > SCRIPTS_MAX {
         return Some(option_error(
@@ -137,8 +134,9 @@ fn shell_problem(script: &Script) -> Option<Error> {
     ))
 }
 
-/// Why a script cannot run in simple mode (`is_simple`), or in the modes of the extended protocol.
-pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<String> {
+/// Why a script cannot run in this mode of the protocol; `None` if it can.
+pub(super) fn protocol_problem(script: &Script, protocol: QueryMode) -> Option<String> {
+    let is_simple = protocol == QueryMode::Simple;
     for command in &script.commands {
         match &command.kind {
             CommandKind::Sql(sql) if !is_simple => {
@@ -158,6 +156,7 @@ pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<Strin
     None
 }
 
+/// Reads an option that is a list of strings, or a single one; empty if the option is not set.
 pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>> {
     let type_error = || {
         option_error(
@@ -189,6 +188,7 @@ pub(super) struct ScriptFile {
 }
 
 impl ScriptFile {
+    /// The file's text, from the plan or from the file `name`.
     pub fn text(&self, name: &str) -> Result<Cow<'_, str>> {
         match &self.text {
             Some(text) => Ok(text.into()),
@@ -271,16 +271,14 @@ pub(super) fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>>
             pairs
         }
     };
-    match pairs
-        .iter()
-        .find(|(name, _)| !is_valid_name(name, NATIVE_PGBENCH_VERSION))
-    {
-        None => Ok(pairs),
-        Some((name, _)) => Err(option_error(
+    let mut names = pairs.iter().map(|(name, _)| name);
+    if let Some(name) = names.find(|name| !is_valid_name(name, NATIVE_PGBENCH_VERSION)) {
+        return Err(option_error(
             &format!("option: invalid variable name: \"{name}\""),
             "letters, digits and underscores, no digit first",
-        )),
+        ));
     }
+    Ok(pairs)
 }
 
 /// Reads the script `NAME` or `NAME@WEIGHT`.
@@ -301,7 +299,9 @@ pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32)> {
             let number: i128 = digits.parse().map_err(|_| {
                 option_error(&format!("invalid weight specification: @{digits}"), hint)
             })?;
-            let weight = u32::try_from(number).ok().filter(|w| *w <= i32::MAX as u32);
+            let weight = u32::try_from(number)
+                .ok()
+                .filter(|weight| *weight <= i32::MAX as u32);
             let weight = weight.ok_or_else(|| {
                 let maximum = i32::MAX;
                 let problem =

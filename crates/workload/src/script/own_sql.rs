@@ -87,7 +87,8 @@ impl Workload for OwnSqlWorkload {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload> {
         let scale = plan.scale.unwrap_or(1);
-        let (mut own_sql, dialect) = (read(control, plan)?, control.dialect());
+        let mut own_sql = read(control, plan)?;
+        let dialect = control.dialect();
         if dialect == SqlDialect::TransactSql {
             infer_types(control, &mut own_sql.set.scripts);
         }
@@ -114,14 +115,14 @@ fn read(control: &Control, plan: &WorkloadPlan) -> Result<OwnSql> {
 
 /// What is wrong with transactions that can be parsed.
 fn problems_of(own_sql: &OwnSql, protocol: QueryMode) -> Vec<Error> {
-    let is_simple = protocol == QueryMode::Simple;
     let scripts = own_sql.set.scripts.iter();
-    let problems = scripts.filter_map(|script| protocol_problem(script, is_simple));
-    let problems = problems.map(|problem| option_error(&problem, "a different --protocol"));
-    let unset = unset_variable_problem(&own_sql.set, true);
-    let unset = unset.map(|problem| {
+    let problems = scripts.filter_map(|script| protocol_problem(script, protocol));
+    let mut errors: Vec<Error> = problems
+        .map(|problem| option_error(&problem, "a different --protocol"))
+        .collect();
+    if let Some(problem) = unset_variable_problem(&own_sql.set, true) {
         let hint = "\\set, define = { NAME = VALUE } or a corrected name";
-        option_error(&problem, hint)
-    });
-    problems.chain(unset).collect()
+        errors.push(option_error(&problem, hint));
+    }
+    errors
 }

@@ -30,6 +30,13 @@ impl LineCounter {
     }
 }
 
+/// An `\if` without its `\endif` so far.
+struct OpenCondition {
+    /// The numbers of its `\if`, `\elif` and `\else` commands.
+    branches: Vec<usize>,
+    has_else: bool,
+}
+
 impl Script {
     /// Parses a script of weight 1 in the language of pgbench's major version `pgbench_version`.
     ///
@@ -91,6 +98,7 @@ impl Script {
         Ok(script)
     }
 
+    /// The statements, without the backslash commands.
     pub fn statements(&self) -> impl Iterator<Item = &SqlCommand> {
         self.commands
             .iter()
@@ -118,7 +126,6 @@ impl Script {
     /// Whether it is known that each execution commits exactly once: one statement, or several from BEGIN to END. A procedure
     /// or a statement of maintenance may commit more often, and a condition may leave out BEGIN.
     pub(super) fn commits_once(&self) -> bool {
-        let kinds = || self.commands.iter().map(|command| &command.kind);
         // A script may have a million statements, so their words are not collected.
         let mut words = self.statements().map(|sql| {
             // `\;` joins statements.
@@ -138,7 +145,10 @@ impl Script {
         };
         let (mut last, mut are_inner_plain) = (None, true);
         for word in words {
-            are_inner_plain &= last.replace(word).is_none_or(is_plain);
+            // The word that was the last until now is an inner one.
+            if let Some(inner) = last.replace(word) {
+                are_inner_plain &= is_plain(inner);
+            }
         }
         let is_transaction = match last {
             None => is_plain(first),
@@ -148,50 +158,63 @@ impl Script {
                     && is_one_of(last, &["end", "commit"])
             }
         };
-        is_transaction && !kinds().any(|kind| matches!(kind, CommandKind::If { .. }))
+        let mut commands = self.commands.iter();
+        let has_condition = commands.any(|command| matches!(command.kind, CommandKind::If { .. }));
+        is_transaction && !has_condition
     }
 
     /// Links each condition to its branches and its `\endif`.
     fn resolve_jumps(&mut self) -> Result<(), ScriptError> {
-        let condition_error = |command: usize, problem| ScriptError::Condition {
-            script: self.name.clone(),
-            command: command + 1,
-            problem,
-        };
-        // For each open \if, the numbers of its branches' commands so far, and whether the last is an \else.
-        let mut open_conditions: Vec<(Vec<usize>, bool)> = Vec::new();
-        let mut closed_conditions: Vec<(Vec<usize>, usize)> = Vec::new();
-        for (number, command) in self.commands.iter().enumerate() {
-            match &command.kind {
-                CommandKind::If { .. } => open_conditions.push((vec![number], false)),
+        let mut open_conditions: Vec<OpenCondition> = Vec::new();
+        for number in 0..self.commands.len() {
+            match self.commands[number].kind {
+                CommandKind::If { .. } => open_conditions.push(OpenCondition {
+                    branches: vec![number],
+                    has_else: false,
+                }),
                 CommandKind::Elif { .. } => match open_conditions.last_mut() {
-                    None => return Err(condition_error(number, "\\elif without matching \\if")),
-                    Some((_, true)) => return Err(condition_error(number, "\\elif after \\else")),
-                    Some((branches, _)) => branches.push(number),
+                    None => {
+                        return Err(self.condition_error(number, "\\elif without matching \\if"));
+                    }
+                    Some(open) if open.has_else => {
+                        return Err(self.condition_error(number, "\\elif after \\else"));
+                    }
+                    Some(open) => open.branches.push(number),
                 },
                 CommandKind::Else { .. } => match open_conditions.last_mut() {
-                    None => return Err(condition_error(number, "\\else without matching \\if")),
-                    Some((_, true)) => return Err(condition_error(number, "\\else after \\else")),
-                    Some((branches, has_else)) => {
-                        branches.push(number);
-                        *has_else = true;
+                    None => {
+                        return Err(self.condition_error(number, "\\else without matching \\if"));
+                    }
+                    Some(open) if open.has_else => {
+                        return Err(self.condition_error(number, "\\else after \\else"));
+                    }
+                    Some(open) => {
+                        open.branches.push(number);
+                        open.has_else = true;
                     }
                 },
                 CommandKind::EndIf => match open_conditions.pop() {
-                    None => return Err(condition_error(number, "\\endif without matching \\if")),
-                    Some((branches, _)) => closed_conditions.push((branches, number)),
+                    None => {
+                        return Err(self.condition_error(number, "\\endif without matching \\if"));
+                    }
+                    Some(open) => self.link_branches(&open.branches, number),
                 },
                 _ => {}
             }
         }
         if !open_conditions.is_empty() {
             let problem = "\\if without matching \\endif";
-            return Err(condition_error(self.commands.len(), problem));
-        }
-        for (branches, endif) in closed_conditions {
-            self.link_branches(&branches, endif);
+            return Err(self.condition_error(self.commands.len(), problem));
         }
         Ok(())
+    }
+
+    fn condition_error(&self, command: usize, problem: &'static str) -> ScriptError {
+        ScriptError::Condition {
+            script: self.name.clone(),
+            command: command + 1,
+            problem,
+        }
     }
 
     /// Sets the jumps of one condition, from each of its branches to the next and to the `\endif`.
@@ -309,19 +332,18 @@ fn trim_leading_comments(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether each function that the lower-case text of a query calls is one of SQL that only computes.
+/// Whether each function that the lower-case text of a query calls is one of SQL that only computes. The word before a
+/// parenthesis may also be a keyword, or missing.
 fn calls_only_known_functions(text: &str) -> bool {
     const KNOWN: [&str; 22] = [
         "", "abs", "all", "and", "any", "avg", "by", "cast", "coalesce", "count", "exists", "from",
         "in", "join", "length", "lower", "max", "min", "or", "over", "sum", "upper",
     ];
-    let before = text.split('(').rev().skip(1);
-    let words = before.map(|part| {
-        let is_of_name = |c: char| c.is_alphanumeric() || "_.\"".contains(c);
-        let part = part.trim_end();
-        part.rsplit(|c: char| !is_of_name(c))
-            .next()
-            .unwrap_or_default()
+    let is_name_end = |c: char| !(c.is_alphanumeric() || "_.\"".contains(c));
+    let parts_before_parentheses = text.split('(').rev().skip(1);
+    let mut words = parts_before_parentheses.map(|part| {
+        let last_word = part.trim_end().rsplit(is_name_end).next();
+        last_word.unwrap_or_default()
     });
-    words.into_iter().all(|word| KNOWN.contains(&word))
+    words.all(|word| KNOWN.contains(&word))
 }

@@ -29,6 +29,7 @@ pub trait MessageListener: Send + Sync {
     fn client_aborted(&self, _client: u32) {}
 }
 
+/// How a run executes its scripts.
 #[derive(Clone)]
 pub struct ScriptPolicy {
     /// The major version of pgbench whose rules apply.
@@ -40,20 +41,22 @@ pub struct ScriptPolicy {
     pub on_error: OnError,
     /// Maximum tries of a transaction after serialization failures or deadlocks; 0 means no limit.
     pub max_tries: u32,
-    /// Time since the scheduled start of a transaction after which it is not retried, in nanoseconds.
+    /// Time since the scheduled start of a transaction after which it is not retried, in nanoseconds; `None` means no
+    /// limit.
     pub latency_limit_ns: Option<u64>,
     /// Whether to run `\shell` and `\setshell`, which block all clients of their worker.
     pub allows_shell: bool,
-    /// Report an invalid command of a script only when it is executed, and do not count failures after the
+    /// Whether to report an invalid command of a script only when it is executed, and not to count failures after the
     /// end of the run.
     pub emulate_pgbench: bool,
-    /// Send the same requests as libpq: prepare each statement in a separate round trip, those of a pipeline
+    /// Whether to send the same requests as libpq: prepare each statement in a separate round trip, those of a pipeline
     /// before it begins, and send another Sync after a failed pipeline.
     pub emulate_libpq: bool,
+    /// Whether to record times, rows, failures and retries of each command.
     pub records_command_stats: bool,
-    /// Report each error that causes a retry or a failure.
+    /// Whether to report each error that causes a retry or a failure.
     pub verbose_errors: bool,
-    /// Report everything that clients do.
+    /// Whether to report everything that clients do.
     pub debug: bool,
     pub listener: Option<Arc<dyn MessageListener>>,
 }
@@ -79,6 +82,7 @@ impl Default for ScriptPolicy {
 }
 
 impl ScriptPolicy {
+    /// Whether a client continues after its statement has failed with this error.
     pub(super) fn client_continues(&self, error: &DbError, is_connection_up: bool) -> bool {
         match self.on_error {
             OnError::Fail => true,

@@ -1,7 +1,5 @@
-//! Prepares the statements of a script as libpq does, each in a round trip of its own.
-//!
-//! In: a statement. Out: libpq's messages, if the server refuses it or has ended the session. Must never: prepare a
-//! statement twice on a connection.
+//! Prepares the statements of a script as libpq does, each in a separate round trip, and reports libpq's messages if the
+//! server refuses one or has ended the session. Must never prepare a statement twice on a connection.
 
 use super::command_context::{CommandContext, Halt};
 use super::policy::ScriptPolicy;

@@ -89,12 +89,14 @@ impl ScriptProgram {
         self
     }
 
-    /// Sets the rows from which `\sample` draws. Call it before the first user is created.
+    /// Sets the rows from which `\sample` draws.
+    ///
+    /// # Panics
+    /// If the program already has users.
     #[must_use]
     pub(super) fn with_samples(mut self, samples: Vec<SampleRows>) -> Self {
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.samples = samples;
-        }
+        let shared = Arc::get_mut(&mut self.shared).expect("the program has no users yet");
+        shared.samples = samples;
         self
     }
 
@@ -108,8 +110,8 @@ impl ScriptProgram {
     }
 }
 
-/// The texts for the document. Of a text that follows itself very often there is one, because the document is in memory during
-/// the run.
+/// The texts for the document. A text that repeats very often in a row is listed once, with the number of times, because
+/// the document is in memory during the run.
 fn list_statements<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
     const REPEATS_MIN: usize = 100;
     let mut listed: Vec<String> = Vec::new();
@@ -147,8 +149,7 @@ impl Program for ScriptProgram {
         self.settings.clone()
     }
 
-    /// Of a captured mix the rows of each transaction, and of each statement of one with several, which are compared with the
-    /// captured ones.
+    /// The rows and times of a captured plan's transactions, which are compared with the captured ones.
     fn action_shares(&self) -> Vec<ObservedShare> {
         if self.shared.policy.dialect.is_none() {
             return Vec::new();
@@ -165,7 +166,7 @@ impl Program for ScriptProgram {
 
     fn only_reads(&self, kind: usize) -> bool {
         let script = &self.shared.scripts[kind];
-        // The user says it of own SQL.
+        // For own SQL, only the user says so.
         script.only_reads || (self.shared.policy.dialect.is_none() && script.has_only_selects())
     }
 
@@ -260,10 +261,10 @@ impl ScriptRun {
         statements.get(command)?.as_ref()
     }
 
+    /// Why one of the scripts cannot run in this mode; `None` if all can.
     pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
-        let is_simple = mode == QueryMode::Simple;
         let mut scripts = self.scripts.iter();
-        scripts.find_map(|script| protocol_problem(script, is_simple))
+        scripts.find_map(|script| protocol_problem(script, mode))
     }
 
     /// Chooses the script of the next transaction of one of this worker's users.

@@ -17,17 +17,19 @@ use prony_server::control::{Error as ControlError, TextRow};
 use std::collections::HashSet;
 
 const KEYS: [&str; 2] = ["name", "sql"];
-/// The most rows and bytes of one sample. The rows stay in memory during the load.
+/// Maximum number of rows and bytes of one sample. The rows stay in memory during the load.
 const ROWS_MAX: usize = 1_000_000;
 const BYTES_MAX: usize = 64 << 20;
-/// The most bytes of a reply with these rows: a protocol adds some to each cell.
+/// Maximum number of bytes of a reply with these rows: a protocol adds some to each cell.
 const REPLY_BYTES_MAX: usize = 4 * BYTES_MAX;
 
+/// A sample as the plan defines it.
 pub(super) struct SampleQuery {
     pub name: String,
     pub sql: String,
 }
 
+/// The rows of a sample, at least one.
 pub(super) struct SampleRows {
     rows: Vec<TextRow>,
 }
@@ -42,8 +44,8 @@ pub(super) fn read_samples(plan: &WorkloadPlan) -> Result<Vec<SampleQuery>> {
     let samples = tables.map(|item| {
         let text = |key: &str| item.get(key).and_then(|value| value.as_str());
         let has_other_key = || {
-            let keys = item.as_table().into_iter().flat_map(|table| table.keys());
-            keys.into_iter().any(|key| !KEYS.contains(&&**key))
+            let mut keys = item.as_table().into_iter().flat_map(|table| table.keys());
+            keys.any(|key| !KEYS.contains(&key.as_str()))
         };
         match (text("name"), text("sql")) {
             (Some(name), Some(sql)) if is_one_word(name) && !has_other_key() => Ok(SampleQuery {
@@ -101,7 +103,7 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
             _ => None,
         });
         let rows = rows
-            .ok_or_else(too_many)
+            .ok_or_else(too_many_problem)
             .and_then(|rows| SampleRows::new(rows, columns.max().unwrap_or(0)));
         let rows = rows.map_err(|problem| {
             let advice = "correct the query of the sample in [[workload.samples]]";
@@ -115,14 +117,14 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
     Ok(samples)
 }
 
-fn too_many() -> String {
+fn too_many_problem() -> String {
     let mib = BYTES_MAX >> 20;
     format!("has more than {ROWS_MAX} rows or {mib} MiB: let its query return fewer")
 }
 
 impl SampleRows {
-    /// Checks the rows, and leaves out those with a cell that is no text; `columns` is the largest number of variables
-    /// that a command sets from them.
+    /// Checks the rows, and leaves out those with a cell that is not text in UTF-8; `columns` is the largest number of
+    /// variables that a command sets from them.
     pub fn new(mut rows: Vec<TextRow>, columns: usize) -> Result<SampleRows, String> {
         let Some(width) = rows.first().map(Vec::len) else {
             return Err("has no rows".to_owned());
@@ -133,9 +135,9 @@ impl SampleRows {
         let cells = || rows.iter().flatten().flatten();
         let bytes: usize = cells().map(String::len).sum();
         if rows.len() > ROWS_MAX || bytes > BYTES_MAX {
-            return Err(too_many());
+            return Err(too_many_problem());
         }
-        // The control connection puts this in place of what is no UTF-8. A text may have it too, but seldom.
+        // The control connection puts the replacement character in place of invalid UTF-8. A text rarely has it itself.
         let is_text = |cell: &String| !cell.contains(['\0', char::REPLACEMENT_CHARACTER]);
         rows.retain(|row| row.iter().flatten().all(is_text));
         if rows.is_empty() {

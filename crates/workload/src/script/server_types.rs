@@ -12,7 +12,7 @@ use prony_wire::ParameterType;
 const ORDINAL_COLUMN: usize = 0;
 /// The column that has the name of the suggested type, such as `varchar(20)`.
 const TYPE_COLUMN: usize = 3;
-/// The longest varchar: lengths of their own would give each statement one plan more for nothing.
+/// The longest varchar: with the lengths of their columns, parameters would only give a statement more plans.
 const VARCHAR: ParameterType = ParameterType::VarChar(8000);
 
 /// Sets the types of the parameters of all statements. A statement that the server cannot describe, such as one that uses a

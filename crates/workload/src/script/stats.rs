@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
+    /// Number of completed executions.
     pub count: u64,
     /// Total time of those executions, in nanoseconds.
     pub sum_ns: u128,
+    /// Number of transactions that the command made fail.
     pub failures: u64,
     pub retries: u64,
     /// Rows that the completed executions returned or changed.

@@ -30,10 +30,12 @@ pub(super) const OPTIONS: &[OptionSpec] = option_specs! {
         "Whether every statement is prepared once before the load, which ends the run if the server refuses one";
 };
 
+const TRANSACTIONS_HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
 const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
 
+/// The options of the `sql` workload, read and checked.
 pub(super) struct OwnSql {
     pub set: ScriptSet,
     pub samples: Vec<SampleQuery>,
@@ -55,7 +57,8 @@ struct TransactionText {
     sql: String,
 }
 
-/// Whether a table has what `prony capture` writes of a transaction.
+/// Whether a table has what `prony capture` writes about a transaction: its time and rows, and those of its statements if
+/// it has several.
 fn is_captured_facts(facts: &toml::Value) -> bool {
     let has_numbers = |facts: &toml::Value| {
         ["time", "rows"].iter().all(|key| {
@@ -102,12 +105,12 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
         problems.push(error);
         Vec::new()
     });
-    let mut names = HashSet::new();
-    let twice = texts.iter().find(|text| !names.insert(text.name.as_str()));
-    problems.extend(twice.map(|text| {
-        let problem = format!("two transactions have the name \"{}\"", text.name);
-        option_error(&problem, "results show each under its name")
-    }));
+    let mut seen_names = HashSet::new();
+    let mut names_of_texts = texts.iter().map(|text| text.name.as_str());
+    if let Some(name) = names_of_texts.find(|name| !seen_names.insert(*name)) {
+        let problem = format!("two transactions have the name \"{name}\"");
+        problems.push(option_error(&problem, "results show each under its name"));
+    }
     let mut names = VariableNames::new();
     let mut scripts = Vec::new();
     for text in &texts {
@@ -122,13 +125,11 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
     }
     problems.extend(link_samples(&mut scripts, &samples));
     if problems.is_empty() {
-        problems.extend(script_set_problem(
-            &scripts,
-            (
-                "the sql workload needs a transaction",
-                "[[workload.transactions]] with name and sql in a plan, or --file a.sql",
-            ),
-        ));
+        let if_empty = option_error(
+            "the sql workload needs a transaction",
+            "[[workload.transactions]] with name and sql in a plan, or --file a.sql",
+        );
+        problems.extend(script_set_problem(&scripts, if_empty));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -205,65 +206,19 @@ fn settings(
     settings
 }
 
+/// The transactions of the plan, then its files; for each, its text or its problem.
 fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText>> {
-    const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
     let mut texts = Vec::new();
     if let Some(value) = plan.options.get("transactions") {
         match value.as_array() {
-            Some(list) => texts.extend((1..).zip(list).map(|(number, item)| {
-                let item = item.as_table().ok_or_else(|| {
-                    option_error(&format!("transaction {number} is not a table"), HINT)
-                })?;
-                let get = |key: &str| item.get(key);
-                let name = match get("name").map(|name| name.as_str()) {
-                    Some(Some(name)) => checked_name(name, number)?,
-                    _ => {
-                        let problem = format!("transaction {number} has no name");
-                        return Err(option_error(&problem, "name = \"pay\""));
-                    }
-                };
-                if let Some(key) = item.keys().find(|key| !KEYS.contains(&key.as_str())) {
-                    let problem = format!("transaction \"{name}\" has an unknown key \"{key}\"");
-                    let hint = match suggest::nearest(key, &KEYS) {
-                        Some(near) => format!("did you mean {near}?"),
-                        None => format!("the keys are {}", KEYS.join(", ")),
-                    };
-                    return Err(option_error(&problem, &hint));
+            Some(list) => {
+                for (number, item) in (1..).zip(list) {
+                    texts.push(read_transaction(item, number));
                 }
-                let weight = read_weight(&name, get("weight").map(|weight| weight.as_integer()))?;
-                let only_reads = match get("reads").map(|reads| reads.as_bool()) {
-                    None => false,
-                    Some(Some(reads)) => reads,
-                    Some(None) => {
-                        let problem =
-                            format!("reads of transaction \"{name}\" is not true or false");
-                        return Err(option_error(&problem, "reads = true if it only reads"));
-                    }
-                };
-                if get("captured").is_some_and(|facts| !is_captured_facts(facts)) {
-                    let problem = format!("captured of transaction \"{name}\" is not valid");
-                    let hint = "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
-                    return Err(option_error(&problem, hint));
-                }
-                let text = |key: &str| get(key).map(|text| text.as_str().unwrap_or_default());
-                let sql = match (text("sql"), text("file")) {
-                    (Some(sql), None) => sql.to_owned(),
-                    (None, Some(file)) => read_text(file)?,
-                    _ => {
-                        let problem = format!("transaction \"{name}\" needs either sql or file");
-                        return Err(option_error(&problem, HINT));
-                    }
-                };
-                Ok(TransactionText {
-                    name,
-                    weight,
-                    only_reads,
-                    sql,
-                })
-            })),
+            }
             None => texts.push(Err(option_error(
                 "transactions is not a list of tables",
-                HINT,
+                TRANSACTIONS_HINT,
             ))),
         }
     }
@@ -282,25 +237,76 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText>> {
     texts
 }
 
-fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32> {
-    let weight = match weight {
-        None => Some(1),
-        Some(number) => number
-            .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| *number <= i32::MAX as u32),
+/// Reads a transaction; `number` is its position in the plan, from 1.
+fn read_transaction(item: &toml::Value, number: u32) -> Result<TransactionText> {
+    let item = item.as_table().ok_or_else(|| {
+        let problem = format!("transaction {number} is not a table");
+        option_error(&problem, TRANSACTIONS_HINT)
+    })?;
+    let Some(name) = item.get("name").and_then(|name| name.as_str()) else {
+        let problem = format!("transaction {number} has no name");
+        return Err(option_error(&problem, "name = \"pay\""));
     };
+    check_name(name, number)?;
+    if let Some(key) = item.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let problem = format!("transaction \"{name}\" has an unknown key \"{key}\"");
+        let hint = match suggest::nearest(key, &KEYS) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("the keys are {}", KEYS.join(", ")),
+        };
+        return Err(option_error(&problem, &hint));
+    }
+    let weight = match item.get("weight") {
+        Some(weight) => read_weight(name, weight)?,
+        None => 1,
+    };
+    let only_reads = match item.get("reads") {
+        Some(reads) => reads.as_bool().ok_or_else(|| {
+            let problem = format!("reads of transaction \"{name}\" is not true or false");
+            option_error(&problem, "reads = true if it only reads")
+        })?,
+        None => false,
+    };
+    let captured = item.get("captured");
+    if captured.is_some_and(|facts| !is_captured_facts(facts)) {
+        let problem = format!("captured of transaction \"{name}\" is not valid");
+        let hint = "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
+        return Err(option_error(&problem, hint));
+    }
+    let text = |key: &str| item.get(key).map(|text| text.as_str().unwrap_or_default());
+    let sql = match (text("sql"), text("file")) {
+        (Some(sql), None) => sql.to_owned(),
+        (None, Some(file)) => read_text(file)?,
+        _ => {
+            let problem = format!("transaction \"{name}\" needs either sql or file");
+            return Err(option_error(&problem, TRANSACTIONS_HINT));
+        }
+    };
+    Ok(TransactionText {
+        name: name.to_owned(),
+        weight,
+        only_reads,
+        sql,
+    })
+}
+
+fn read_weight(name: &str, weight: &toml::Value) -> Result<u32> {
+    let number = weight
+        .as_integer()
+        .and_then(|number| u32::try_from(number).ok());
+    let weight = number.filter(|number| *number <= i32::MAX as u32);
     weight.ok_or_else(|| {
         let problem = format!("the weight of transaction \"{name}\" is not valid");
         option_error(&problem, "an integer of at least 0, such as weight = 3")
     })
 }
 
-fn checked_name(name: &str, number: u32) -> Result<String> {
+fn check_name(name: &str, number: u32) -> Result<()> {
     let is_valid = !name.trim().is_empty()
         && name.chars().count() <= NAME_CHARS_MAX
         && !name.chars().any(char::is_control);
     if is_valid {
-        return Ok(name.to_owned());
+        return Ok(());
     }
     let problem = format!("the name of transaction {number} is not valid");
     let hint = format!("one line of up to {NAME_CHARS_MAX} characters, such as name = \"pay\"");

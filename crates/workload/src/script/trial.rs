@@ -1,4 +1,4 @@
-//! Prepares every statement once before the load, so that a missing table or right or a syntax error is one sentence
+//! Prepares every statement once before the load, so that a missing table or privilege or a syntax error is one sentence
 //! instead of thousands of failed transactions.
 //!
 //! Executes nothing, except that a setting is made in a transaction which is rolled back. Never refuses a statement that
@@ -10,7 +10,7 @@ use super::eval::{CommandIndex, Evaluator};
 use super::options::ScriptSet;
 use super::program::set_defines;
 use super::sql::PARAMETERS_MAX;
-use super::utility::{is_set, must_be_alone, table_queries, transaction_after};
+use super::utility::{is_in_transaction_after, is_set, must_be_alone, table_queries};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::capture::is_one_of;
@@ -29,11 +29,11 @@ use std::time::Duration;
 const REPLY_LIMIT: Duration = Duration::from_secs(30);
 /// MySQL's number for a statement that can only be sent as text, such as BEGIN.
 const UNSUPPORTED_PS: u32 = 1295;
-/// What PostgreSQL reports if it cannot infer the type of a parameter. In the simple protocol there is a literal instead.
+/// PostgreSQL's SQLSTATEs if it cannot infer the type of a parameter. In the simple protocol there is a literal instead.
 const UNKNOWN_TYPE_CODES: [&str; 5] = ["42725", "42P18", "42P08", "42804", "42883"];
-/// A missing right.
+/// PostgreSQL's SQLSTATE for a missing privilege.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
-/// A value is none of its parameter's type.
+/// PostgreSQL's SQLSTATEs for a value that its parameter's type does not have.
 const INVALID_VALUE_CODES: [&str; 4] = ["22P02", "22003", "22007", "22008"];
 /// Statements that PostgreSQL can explain.
 const EXPLAINED_WORDS: &str = "select insert update delete merge with values table";
@@ -90,9 +90,10 @@ fn try_statements(
                     if changes_name_resolution(&sql.text) {
                         break;
                     }
-                    let after = transaction_after(&sql.text);
-                    trial.is_in_transaction = after.unwrap_or(trial.is_in_transaction);
-                    if words(&sql.text).any(|word| created_names.contains(&word)) {
+                    if let Some(is_in_transaction) = is_in_transaction_after(&sql.text) {
+                        trial.is_in_transaction = is_in_transaction;
+                    }
+                    if lower_case_words(&sql.text).any(|word| created_names.contains(&word)) {
                         continue;
                     }
                     trial
@@ -117,6 +118,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Prepares a statement, and explains it if PostgreSQL can.
     fn prepare(&mut self, script: &Script, command: &Command, sql: &SqlCommand) -> Result<()> {
         // In the simple protocol, a text may be several statements.
         if self.is_simple && sql.text.trim_end_matches(';').contains(';') {
@@ -129,7 +131,7 @@ impl Trial<'_> {
         let text = Arc::clone(sql.numbered_text());
         let statement = StatementIds::new().add_with_placeholders(text, sql.numbered_positions());
         let statement = self.with_types(statement, sql);
-        if let Some(error) = server_error(self.control.try_prepare(&statement))?
+        if let Some(error) = statement_error(self.control.try_prepare(&statement))?
             && self.is_refusal(&error, sql)
         {
             return Err(refusal(script, command, sql, &error));
@@ -138,8 +140,8 @@ impl Trial<'_> {
         if self.dialect == SqlDialect::PostgreSql && sql.parameters().is_empty() {
             self.try_utility(script, command, sql)?;
         }
-        // PostgreSQL checks rights and reads values when it plans.
-        let first_word = words(&sql.text).next().unwrap_or_default();
+        // PostgreSQL checks privileges and reads values when it plans.
+        let first_word = lower_case_words(&sql.text).next().unwrap_or_default();
         if self.dialect == SqlDialect::PostgreSql && is_one_of(&first_word, EXPLAINED_WORDS) {
             let explain = format!("EXPLAIN {}", sql.numbered_text());
             let count = sql.parameters().len() as u32;
@@ -151,7 +153,7 @@ impl Trial<'_> {
                 .iter()
                 .map(|id| variables.parameter(*id, Some(self.dialect)));
             let values: Vec<_> = values.collect();
-            if let Some(error) = server_error(self.control.execute_statement(&explain, &values))?
+            if let Some(error) = statement_error(self.control.execute_statement(&explain, &values))?
                 && (error.code() == INSUFFICIENT_PRIVILEGE
                     // Which branch sets a variable is not known.
                     || (!has_conditions(script) && INVALID_VALUE_CODES.contains(&error.code())))
@@ -177,7 +179,7 @@ impl Trial<'_> {
         }
         for query in table_queries(&sql.text) {
             let statement = StatementIds::new().add_unparsed(query, 0);
-            if let Some(error) = server_error(self.control.try_prepare(&statement))?
+            if let Some(error) = statement_error(self.control.try_prepare(&statement))?
                 && error.classification.class == ErrorClass::Other
             {
                 return Err(refusal(script, command, sql, &without_position(error)));
@@ -187,7 +189,7 @@ impl Trial<'_> {
             self.control
                 .execute("BEGIN")
                 .map_err(|error| sql::server_error("preparing the transactions", error))?;
-            let result = server_error(self.control.execute(&sql.text).map(|_| ()));
+            let result = statement_error(self.control.execute(&sql.text).map(|_| ()));
             self.control
                 .execute("ROLLBACK")
                 .map_err(|error| sql::server_error("preparing the transactions", error))?;
@@ -220,8 +222,10 @@ impl Trial<'_> {
     }
 }
 
-/// The error with which the server refused a statement; other errors end the trial.
-fn server_error(result: Result<(), prony_server::control::Error>) -> Result<Option<ServerError>> {
+/// The error with which the server refused a statement; `None` if it accepted the statement. Other errors end the trial.
+fn statement_error(
+    result: Result<(), prony_server::control::Error>,
+) -> Result<Option<ServerError>> {
     match result {
         Ok(()) => Ok(None),
         Err(prony_server::control::Error::Statement(error)) if !error.is_fatal() => {
@@ -231,7 +235,7 @@ fn server_error(result: Result<(), prony_server::control::Error>) -> Result<Opti
     }
 }
 
-/// The error of a trial that ends, with its statement.
+/// The error that ends a trial, with the line of its statement.
 fn at_line(error: Error, script: &Script, command: &Command) -> Error {
     match error {
         Error::Server { source, .. } => Error::Server {
@@ -274,7 +278,7 @@ fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerE
     }
 }
 
-/// The error of a query in place of the statement, whose positions are others.
+/// The error without its position, which is not one in the statement: a query was sent in its place.
 fn without_position(mut error: ServerError) -> ServerError {
     error.position = None;
     error
@@ -286,7 +290,7 @@ fn has_conditions(script: &Script) -> bool {
 }
 
 /// The words of a statement in lower case: names with their qualification, keywords, numbers.
-fn words(sql: &str) -> impl Iterator<Item = String> {
+fn lower_case_words(sql: &str) -> impl Iterator<Item = String> {
     let is_separator =
         |letter: char| !(letter.is_alphanumeric() || matches!(letter, '_' | '$' | '#' | '@'));
     let words = sql.split(is_separator).filter(|word| !word.is_empty());
@@ -295,7 +299,7 @@ fn words(sql: &str) -> impl Iterator<Item = String> {
 
 /// Whether the names in later statements may mean something else.
 fn changes_name_resolution(sql: &str) -> bool {
-    let mut words = words(sql);
+    let mut words = lower_case_words(sql);
     match words.next().as_deref() {
         Some("use") => true,
         Some("set" | "select") => {
@@ -313,17 +317,16 @@ fn created_names(scripts: &[Script]) -> HashSet<String> {
         on as select from using add column set drop rename to insert update delete";
     let mut names = HashSet::new();
     for sql in scripts.iter().flat_map(Script::statements) {
-        let mut words = words(sql.text.split('(').next().unwrap_or_default());
+        let mut words = lower_case_words(sql.text.split('(').next().unwrap_or_default());
         match words.next().as_deref() {
             Some("create" | "alter") => {
                 let until_body = words.take_while(|word| word != "as");
                 names.extend(until_body.filter(|word| !is_one_of(word, KEYWORDS)));
             }
             Some("select") => {
-                let mut words = self::words(&sql.text)
-                    .skip_while(|word| word != "into")
-                    .skip(1);
-                names.extend(words.find(|word| !is_one_of(word, KEYWORDS)));
+                let from_into = lower_case_words(&sql.text).skip_while(|word| word != "into");
+                let mut after_into = from_into.skip(1);
+                names.extend(after_into.find(|word| !is_one_of(word, KEYWORDS)));
             }
             _ => {}
         }

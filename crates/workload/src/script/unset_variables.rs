@@ -1,6 +1,6 @@
 //! Finds variables that a statement uses and that nothing sets, such as a misspelt one.
 //!
-//! In: the scripts of a run. Out: the first problem. In the extended protocol such a variable is bound as NULL, so
+//! In the extended protocol such a variable is bound as NULL, so
 //! that the statement finds no row and measures nothing; in the simple protocol it stays in the text, which the
 //! server refuses.
 
@@ -9,6 +9,7 @@ use super::options::ScriptSet;
 use super::variables::{VariableId, VariableNames};
 use std::collections::HashSet;
 
+/// The variables that something sets.
 struct SetVariables<'a> {
     ids: HashSet<VariableId>,
     /// `\gset` and `\aset` set variables whose names begin with these prefixes and end with the names of columns.
@@ -44,7 +45,8 @@ impl<'a> SetVariables<'a> {
     }
 }
 
-/// The first statement that uses a variable which nothing sets, as a message. `with_expressions`: or expression.
+/// The first statement that uses a variable that nothing sets, as a message; with `with_expressions`, the first statement
+/// or expression.
 pub(super) fn unset_variable_problem(set: &ScriptSet, with_expressions: bool) -> Option<String> {
     let set_variables = SetVariables::of(set);
     let is_unset = |id: &VariableId| !set_variables.may_contain(*id, set.names.name(*id));

@@ -1,33 +1,30 @@
-//! What PostgreSQL checks of a utility statement only when it is executed: the tables that it names, the setting that it
-//! sets, and whether it may be in a transaction.
-//!
-//! In: a statement. Out: queries that fail as it would. Must never: do what the statement does.
+//! Finds out of a utility statement's text what PostgreSQL checks only when it executes the statement: the tables that it
+//! names, the setting that it sets, and whether it may be in a transaction. Must never execute the statement.
 
-/// A query whose preparation fails if the statement names a missing table: one for each table.
+/// For each table that the statement names, a query whose preparation fails if the table is missing.
 pub(super) fn table_queries(sql: &str) -> Vec<String> {
     let text = sql.trim().trim_end_matches(';');
-    let (word, rest) = split_word(text);
-    let skipped: &[&str] = match word.as_str() {
+    let (command, arguments) = split_word(text);
+    let skipped: &[&str] = match command.as_str() {
         "vacuum" => &["full", "freeze", "verbose", "analyze", "analyse"],
         "analyze" | "analyse" | "cluster" => &["verbose"],
         "truncate" | "lock" => &["table"],
         _ => return Vec::new(),
     };
-    let mut rest = rest;
+    let mut rest = arguments;
     loop {
-        let (word, after) = split_word(rest);
-        match rest.strip_prefix('(') {
-            Some(options) => {
-                rest = options
-                    .split_once(')')
-                    .map_or("", |parts| parts.1)
-                    .trim_start()
-            }
-            None if skipped.contains(&word.as_str()) => rest = after,
-            None => break,
+        if let Some(options) = rest.strip_prefix('(') {
+            let after_options = options.split_once(')').map_or("", |(_, after)| after);
+            rest = after_options.trim_start();
+            continue;
         }
+        let (word, after_word) = split_word(rest);
+        if !skipped.contains(&word.as_str()) {
+            break;
+        }
+        rest = after_word;
     }
-    if word == "cluster" {
+    if command == "cluster" {
         // CLUSTER index ON table, the older form.
         rest = rest
             .split_once(" on ")
@@ -40,18 +37,21 @@ pub(super) fn table_queries(sql: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether the statement sets a parameter of the session, which a transaction that is rolled back sets and restores.
+/// Whether the statement only sets or shows a setting of the session, so that a transaction that executes it and is
+/// rolled back changes nothing.
 pub(super) fn is_set(sql: &str) -> bool {
     matches!(split_word(sql.trim()).0.as_str(), "set" | "reset" | "show")
 }
 
-/// What the statement does to the transaction that surrounds it: true if it begins one, false if it ends it.
-pub(super) fn transaction_after(sql: &str) -> Option<bool> {
+/// Whether a transaction is open after the statement; `None` if the statement does not change that.
+pub(super) fn is_in_transaction_after(sql: &str) -> Option<bool> {
     let (word, rest) = split_word(sql.trim().trim_end_matches(';'));
     match word.as_str() {
         "begin" | "start" => Some(true),
         "commit" | "end" | "abort" => Some(false),
-        "rollback" => (split_word(rest).0 != "to").then_some(false),
+        // ROLLBACK TO a savepoint.
+        "rollback" if split_word(rest).0 == "to" => None,
+        "rollback" => Some(false),
         _ => None,
     }
 }
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn transactions_are_followed() {
         assert_eq!(
-            transaction_after("BEGIN ISOLATION LEVEL SERIALIZABLE;"),
+            is_in_transaction_after("BEGIN ISOLATION LEVEL SERIALIZABLE;"),
             Some(true)
         );
-        assert_eq!(transaction_after("END;"), Some(false));
-        assert_eq!(transaction_after("ROLLBACK TO SAVEPOINT a"), None);
+        assert_eq!(is_in_transaction_after("END;"), Some(false));
+        assert_eq!(is_in_transaction_after("ROLLBACK TO SAVEPOINT a"), None);
         assert!(
             must_be_alone("vacuum t")
                 && must_be_alone("CREATE DATABASE d")

@@ -93,7 +93,7 @@ pub(super) fn is_name_byte(c: u8) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotContent {
-    /// None: the variable is not defined.
+    /// The variable is not defined.
     Undefined,
     /// Its text, which has not been converted to a value yet.
     Text,

@@ -64,27 +64,23 @@ impl Workload for ScriptWorkload {
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
-        let is_simple = protocol == QueryMode::Simple;
-        match options::read(plan) {
-            Err(problems) => problems,
-            Ok(set) => {
-                let unset = (!is_simple)
-                    .then(|| unset_variable_problem(&set, false))
-                    .flatten();
-                let unset = unset
-                    .map(|problem| (problem, "\\set, --define NAME=VALUE or a corrected name"));
-                let scripts = set.scripts.iter();
-                let problems = scripts
-                    .filter_map(|script| options::protocol_problem(script, is_simple))
-                    .map(|problem| (problem, "a different --protocol"));
-                let problems = problems.chain(unset);
-                let errors = problems.map(|(problem, hint)| Error::InvalidRequest {
-                    problem,
-                    hint: hint.to_owned(),
-                });
-                errors.collect()
-            }
+        let set = match options::read(plan) {
+            Ok(set) => set,
+            Err(problems) => return problems,
+        };
+        let scripts = set.scripts.iter();
+        let problems = scripts.filter_map(|script| options::protocol_problem(script, protocol));
+        let mut errors: Vec<Error> = problems
+            .map(|problem| option_error(&problem, "a different --protocol"))
+            .collect();
+        // In simple mode, the server refuses a statement with an unset variable.
+        if protocol != QueryMode::Simple
+            && let Some(problem) = unset_variable_problem(&set, false)
+        {
+            let hint = "\\set, --define NAME=VALUE or a corrected name";
+            errors.push(option_error(&problem, hint));
         }
+        errors
     }
 
     fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan> {

@@ -48,22 +48,17 @@ fn examine(control: &mut Control) -> Result<CheckReport> {
         table.facts.rows = content.rows;
         contents.push(content);
     }
-    let scale = contents
+    let branches = contents
         .iter()
-        .find(|content| content.table == Table::Branches)
-        .and_then(|content| u32::try_from(content.rows).ok())
-        .filter(|scale| *scale > 0);
-    findings.extend(
-        contents
-            .iter()
-            .filter_map(|content| check_rows(content, scale)),
-    );
-    findings.extend(
-        tables
-            .iter()
-            .filter(|table| table.is_own)
-            .filter_map(findings::key_finding),
-    );
+        .find(|content| content.table == Table::Branches);
+    let scale = branches.and_then(|content| u32::try_from(content.rows).ok());
+    let scale = scale.filter(|scale| *scale > 0);
+    let row_findings = contents
+        .iter()
+        .filter_map(|content| check_rows(content, scale));
+    findings.extend(row_findings);
+    let own_tables = tables.iter().filter(|table| table.is_own);
+    findings.extend(own_tables.filter_map(findings::key_finding));
     findings.extend(check_balances(&tables, &contents));
     findings.extend(tables.iter().filter_map(findings::statistics_finding));
     Ok(CheckReport {
@@ -103,7 +98,8 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents> {
     })
 }
 
-/// Checks that the rows of a table match the scale: the right number, numbered without gaps.
+/// Checks that the rows of a table match the scale: the right number, numbered without gaps. Without a scale, there
+/// are no branches.
 fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
     if content.table == Table::History {
         return None;
@@ -233,6 +229,7 @@ fn compare_accounts_with_history(
     Finding::note(id, text)
 }
 
+/// The load of the tables for a workload; `scale` is `N` if it is not known.
 pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     LoadSpec {
         workload,
@@ -241,11 +238,12 @@ pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     }
 }
 
+/// The load that left this note.
 fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
     load_spec(workload, note.value("branches").unwrap_or("N").to_owned())
 }
 
-/// Returns the scale of the data, if the workload `name` can run on it.
+/// Returns the scale of the data, if the workload `name` can run on it. `None` requests no particular scale.
 ///
 /// Cheap at any scale: counts the rows of the small tables, and reads accounts only through its key.
 pub fn scale_for_run(
@@ -254,8 +252,8 @@ pub fn scale_for_run(
     requested: Option<u32>,
 ) -> Result<u32> {
     crate::engines::require_postgres(control)?;
-    let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
-    let load = load_spec(name, expected);
+    let scale_text = requested.map_or("N".to_owned(), |scale| scale.to_string());
+    let load = load_spec(name, scale_text);
     catalog::find_loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
     let counts = sql::query_row(
         control,
@@ -285,12 +283,13 @@ pub fn scale_for_run(
     )?;
     let last = i64::try_from(Table::Accounts.rows(scale)).unwrap_or(i64::MAX);
     if (bounds.int(0), bounds.int(1)) != (Some(1), Some(last)) {
-        return Err(incomplete_error(match (bounds.int(0), bounds.int(1)) {
+        let reason = match (bounds.int(0), bounds.int(1)) {
             (Some(low), Some(high)) => format!(
                 "pgbench_accounts has numbers {low} to {high}, and scale {scale} has 1 to {last}"
             ),
             _ => "pgbench_accounts is empty".to_owned(),
-        }));
+        };
+        return Err(incomplete_error(reason));
     }
     load.check_scale(scale, requested)
 }

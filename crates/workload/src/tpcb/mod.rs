@@ -19,6 +19,7 @@ use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 pub use rows::AccountRows;
+use schema::ACCOUNTS_PER_BRANCH;
 pub use schema::{TELLERS_PER_BRANCH, Table};
 use std::sync::Arc;
 
@@ -35,10 +36,14 @@ pub(crate) const HISTORY: &str = "pgbench_history";
 
 /// The size of the data counts as changed once the history has as many rows as there are accounts.
 static TABLES: [TableSpec; 4] = [
-    table("pgbench_accounts", 100_000, TableGrowth::Constant),
+    table(
+        "pgbench_accounts",
+        ACCOUNTS_PER_BRANCH,
+        TableGrowth::Constant,
+    ),
     table("pgbench_branches", 1, TableGrowth::Constant),
-    table("pgbench_tellers", 10, TableGrowth::Constant),
-    table(HISTORY, 0, TableGrowth::Grows(100_000)),
+    table("pgbench_tellers", TELLERS_PER_BRANCH, TableGrowth::Constant),
+    table(HISTORY, 0, TableGrowth::Grows(ACCOUNTS_PER_BRANCH)),
 ];
 
 /// pgbench's `tpcb-like`: deposits and withdrawals with a history.
@@ -101,7 +106,10 @@ impl Workload for AccountWorkload {
     }
 
     fn contention(&self, _plan: &WorkloadPlan) -> Option<Contention> {
-        (self.variant == TpcbVariant::Tpcb).then_some(Contention {
+        if self.variant != TpcbVariant::Tpcb {
+            return None;
+        }
+        Some(Contention {
             clients_per_scale: 1,
             because: "each transaction locks the row of its branch, so waiting for these locks \
                       dominates the results"

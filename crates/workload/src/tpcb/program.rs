@@ -177,7 +177,7 @@ async fn write(shared: &AccountRun, input: TransactionInput, db: &mut Db) -> Res
 }
 
 impl AccountRun {
-    /// Draws in pgbench's order; select-only draws only the account.
+    /// Draws in pgbench's order; select-only draws only the account, and uses nothing else.
     fn draw_input(&self, random: &mut Random) -> TransactionInput {
         let aid = random.uniform(1, self.accounts);
         if self.variant == TpcbVariant::SelectOnly {

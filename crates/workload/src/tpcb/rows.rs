@@ -10,6 +10,7 @@ use crate::row_format::TabSeparated;
 pub struct AccountRows {
     table: Table,
     row: CountingRow,
+    /// Number of the next row, from 0.
     next: u64,
     /// Number of the row after the last.
     end: u64,

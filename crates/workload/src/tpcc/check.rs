@@ -17,6 +17,7 @@ use crate::{CheckReport, Finding, Result, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
 
+/// Runs all checks in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
@@ -313,19 +314,19 @@ fn population_finding(control: &mut Control) -> Result<Finding> {
 }
 
 fn condition_findings(control: &mut Control) -> Result<Vec<Finding>> {
-    let (uncounted, conditions): (Vec<_>, Vec<_>) = conditions::check_all(control)?
-        .into_iter()
-        .partition(|result| result.condition.number == UNCOUNTED_PAYMENTS);
-    let uncounted = uncounted.iter().find(|result| result.violations > 0);
-    let findings = conditions
+    let results = conditions::check_all(control)?;
+    let is_of_uncounted = |result: &&ConditionResult| result.condition.number == UNCOUNTED_PAYMENTS;
+    let uncounted = results
         .iter()
-        .map(|result| match (result.condition.number, uncounted) {
-            (12, Some(uncounted)) if result.violations == 0 => {
-                counters_not_maintained(result, uncounted)
-            }
-            _ => condition_finding(result),
-        });
-    Ok(findings.collect())
+        .find(|result| is_of_uncounted(result) && result.violations > 0);
+    let conditions = results.iter().filter(|result| !is_of_uncounted(result));
+    let finding = |result: &ConditionResult| match (result.condition.number, uncounted) {
+        (12, Some(uncounted)) if result.violations == 0 => {
+            counters_not_maintained(result, uncounted)
+        }
+        _ => condition_finding(result),
+    };
+    Ok(conditions.map(finding).collect())
 }
 
 /// The id of a condition's finding: `condition-1` to `condition-12`.

@@ -16,9 +16,11 @@ use prony_server::Control;
 #[derive(Clone, Debug)]
 pub struct ConditionResult {
     pub condition: &'static Condition,
+    /// Number of entities compared.
     pub compared: u64,
+    /// Number of entities that violate the condition.
     pub violations: u64,
-    /// One of those entities, with its figures.
+    /// One of the entities that violate the condition, with its figures.
     pub example: String,
 }
 
@@ -184,14 +186,13 @@ fn translate(dialect: SqlDialect, text: &str) -> String {
                     "open," => word.replace("open,", "[open],"),
                     _ => word.to_owned(),
                 });
-            let text: String = words.collect();
-            match (
-                text.strip_suffix("and not counted"),
-                text.strip_suffix("and counted"),
-            ) {
-                (Some(comparison), _) => format!("{comparison}and counted = 0"),
-                (None, Some(comparison)) => format!("{comparison}and counted = 1"),
-                (None, None) => text,
+            let quoted: String = words.collect();
+            if let Some(comparison) = quoted.strip_suffix("and not counted") {
+                format!("{comparison}and counted = 0")
+            } else if let Some(comparison) = quoted.strip_suffix("and counted") {
+                format!("{comparison}and counted = 1")
+            } else {
+                quoted
             }
         }
     }
@@ -201,13 +202,10 @@ impl Condition {
     /// SQL for three columns: the number of entities compared, the number that violate the condition, and an
     /// example.
     fn columns(&self, dialect: SqlDialect) -> String {
-        let number = self.number;
         let violation = &translate(dialect, self.violation);
-        let with_count = |columns: &str, predicate: &str| match dialect {
-            SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
-            SqlDialect::MySql | SqlDialect::TransactSql => {
-                format!("{}, {columns}", dialect.count_where(predicate))
-            }
+        let count_where = |predicate: &str| match dialect {
+            SqlDialect::PostgreSql => format!("count(*) filter (where {predicate})"),
+            SqlDialect::MySql | SqlDialect::TransactSql => dialect.count_where(predicate),
         };
         let entity = self.entity_description(dialect);
         let example = |predicate: &str| match dialect {
@@ -216,22 +214,25 @@ impl Condition {
                 format!("min(case when {predicate} then {entity} end)")
             }
         };
-        match number {
-            // The entities are orders, but a row of the query is a district.
-            5..=7 => format!(
+        // The entities of conditions 5 to 7 are orders, but a row of their query is a district.
+        if let 5..=7 = self.number {
+            return format!(
                 "{}, coalesce({}, 0), {}",
                 dialect.sum_of("orders"),
                 dialect.sum_of(violation),
                 example(&format!("{violation} > 0"))
-            ),
-            1 | 8 => with_count(&with_count(&example(violation), violation), "d is null"),
-            9 => format!("count(d), {}", with_count(&example(violation), violation)),
-            _ => format!(
-                "{}, {}",
-                dialect.count_all(),
-                with_count(&example(violation), violation)
-            ),
+            );
         }
+        let compared = match self.number {
+            1 | 8 => count_where("d is null"),
+            9 => "count(d)".to_owned(),
+            _ => dialect.count_all().to_owned(),
+        };
+        format!(
+            "{compared}, {}, {}",
+            count_where(violation),
+            example(violation)
+        )
     }
 
     fn entity_description(&self, dialect: SqlDialect) -> String {

@@ -34,7 +34,7 @@ pub struct EngineSql {
     /// The query for all routines that have Prony's or HammerDB's names: name, kind (`f`, `p`), fingerprint,
     /// the statement that drops it, and whether it is Prony's (1 or 0).
     pub installed: &'static str,
-    /// The lock which serializes installations.
+    /// The lock that serializes installations.
     pub lock: InstallationLock,
     pub create: fn(&Routine) -> String,
     /// The fingerprint of a routine that the server stores, which identifies its text.

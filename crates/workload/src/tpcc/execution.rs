@@ -28,11 +28,13 @@ pub enum Execution {
     Call(Statement),
     /// The call of a routine with HammerDB's signature.
     HammerdbCall(Statement),
+    /// The steps, in the order of `statements.sql`.
     Steps(Box<[TransactionStep]>),
 }
 
 /// Receives the rows of a transaction's steps.
 pub trait RowReader {
+    /// Receives a row of the step that was executed with this label.
     fn read_row(&mut self, label: usize, row: WireRow<'_>);
 }
 
@@ -54,6 +56,7 @@ const DISCARDED: u8 = u8::MAX;
 pub struct StepRunner<'a> {
     db: &'a mut Db,
     pipelined: bool,
+    /// The labels of the queued statements.
     labels: [u8; RESULTS_MAX],
     queued_statements: usize,
 }
@@ -73,6 +76,7 @@ impl<'a> StepRunner<'a> {
         self.pipelined
     }
 
+    /// Executes a step whose rows are not needed.
     pub async fn run(
         &mut self,
         step: &TransactionStep,
@@ -117,6 +121,7 @@ impl<'a> StepRunner<'a> {
         Ok((self.db.sync().await?, last_result))
     }
 
+    /// Executes the queued steps in one request, and passes their rows to `reader`.
     pub async fn run_queued(&mut self, reader: &mut impl RowReader) -> Result<(), DbError> {
         let statement_count = std::mem::take(&mut self.queued_statements);
         if statement_count == 0 {

@@ -25,7 +25,9 @@ fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<Strin
 /// An index that is not a primary key.
 pub struct SecondaryIndex {
     pub name: &'static str,
+    /// Its columns, separated by commas.
     pub columns: String,
+    /// The statement that builds it.
     pub build: String,
     pub exists: bool,
 }
@@ -61,9 +63,9 @@ pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>> {
             let with_existence = |index: Index| {
                 let found = existing
                     .iter()
-                    .find(|(_, columns)| columns == index.columns);
+                    .find(|existing| existing.columns == index.columns);
                 SecondaryIndex {
-                    name: found.map_or(index.name, |(name, _)| sql_server_name(&index, name)),
+                    name: found.map_or(index.name, |found| sql_server_name(&index, &found.name)),
                     columns: index.columns.join(", "),
                     build: index.build(),
                     exists: found.is_some(),
@@ -95,8 +97,13 @@ fn sql_server_name(index: &Index, existing: &str) -> &'static str {
     if existing.starts_with(HAMMERDB_LAST_NAMES) { HAMMERDB_LAST_NAMES } else { index.name }
 }
 
-/// The name and the columns of each index of customer and orders on SQL Server.
-fn existing_indexes(control: &mut Control) -> Result<Vec<(String, Vec<String>)>> {
+struct ExistingIndex {
+    name: String,
+    columns: Vec<String>,
+}
+
+/// The indexes of customer and orders on SQL Server.
+fn existing_indexes(control: &mut Control) -> Result<Vec<ExistingIndex>> {
     let sql = "select cast(i.object_id as varchar(20)) + '.' + cast(i.index_id as varchar(20)), c.name, i.name \
          from sys.objects o join sys.indexes i on i.object_id = o.object_id \
          join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
@@ -112,7 +119,8 @@ fn existing_indexes(control: &mut Control) -> Result<Vec<(String, Vec<String>)>>
         while let Some(row) = rows.next_if(|row| row.text(0) == first.text(0)) {
             columns.push(text(row, 1));
         }
-        indexes.push((text(first, 2), columns));
+        let name = text(first, 2);
+        indexes.push(ExistingIndex { name, columns });
     }
     Ok(indexes)
 }

@@ -30,8 +30,9 @@ pub const UNUSED_ITEM: u32 = ITEMS + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderLine {
     pub item: u32,
+    /// The supplying warehouse.
     pub supply: u32,
-    /// Quantity, 1 to 10.
+    /// 1 to 10.
     pub quantity: u32,
     /// 1 plus the number of earlier lines of the order with the same item and supplying warehouse. The lines
     /// of one wave touch different rows of stock, so one UPDATE can process them all.
@@ -60,15 +61,17 @@ impl NewOrder {
 
     /// Number of lines that another warehouse supplies.
     pub fn remote_lines(&self) -> usize {
-        let remote = |line: &&OrderLine| line.supply != self.w_id;
-        self.lines().iter().filter(remote).count()
+        let is_remote = |line: &&OrderLine| line.supply != self.w_id;
+        self.lines().iter().filter(is_remote).count()
     }
 
+    /// The number of waves; see [`OrderLine::wave`].
     pub fn waves(&self) -> u32 {
         self.lines().iter().map(|line| line.wave).max().unwrap_or(0)
     }
 }
 
+/// How a transaction selects its customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     Number(u32),
@@ -119,6 +122,7 @@ pub struct StockLevel {
 /// The warehouses in which a user's transactions take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
+    /// The warehouse with this number.
     One(u32),
     Any,
     /// `count` warehouses: every `step`-th from `first`, wrapping around after the last.
@@ -154,18 +158,19 @@ impl InputGenerator {
         mut random: Random,
     ) -> Self {
         let clients = clients.max(client + 1);
-        let home = match (all_warehouses, profile.any_warehouse, profile.spread_homes) {
-            (true, true, _) => Home::Any,
-            (true, false, _) => Home::EveryNth {
+        let home = if all_warehouses && profile.any_warehouse {
+            Home::Any
+        } else if all_warehouses {
+            Home::EveryNth {
                 first: client,
                 step: clients,
                 count: warehouses.div_ceil(clients),
-            },
-            (false, _, true) => {
-                let index = u64::from(client) * u64::from(warehouses) / u64::from(clients);
-                Home::One(index as u32 + 1)
             }
-            (false, _, false) => Home::One(random.uniform(1, warehouses.into()) as u32),
+        } else if profile.spread_homes {
+            let index = u64::from(client) * u64::from(warehouses) / u64::from(clients);
+            Home::One(index as u32 + 1)
+        } else {
+            Home::One(random.uniform(1, warehouses.into()) as u32)
         };
         let district = if profile.spread_homes {
             client % DISTRICTS + 1
@@ -227,9 +232,10 @@ impl InputGenerator {
     pub fn payment(&mut self) -> Payment {
         let w_id = self.draw_warehouse();
         let d_id = self.uniform(1, DISTRICTS);
-        let (c_w_id, c_d_id) = match self.uniform(1, 100) {
-            ..=85 => (w_id, d_id),
-            _ => (self.draw_other_warehouse(w_id), self.uniform(1, DISTRICTS)),
+        let (c_w_id, c_d_id) = if self.uniform(1, 100) <= 85 {
+            (w_id, d_id)
+        } else {
+            (self.draw_other_warehouse(w_id), self.uniform(1, DISTRICTS))
         };
         let customer = self.draw_customer_key();
         let cents = if self.profile.amounts_have_cents {

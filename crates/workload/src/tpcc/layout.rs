@@ -102,8 +102,10 @@ impl Layout {
         format!("{} warehouses ({details})", self.scale)
     }
 
+    /// The statement that creates a table, with its partitions and the key of history.
     pub fn create(&self, table: Table, dialect: SqlDialect) -> String {
-        let (mut create, count) = (table.create(dialect, self.population), self.partitions);
+        let mut create = table.create(dialect, self.population);
+        let count = self.partitions;
         if table == Table::History && self.has_history_key && dialect == SqlDialect::MySql {
             create = create.replacen('(', HISTORY_KEY_COLUMN, 1);
         }
@@ -148,7 +150,8 @@ impl Layout {
         }
     }
 
-    /// The layout and the start time, in seconds since 1970, that a note records.
+    /// The layout and the start time, in seconds since 1970, that a note records; `None` if it is the note of a different
+    /// workload.
     pub fn from_note(note: &LoadNote) -> Option<(Layout, i64)> {
         let number = |name| u32::try_from(note.number(name)?).ok();
         let mut populations = Population::ALL.into_iter();
@@ -204,7 +207,7 @@ fn partition_index(index: &Index, part: u32) -> IndexBuild {
     IndexBuild::primary_key(&table, &format!("{table}_i1"), &index.columns.join(", "))
 }
 
-/// What loaded tables tell of the layout of their load.
+/// The part of a load's layout that its tables show.
 pub struct DetectedLayout {
     pub population: Population,
     /// Hash partitions of order_line.
@@ -212,6 +215,7 @@ pub struct DetectedLayout {
     pub has_history_key: bool,
 }
 
+/// Reads the layout from the tables, whoever loaded them.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout> {
     // A key that the server has generated may be hidden from its catalog.
     if control.has_since(control.product().generated_key_since) {
@@ -241,17 +245,17 @@ pub fn detect(control: &mut Control) -> Result<DetectedLayout> {
              ({history_key_columns}) from customer where c_w_id = 1 and c_d_id = 1"
         ),
     )?;
-    let count = |column| row.int(column).unwrap_or(0);
-    let percent = count(1) as f64 / count(0).max(1) as f64 * 100.0;
+    let [customers, bad_credit, partitions, key_columns] =
+        [0, 1, 2, 3].map(|column| row.int(column).unwrap_or(0));
+    let percent = bad_credit as f64 / customers.max(1) as f64 * 100.0;
     let distance = |population: &Population| {
         (percent - f64::from(population.bad_credit_percent())).abs() as u32
     };
     let nearest = Population::ALL.into_iter().min_by_key(distance);
-    let partitions = u32::try_from(count(2)).unwrap_or(0);
     Ok(DetectedLayout {
         population: nearest.unwrap_or(Population::Standard),
-        partitions,
-        has_history_key: count(3) > 0,
+        partitions: u32::try_from(partitions).unwrap_or(0),
+        has_history_key: key_columns > 0,
     })
 }
 

@@ -32,7 +32,6 @@ const COUNTED_WAREHOUSES_MAX: u32 = 1_000;
 /// Maximum number of warehouses, about 2 GB, that a single loader loads in one transaction.
 const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
 
-/// Loads the tables; see the module's documentation.
 pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
     let layout = Layout::of(request.plan, request.seed)?;
     let warehouse_bytes = warehouse_bytes(request.target.protocol.dialect());
@@ -77,12 +76,12 @@ pub fn load(request: &LoadRequest<'_>) -> Result<LoadReport> {
 /// The server does not answer, or has no invisible columns.
 fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool> {
     // The values are compared here, because Dolt cannot compare them in the condition of this statement.
-    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key')";
+    let show = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key')";
     let activity = "asking whether tables need primary keys";
-    let variables = sql::query_rows(control, activity, variables)?;
+    let variables = sql::query_rows(control, activity, show)?;
     let is_required = variables.iter().any(|row| row.text(1) == Some("ON"));
-    let can_hide_key = control.has_since(control.product().invisible_key_since);
-    if (requested || is_required) && !can_hide_key {
+    let adds_key = requested || is_required;
+    if adds_key && !control.has_since(control.product().invisible_key_since) {
         return Err(Error::InvalidRequest {
             problem: "history needs an invisible primary key, which this version does not have".to_owned(),
             hint: "MySQL has them from 8.0.23 on, MariaDB from 10.3 on; else turn off history_key, and on the server \
@@ -90,7 +89,7 @@ fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool> {
                 .to_owned(),
         });
     }
-    Ok(requested || is_required)
+    Ok(adds_key)
 }
 
 /// Seconds from 1970 to 2000, the epoch of PostgreSQL's timestamps.
@@ -169,8 +168,9 @@ impl Dataset for TpccDataset {
     fn create_statement(&self, table: usize, stage: TableStage) -> String {
         let table = Table::ALL[table];
         let create = self.layout.create(table, self.dialect);
-        match Table::ALL.last() {
-            Some(last) if *last == table => format!("{create}; {}", self.note(stage)),
+        match table {
+            // The table that is created last has the note.
+            Table::OrderLine => format!("{create}; {}", self.note(stage)),
             _ => create,
         }
     }
@@ -262,6 +262,7 @@ impl Dataset for TpccDataset {
 }
 
 impl TpccDataset {
+    /// The statement that puts the note on the table.
     fn note(&self, stage: TableStage) -> String {
         let note = self.layout.note(self.start_s, stage).text();
         self.dialect

@@ -91,10 +91,10 @@ impl PacingTimes {
     /// Think time after a transaction: exponentially distributed, limited to ten means.
     pub fn draw_think_time(&self, kind: TpccTransaction, random: &mut Random) -> Duration {
         let mean_s = f64::from(self.think_mean_s[kind as usize]);
-        let think_s = -(1.0 - random.unit()).ln() * mean_s;
-        let time_s = think_s.min(mean_s * THINK_TIME_MAX_MEANS);
-        let time_s = if self.whole_seconds { time_s.round() } else { time_s };
-        Duration::from_secs_f64(time_s)
+        let drawn_s = -(1.0 - random.unit()).ln() * mean_s;
+        let limited_s = drawn_s.min(mean_s * THINK_TIME_MAX_MEANS);
+        let think_s = if self.whole_seconds { limited_s.round() } else { limited_s };
+        Duration::from_secs_f64(think_s)
     }
 }
 

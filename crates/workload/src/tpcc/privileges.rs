@@ -31,37 +31,50 @@ pub fn check(control: &mut Control) -> Result<()> {
         SqlDialect::MySql => missing_on_mysql(control)?,
         SqlDialect::TransactSql => missing_on_sql_server(control)?,
     };
-    missing.map_or(Ok(()), |(role, missing)| {
-        Err(missing_error(role.as_deref(), &missing))
-    })
+    match missing {
+        Some(missing) => Err(missing.into_error()),
+        None => Ok(()),
+    }
 }
 
-/// The privileges that a role lacks on a table.
-type MissingOnTable = (String, &'static str);
+/// The privileges that a role lacks, at least one.
+struct MissingPrivileges {
+    /// `None` if its name is not known.
+    role: Option<String>,
+    by_table: Vec<MissingOnTable>,
+}
 
-/// A role, if its name is known, and the privileges that it lacks; `None` if it has all.
-type MissingPrivileges = Option<(Option<String>, Vec<MissingOnTable>)>;
+struct MissingOnTable {
+    table: &'static str,
+    /// The privileges, separated by commas.
+    privileges: String,
+}
 
-fn missing_error(role: Option<&str>, missing: &[MissingOnTable]) -> Error {
-    let describe = |(privileges, table): &MissingOnTable| format!("{privileges} on {table}");
-    let descriptions: Vec<String> = missing.iter().map(describe).collect();
-    let descriptions = descriptions.join("; ");
-    let Some(role) = role else {
-        return Error::Data {
-            problem: format!("the role lacks privileges: {descriptions}"),
-            remedy: "run as the owner of the tables, or let their owner grant these".into(),
+impl MissingPrivileges {
+    fn into_error(self) -> Error {
+        let describe = |MissingOnTable { table, privileges }: &MissingOnTable| {
+            format!("{privileges} on {table}")
         };
-    };
-    let grant =
-        |(privileges, table): &MissingOnTable| format!("grant {privileges} on {table} to {role};");
-    let grants: Vec<String> = missing.iter().map(grant).collect();
-    Error::Data {
-        problem: format!("the role {role} lacks privileges: {descriptions}"),
-        remedy: format!(
-            "run as the owner of the tables, or as their owner: {}",
-            grants.join(" ")
-        )
-        .into(),
+        let descriptions: Vec<String> = self.by_table.iter().map(describe).collect();
+        let descriptions = descriptions.join("; ");
+        let Some(role) = self.role else {
+            return Error::Data {
+                problem: format!("the role lacks privileges: {descriptions}"),
+                remedy: "run as the owner of the tables, or let their owner grant these".into(),
+            };
+        };
+        let grant = |MissingOnTable { table, privileges }: &MissingOnTable| {
+            format!("grant {privileges} on {table} to {role};")
+        };
+        let grants: Vec<String> = self.by_table.iter().map(grant).collect();
+        Error::Data {
+            problem: format!("the role {role} lacks privileges: {descriptions}"),
+            remedy: format!(
+                "run as the owner of the tables, or as their owner: {}",
+                grants.join(" ")
+            )
+            .into(),
+        }
     }
 }
 
@@ -74,7 +87,7 @@ fn required_rows() -> String {
     rows.collect::<Vec<_>>().join(", ")
 }
 
-fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges> {
+fn missing_on_postgres(control: &mut Control) -> Result<Option<MissingPrivileges>> {
     // The owner may have granted privileges on some columns only; DELETE has no column privileges.
     let sql = format!(
         "select w.name, w.privilege, quote_ident(current_user) \
@@ -86,8 +99,8 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges> {
     query_missing(control, &sql)
 }
 
-/// Returns the missing privileges, from a query with the columns table, privilege and role.
-fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges> {
+/// Returns the missing privileges, from a query with the columns table, privilege and role; `None` if it has no rows.
+fn query_missing(control: &mut Control, sql: &str) -> Result<Option<MissingPrivileges>> {
     let rows = sql::query_rows(control, "reading the privileges on the tables", sql)?;
     let Some(role) = rows.first().and_then(|row| row.text(2)) else {
         return Ok(None);
@@ -95,14 +108,19 @@ fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges> 
     let missing_on_table = |table: &Table| {
         let privileges = rows.iter().filter(|row| row.text(0) == Some(table.name()));
         let privileges: Vec<&str> = privileges.filter_map(|row| row.text(1)).collect();
-        (!privileges.is_empty()).then(|| (privileges.join(", "), table.name()))
+        (!privileges.is_empty()).then(|| MissingOnTable {
+            table: table.name(),
+            privileges: privileges.join(", "),
+        })
     };
-    let missing = Table::ALL.iter().filter_map(missing_on_table).collect();
-    Ok(Some((Some(role.to_owned()), missing)))
+    Ok(Some(MissingPrivileges {
+        role: Some(role.to_owned()),
+        by_table: Table::ALL.iter().filter_map(missing_on_table).collect(),
+    }))
 }
 
 /// Asks for each privilege on each table, including those that come from roles, the schema or the database.
-fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges> {
+fn missing_on_sql_server(control: &mut Control) -> Result<Option<MissingPrivileges>> {
     let sql = format!(
         "select w.name, w.privilege, quotename(user_name()) \
          from (values {}) w(name, privilege) \
@@ -114,8 +132,8 @@ fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges> {
 
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
 /// database, columns or the whole server, and each of these is stored in a different table.
-fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges> {
-    let mut missing = Vec::new();
+fn missing_on_mysql(control: &mut Control) -> Result<Option<MissingPrivileges>> {
+    let mut by_table = Vec::new();
     for table in Table::ALL {
         let (name, column) = (table.name(), probe_column(table));
         let mut privileges = Vec::new();
@@ -151,13 +169,19 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges> {
             }
         }
         if !privileges.is_empty() {
-            missing.push((privileges.join(", "), name));
+            by_table.push(MissingOnTable {
+                table: name,
+                privileges: privileges.join(", "),
+            });
         }
     }
-    if missing.is_empty() {
+    if by_table.is_empty() {
         return Ok(None);
     }
-    Ok(Some((control.mysql_account(), missing)))
+    Ok(Some(MissingPrivileges {
+        role: control.mysql_account(),
+        by_table,
+    }))
 }
 
 /// A column that the transactions read and, if they change the table, write.
@@ -177,14 +201,22 @@ fn probe_column(table: Table) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::missing_error;
+    use super::{MissingOnTable, MissingPrivileges};
     use prony_assertions::TextAssertions;
     use prony_plan::UserError;
 
     #[test]
     fn only_a_known_role_is_put_into_a_grant() {
-        let missing = [("select".to_owned(), "item")];
-        let hint = |role| missing_error(role, &missing).parts().hint.expect("a hint");
+        let hint = |role: Option<&str>| {
+            let missing = MissingPrivileges {
+                role: role.map(str::to_owned),
+                by_table: vec![MissingOnTable {
+                    table: "item",
+                    privileges: "select".to_owned(),
+                }],
+            };
+            missing.into_error().parts().hint.expect("a hint")
+        };
         hint(Some("'u'@'%'")).assert_contains("grant select on item to 'u'@'%';");
         hint(None).assert_lacks("grant select").assert_lacks(";");
     }

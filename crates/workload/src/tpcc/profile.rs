@@ -36,7 +36,7 @@ pub struct Profile {
     /// The mode `procedures` calls routines with the statements of HammerDB 4.6, so that a call costs
     /// the server the same. These routines generate the lines of an order themselves.
     pub calls_hammerdb_routines: bool,
-    /// What takes its place on MySQL, MariaDB and SQL Server, if it is that of HammerDB on PostgreSQL only.
+    /// The profile that takes its place on MySQL, MariaDB and SQL Server; `None` if it is the same on all engines.
     pub on_other_engines: Option<&'static Profile>,
     /// The terminal gets its answer as soon as it enters a delivery, which runs during the think time
     /// [2.7.2]; otherwise it waits. Needs think times.
@@ -45,7 +45,7 @@ pub struct Profile {
     pub population: Population,
     pub times: PacingTimes,
     /// Limits for the 90th percentile of the response times, in seconds, in the order of
-    /// `TpccTransaction::ALL`.
+    /// `TpccTransaction::ALL`; `None` if the profile sets none.
     pub p90_s: Option<[u32; 5]>,
 }
 
@@ -118,14 +118,16 @@ static HAMMERDB_46_CORRECT: Profile = Profile {
 };
 
 impl Profile {
+    /// The name of the default profile.
+    pub const DEFAULT: &'static str = "standard";
+
+    /// The profile to use for this one on an engine.
     pub fn on(&'static self, dialect: SqlDialect) -> &'static Profile {
         match dialect {
             SqlDialect::PostgreSql => self,
             SqlDialect::MySql | SqlDialect::TransactSql => self.on_other_engines.unwrap_or(self),
         }
     }
-
-    pub const DEFAULT: &'static str = "standard";
 
     pub fn find(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.name == name)

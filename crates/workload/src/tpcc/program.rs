@@ -34,6 +34,7 @@ use std::time::Duration;
 pub struct OrderEntryProgram {
     shared: Arc<OrderEntryRun>,
     statements: Vec<String>,
+    /// The settings of a run that describe the loaded data.
     load_settings: Vec<(&'static str, String)>,
 }
 
@@ -138,25 +139,29 @@ impl Program for OrderEntryProgram {
     }
 
     fn only_reads(&self, kind: usize) -> bool {
-        [TpccTransaction::OrderStatus, TpccTransaction::StockLevel]
-            .iter()
-            .any(|reading| *reading as usize == kind)
+        let kind = TpccTransaction::ALL[kind];
+        matches!(
+            kind,
+            TpccTransaction::OrderStatus | TpccTransaction::StockLevel
+        )
     }
 
     fn p90_limits(&self) -> Vec<P90Limit> {
         // The specification sets no limits for users without think times.
-        let limits = self
-            .options()
-            .profile
-            .p90_s
-            .filter(|_| self.options().paced);
+        let options = self.options();
+        let Some(limits_s) = options.profile.p90_s.filter(|_| options.paced) else {
+            return Vec::new();
+        };
         let limit = |(kind, p90_s): (&TpccTransaction, u32)| P90Limit {
             kind: kind.name(),
             p90_s: f64::from(p90_s),
-            deferred: *kind == TpccTransaction::Delivery && self.options().defers_deliveries(),
+            deferred: *kind == TpccTransaction::Delivery && options.defers_deliveries(),
         };
-        let limits = limits.into_iter().flatten();
-        TpccTransaction::ALL.iter().zip(limits).map(limit).collect()
+        TpccTransaction::ALL
+            .iter()
+            .zip(limits_s)
+            .map(limit)
+            .collect()
     }
 
     fn statements(&self) -> Vec<String> {
@@ -204,7 +209,7 @@ enum Input {
 
 enum Output {
     NewOrder(OrderResult),
-    Paid,
+    Payment,
     /// The number of lines of an order-status, districts of a delivery, or items of a stock-level.
     Count(u32),
 }
@@ -281,7 +286,8 @@ impl OrderEntryRun {
             }
     }
 
-    /// Executes a transaction until it succeeds or may not be retried.
+    /// Executes a transaction until it succeeds or may not be retried. Returns the output or the error of its last
+    /// try; the outer error is the reason why the user ends.
     async fn run_with_retries(
         &self,
         input: &Input,
@@ -316,7 +322,7 @@ impl OrderEntryRun {
             }
             Input::Payment(input) => {
                 transactions.payment(input, db, texts).await?;
-                Output::Paid
+                Output::Payment
             }
             Input::OrderStatus(input) => Output::Count(transactions.order_status(input, db).await?),
             Input::Delivery(input) => Output::Count(transactions.delivery(input, db).await?),
@@ -343,7 +349,7 @@ impl OrderEntryRun {
     }
 }
 
-/// Waits until the transaction is due, then starts it.
+/// Waits until the transaction is due, then starts it; immediately if `due_ns` is `None`.
 async fn start_when_due(
     db: &mut Db,
     kind: TpccTransaction,
@@ -360,6 +366,7 @@ async fn start_when_due(
     }
 }
 
+/// Counts a transaction that did not fail; returns its outcome.
 fn count_outcome(output: &Output, outcomes: &mut OutcomeCounts) -> Outcome {
     match output {
         Output::NewOrder(result) if result.rolled_back => {

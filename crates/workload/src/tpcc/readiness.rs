@@ -60,13 +60,13 @@ fn find_scale(
             keyless.table.name()
         )));
     }
-    let scale = read_scale(control)?.map_err(incomplete_error)?;
+    let scale = read_scale(control, incomplete_error)?;
     load.check_scale(scale, requested)
 }
 
 /// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
-/// Returns the scale, or what is incomplete.
-fn read_scale(control: &mut Control) -> Result<Result<u32, String>> {
+/// `incomplete_error` is given what is incomplete.
+fn read_scale(control: &mut Control, incomplete_error: impl Fn(String) -> Error) -> Result<u32> {
     let action = "reading the scale";
     let row = sql::query_row(
         control,
@@ -76,46 +76,47 @@ fn read_scale(control: &mut Control) -> Result<Result<u32, String>> {
     )?;
     let warehouses = row.int(0).unwrap_or(0);
     if warehouses == 0 {
-        return Ok(Err("warehouse is empty".to_owned()));
+        return Err(incomplete_error("warehouse is empty".to_owned()));
     }
     if (row.int(1), row.int(2)) != (Some(1), Some(warehouses)) {
         let text = format!("warehouse has {warehouses} rows, but not w_id 1 to {warehouses}");
-        return Ok(Err(text));
+        return Err(incomplete_error(text));
     }
     let districts = row.int(3).unwrap_or(0);
     if districts != warehouses * i64::from(DISTRICTS) {
         let text = format!("district has {districts} rows for {warehouses} warehouses");
-        return Ok(Err(text));
+        return Err(incomplete_error(text));
     }
     if row.int(4) != Some(i64::from(ITEMS)) {
-        return Ok(Err(format!("item does not reach i_id {ITEMS}")));
+        let text = format!("item does not reach i_id {ITEMS}");
+        return Err(incomplete_error(text));
     }
-    for (table, rows, expected, sql) in [
+    for (table, condition, expected, rows) in [
         (
-            Table::Customer,
-            "customers in the last district",
+            "customer",
+            format!("c_w_id = {warehouses} and c_d_id = 10"),
             CUSTOMERS,
-            "select count(*) from customer where c_w_id = {w} and c_d_id = 10",
+            "customers in the last district",
         ),
         (
-            Table::Stock,
+            "stock",
+            format!("s_w_id = {warehouses} and s_i_id in (1, 100000)"),
+            2,
             "rows of the last warehouse for the first and the last item",
-            2,
-            "select count(*) from stock where s_w_id = {w} and s_i_id in (1, 100000)",
         ),
         (
-            Table::Orders,
-            "orders 1 and 3000 in the last district",
+            "orders",
+            format!("o_w_id = {warehouses} and o_d_id = 10 and o_id in (1, 3000)"),
             2,
-            "select count(*) from orders where o_w_id = {w} and o_d_id = 10 and o_id in (1, 3000)",
+            "orders 1 and 3000 in the last district",
         ),
     ] {
-        let sql = sql.replace("{w}", &warehouses.to_string());
+        let sql = format!("select count(*) from {table} where {condition}");
         let count = sql::query_row(control, action, &sql)?.int(0).unwrap_or(0);
         if count != i64::from(expected) {
-            let text = format!("{} has {count} of {expected} {rows}", table.name());
-            return Ok(Err(text));
+            let text = format!("{table} has {count} of {expected} {rows}");
+            return Err(incomplete_error(text));
         }
     }
-    Ok(u32::try_from(warehouses).map_err(|_| format!("{warehouses} warehouses")))
+    u32::try_from(warehouses).map_err(|_| incomplete_error(format!("{warehouses} warehouses")))
 }

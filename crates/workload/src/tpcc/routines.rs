@@ -1,4 +1,4 @@
-//! The routines on the server: functions on PostgreSQL, procedures on MySQL and MariaDB.
+//! The routines on the server: functions on PostgreSQL, procedures on MySQL, MariaDB and SQL Server.
 //!
 //! Installs the routines of a profile over a control connection. Must never touch a routine that Prony
 //! has not created, or replace one that is up to date, which another run may be calling.
@@ -14,6 +14,7 @@ use prony_server::{Control, UserLock, take_user_lock};
 use prony_wire::Protocol;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// A routine as Prony creates it.
 #[derive(Clone, Debug)]
 pub struct Routine {
     /// `function` or `procedure`.
@@ -96,6 +97,7 @@ fn routine_prefix(profile: &Profile) -> String {
     }
 }
 
+/// The calls of a profile's routines, in the order of `TpccTransaction::ALL`.
 pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     let engine = EngineSql::of(dialect);
     let calls = if profile.calls_hammerdb_routines { engine.hammerdb_calls } else { engine.calls };
@@ -103,6 +105,7 @@ pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     statements(&engine.fill(calls, profile, &prefix, RoutineForm::ENGINE)).collect()
 }
 
+/// The routines that the transactions of a profile call.
 pub fn profile_routines(
     dialect: SqlDialect,
     profile: &Profile,
@@ -124,12 +127,12 @@ pub fn profile_routines(
 /// are its driver's interface; their bodies are Prony's.
 pub fn driver_routines(dialect: SqlDialect, is_for_babelfish: bool) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
-    let function_flags = match dialect {
+    let function_forms: &[bool] = match dialect {
         // HammerDB calls procedures instead of functions if `pg_storedprocs` is true.
-        SqlDialect::PostgreSql => &[true, false][..],
+        SqlDialect::PostgreSql => &[true, false],
         SqlDialect::MySql | SqlDialect::TransactSql => &[false],
     };
-    let texts = function_flags.iter().flat_map(|is_function| {
+    let texts = function_forms.iter().flat_map(|is_function| {
         let form = RoutineForm {
             is_function: *is_function,
             is_for_babelfish,
@@ -179,15 +182,19 @@ fn install_all(control: &mut Control, routines: &[Routine]) -> Result<()> {
         return create_missing(control, engine, routines);
     };
     let created = create_missing(control, engine, routines);
-    let unlocked = match (execute(control, &unlock), engine.lock) {
-        // It ends with the session.
-        (Err(error), InstallationLock::UserLevel(_)) if error.is_refusal() => Ok(()),
-        (unlocked, _) => unlocked,
+    let unlocked = match execute(control, &unlock) {
+        // A user-level lock ends with the session.
+        Err(error)
+            if error.is_refusal() && matches!(engine.lock, InstallationLock::UserLevel(_)) =>
+        {
+            Ok(())
+        }
+        unlocked => unlocked,
     };
     created.and(unlocked)
 }
 
-/// Takes the lock which serializes installations. Returns the statement that releases it; `None` if the server has no such
+/// Takes the lock that serializes installations. Returns the statement that releases it; `None` if the server has no such
 /// lock.
 ///
 /// # Errors
@@ -215,34 +222,40 @@ fn take_lock(control: &mut Control, lock: InstallationLock) -> Result<Option<Str
 }
 
 fn create_missing(control: &mut Control, engine: &EngineSql, routines: &[Routine]) -> Result<()> {
-    for (routine, drops) in find_missing(control, engine, routines)? {
-        for drop in drops {
-            execute(control, &drop)?;
+    for missing in find_missing(control, engine, routines)? {
+        for drop_statement in &missing.drop_statements {
+            execute(control, drop_statement)?;
         }
-        execute(control, &(engine.create)(routine))?;
+        execute(control, &(engine.create)(missing.routine))?;
     }
     Ok(())
 }
 
-/// Returns the routines that are missing or outdated, each with the statements that drop older versions of
-/// it.
+/// A routine that the server lacks, or has in an older version.
+struct MissingRoutine<'a> {
+    routine: &'a Routine,
+    /// The statements that drop its older versions.
+    drop_statements: Vec<String>,
+}
+
 fn find_missing<'a>(
     control: &mut Control,
     engine: &EngineSql,
     routines: &'a [Routine],
-) -> Result<Vec<(&'a Routine, Vec<String>)>> {
+) -> Result<Vec<MissingRoutine<'a>>> {
     let mut own = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
     own.retain(|installed| installed.is_own);
     let mut missing = Vec::new();
     for routine in routines {
         let fingerprint = (engine.fingerprint)(routine);
         let versions = own.iter().filter(|installed| routine.matches(installed));
-        if !versions
-            .clone()
-            .any(|installed| installed.fingerprint == fingerprint)
-        {
-            let drops = versions.map(|installed| installed.drop_statement.clone());
-            missing.push((routine, drops.collect()));
+        let mut fingerprints = versions.clone().map(|installed| &installed.fingerprint);
+        if fingerprints.all(|installed| *installed != fingerprint) {
+            let drop_statements = versions.map(|installed| installed.drop_statement.clone());
+            missing.push(MissingRoutine {
+                routine,
+                drop_statements: drop_statements.collect(),
+            });
         }
     }
     Ok(missing)

@@ -122,64 +122,64 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         (district / DISTRICTS + 1, district % DISTRICTS + 1)
     }
 
-    fn write_item(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_item(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         F::begin_row(out, 5);
         F::write_int(out, self.index_in_block() + 1);
-        F::write_int(out, s.uniform(1, 10_000));
-        F::write_text(out, |out| s.push_letters(out, 14, 24));
-        F::write_decimal::<2>(out, i64::from(s.uniform(100, 10_000)));
-        F::write_text(out, |out| s.push_data(out, self.is_marked()));
+        F::write_int(out, stream.uniform(1, 10_000));
+        F::write_text(out, |out| stream.push_letters(out, 14, 24));
+        F::write_decimal::<2>(out, i64::from(stream.uniform(100, 10_000)));
+        F::write_text(out, |out| stream.push_data(out, self.is_marked()));
         F::end_row(out);
         1
     }
 
-    fn write_warehouse(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_warehouse(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         F::begin_row(out, 9);
         F::write_int(out, self.next as u32 + 1);
-        F::write_text(out, |out| s.push_letters(out, 6, 10));
-        write_address::<F>(out, s);
-        F::write_decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
+        F::write_text(out, |out| stream.push_letters(out, 6, 10));
+        write_address::<F>(out, stream);
+        F::write_decimal::<4>(out, i64::from(stream.uniform(0, 2_000)));
         F::write_decimal::<2>(out, 300_000 * 100);
         F::end_row(out);
         1
     }
 
-    fn write_district(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_district(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         F::begin_row(out, 11);
         F::write_int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
         F::write_int(out, CUSTOMERS + 1);
         F::write_small_int(out, self.index_in_block() + 1);
         F::write_decimal::<2>(out, 30_000 * 100);
-        F::write_decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
-        F::write_text(out, |out| s.push_letters(out, 6, 10));
-        write_address::<F>(out, s);
+        F::write_decimal::<4>(out, i64::from(stream.uniform(0, 2_000)));
+        F::write_text(out, |out| stream.push_letters(out, 6, 10));
+        write_address::<F>(out, stream);
         F::end_row(out);
         1
     }
 
-    fn write_stock(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_stock(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         F::begin_row(out, 17);
         F::write_int(out, self.index_in_block() + 1);
         F::write_int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
         F::write_int(out, 0);
-        F::write_small_int(out, s.uniform(10, 100));
+        F::write_small_int(out, stream.uniform(10, 100));
         F::write_small_int(out, 0);
         F::write_small_int(out, 0);
         for _ in 0..DISTRICTS {
-            F::write_text(out, |out| s.push_letters(out, 24, 24));
+            F::write_text(out, |out| stream.push_letters(out, 24, 24));
         }
-        F::write_text(out, |out| s.push_data(out, self.is_marked()));
+        F::write_text(out, |out| stream.push_data(out, self.is_marked()));
         F::end_row(out);
         1
     }
 
-    fn write_customer(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_customer(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let index = self.index_in_block();
         let name = if index < 1000 {
             index
         } else {
-            NuRand::LOAD_LAST_NAMES.draw(|low, high| s.uniform(low, high))
+            NuRand::LOAD_LAST_NAMES.draw(|low, high| stream.uniform(low, high))
         };
         F::begin_row(out, 21);
         F::write_timestamp(out, &self.timestamp);
@@ -188,25 +188,25 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         F::write_small_int(out, district);
         F::write_small_int(out, 1);
         F::write_small_int(out, 0);
-        F::write_text(out, |out| s.push_letters(out, 8, 16));
+        F::write_text(out, |out| stream.push_letters(out, 8, 16));
         F::write_text(out, |out| out.extend_from_slice(b"OE"));
         let name = self.content.names.get(name);
         F::write_text(out, |out| out.extend_from_slice(name.as_bytes()));
-        write_address::<F>(out, s);
-        F::write_text(out, |out| s.push_digits(out, 16));
+        write_address::<F>(out, stream);
+        F::write_text(out, |out| stream.push_digits(out, 16));
         let bad_credit_customers = self.block_units * self.content.bad_credit_percent / 100;
         let credit = if self.permutation.at(index) < bad_credit_customers { b"BC" } else { b"GC" };
         F::write_text(out, |out| out.extend_from_slice(credit));
         F::write_decimal::<2>(out, 50_000 * 100);
-        F::write_decimal::<4>(out, i64::from(s.uniform(0, 5_000)));
+        F::write_decimal::<4>(out, i64::from(stream.uniform(0, 5_000)));
         F::write_decimal::<2>(out, -10 * 100);
         F::write_decimal::<2>(out, 10 * 100);
-        F::write_text(out, |out| s.push_letters(out, 300, 500));
+        F::write_text(out, |out| stream.push_letters(out, 300, 500));
         F::end_row(out);
         1
     }
 
-    fn write_history(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_history(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         F::begin_row(out, 8);
         F::write_timestamp(out, &self.timestamp);
@@ -216,15 +216,15 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         F::write_small_int(out, district);
         F::write_small_int(out, district);
         F::write_decimal::<2>(out, 10 * 100);
-        F::write_text(out, |out| s.push_letters(out, 12, 24));
+        F::write_text(out, |out| stream.push_letters(out, 12, 24));
         F::end_row(out);
         1
     }
 
-    fn write_order(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_order(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let order = self.index_in_block() + 1;
-        let line_count = draw_line_count(s);
+        let line_count = draw_line_count(stream);
         F::begin_row(out, 8);
         F::write_timestamp(out, &self.timestamp);
         F::write_int(out, order);
@@ -232,7 +232,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         F::write_int(out, self.permutation.at(order - 1) + 1);
         F::write_small_int(out, district);
         if order <= DELIVERED {
-            F::write_small_int(out, s.uniform(1, 10));
+            F::write_small_int(out, stream.uniform(1, 10));
         } else {
             F::write_null(out);
         }
@@ -252,7 +252,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
         1
     }
 
-    fn write_order_lines(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_order_lines(&self, out: &mut Vec<u8>, stream: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let order = self.index_in_block() + 1;
         let line_count = draw_line_count(&mut RandomStream::new(
@@ -269,14 +269,14 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
             }
             F::write_int(out, order);
             F::write_int(out, warehouse);
-            F::write_int(out, s.uniform(1, ITEMS));
+            F::write_int(out, stream.uniform(1, ITEMS));
             F::write_int(out, warehouse);
             F::write_small_int(out, district);
             F::write_small_int(out, line);
             F::write_small_int(out, 5);
-            let amount = if order <= DELIVERED { 0 } else { s.uniform(1, 999_999) };
+            let amount = if order <= DELIVERED { 0 } else { stream.uniform(1, 999_999) };
             F::write_decimal::<2>(out, i64::from(amount));
-            F::write_text(out, |out| s.push_letters(out, 24, 24));
+            F::write_text(out, |out| stream.push_letters(out, 24, 24));
             F::end_row(out);
         }
         u64::from(line_count)
@@ -307,12 +307,12 @@ impl<F: RowFormat> RowSource for TpccRows<'_, F> {
 
 /// Writes the columns of an address: two streets, city, state, zip.
 #[inline]
-fn write_address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
+fn write_address<F: RowFormat>(out: &mut Vec<u8>, stream: &mut RandomStream) {
     for _ in 0..3 {
-        F::write_text(out, |out| s.push_letters(out, 10, 20));
+        F::write_text(out, |out| stream.push_letters(out, 10, 20));
     }
-    F::write_text(out, |out| s.push_letters(out, 2, 2));
-    F::write_text(out, |out| s.push_zip(out));
+    F::write_text(out, |out| stream.push_letters(out, 2, 2));
+    F::write_text(out, |out| stream.push_zip(out));
 }
 
 #[inline]

@@ -12,6 +12,7 @@ use prony_document::SqlDialect;
 
 /// Number of items, at every scale.
 pub const ITEMS: u32 = 100_000;
+/// Districts of a warehouse.
 pub const DISTRICTS: u32 = 10;
 /// Customers of one district; also its orders after loading.
 pub const CUSTOMERS: u32 = 3_000;
@@ -45,13 +46,14 @@ impl Table {
         tables.nth(self as usize).unwrap_or_default()
     }
 
+    /// The name and the type of each column, in the order of the engine's schema.
     pub fn columns(self, dialect: SqlDialect) -> Vec<(&'static str, &'static str)> {
         let lines = self.template(dialect).lines();
-        let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
-        let columns = columns.filter(|(name, _)| *name != "primary");
+        let definitions = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+        let columns = definitions.filter(|(name, _)| *name != "primary");
         let with_type = |(name, definition): (_, &'static str)| {
-            let kind = definition.split([' ', ',']).next();
-            (name, kind.unwrap_or_default())
+            let data_type = definition.split([' ', ',']).next();
+            (name, data_type.unwrap_or_default())
         };
         columns.map(with_type).collect()
     }
@@ -137,7 +139,7 @@ impl Tables for Table {
     }
 }
 
-/// An index on PostgreSQL, named as in HammerDB.
+/// An index on PostgreSQL, named as in HammerDB; on SQL Server, the standard population has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
     pub table: Table,
@@ -184,7 +186,7 @@ impl Index {
         ]
     }
 
-    /// The statement that builds it; [`Index::attach`] then makes it the primary key.
+    /// The statement that builds it.
     pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
         format!("create unique index {name} on {table} ({columns})")

@@ -22,6 +22,7 @@ const REMOTE_PAYMENT_SHARE: f64 = 0.15;
 /// Share of customers selected by last name [2.5.1.2, 2.6.1.2].
 const BY_NAME_SHARE: f64 = 0.60;
 
+/// The shares of a run: of each kind, then of the actions for which the specification requires shares.
 pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ObservedShare> {
     let total: u64 = TpccTransaction::ALL
         .iter()
@@ -29,16 +30,16 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ob
         .sum();
     let cards: f64 = CARDS_BY_KIND.iter().sum();
     let of_kind = |kind: TpccTransaction| ObservedShare {
+        name: kind.name().to_owned(),
+        base: "transactions".to_owned(),
+        count: counts.ended_as_intended(kind),
+        total,
+        expected_share: Some(CARDS_BY_KIND[kind as usize] / cards),
         // Without a deck, shares have no minimum, because they scatter around it.
         minimum_share: MINIMUM_SHARES[kind as usize].filter(|_| profile.uses_deck),
-        ..action_share((
-            kind.name(),
-            "transactions",
-            counts.ended_as_intended(kind),
-            total,
-            CARDS_BY_KIND[kind as usize] / cards,
-        ))
+        ..ObservedShare::default()
     };
+    let mut shares: Vec<ObservedShare> = TpccTransaction::ALL.into_iter().map(of_kind).collect();
     let [orders, payments, statuses] = [
         TpccTransaction::NewOrder,
         TpccTransaction::Payment,
@@ -53,29 +54,24 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ob
     let payment_share = share_if(warehouses > 1, REMOTE_PAYMENT_SHARE);
     let (remote, by_name) = ("of another warehouse", "by last name");
     #[rustfmt::skip]
-    let of_actions = [
+    let actions = [
         ("rolled back", "new orders", rolled_back, orders, rolled_back_share),
         (remote, ORDER_LINES, counts.remote_lines, counts.lines, line_share),
         (remote, "payments", counts.remote_payments, payments, payment_share),
         (by_name, "payments", counts.payments_by_name, payments, BY_NAME_SHARE),
         (by_name, "order-statuses", counts.statuses_by_name, statuses, BY_NAME_SHARE),
     ];
-    let kinds = TpccTransaction::ALL.into_iter().map(of_kind);
-    kinds.chain(of_actions.map(action_share)).collect()
-}
-
-/// A share without a minimum.
-fn action_share(
-    (name, base, count, total, expected): (&'static str, &'static str, u64, u64, f64),
-) -> ObservedShare {
-    ObservedShare {
-        name: name.to_owned(),
-        base: base.to_owned(),
-        count,
-        total,
-        expected_share: Some(expected),
-        ..ObservedShare::default()
+    for (name, base, count, total, expected) in actions {
+        shares.push(ObservedShare {
+            name: name.to_owned(),
+            base: base.to_owned(),
+            count,
+            total,
+            expected_share: Some(expected),
+            ..ObservedShare::default()
+        });
     }
+    shares
 }
 
 #[cfg(test)]

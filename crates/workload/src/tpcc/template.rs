@@ -38,8 +38,11 @@ impl Template<'_> {
                     }
                 }
                 Some((flag, part)) => {
-                    let name = flag.strip_prefix('!');
-                    if lookup(self.flags, name.unwrap_or(flag)) == name.is_none() {
+                    let is_included = match flag.strip_prefix('!') {
+                        Some(name) => !lookup(self.flags, name),
+                        None => lookup(self.flags, flag),
+                    };
+                    if is_included {
                         self.append(part, out);
                     }
                 }
@@ -58,16 +61,17 @@ fn lookup<T: Copy>(entries: &[(&str, T)], name: &str) -> T {
 /// The position of the brace that matches the one at the start of the text.
 fn matching_brace(text: &str) -> usize {
     let mut depth = 0;
-    let is_match = |(_, byte): &(usize, u8)| {
+    for (position, byte) in text.bytes().enumerate() {
         match byte {
             b'{' => depth += 1,
             b'}' => depth -= 1,
             _ => {}
         }
-        depth == 0
-    };
-    let end = text.bytes().enumerate().find(is_match);
-    end.expect("balanced braces").0
+        if depth == 0 {
+            return position;
+        }
+    }
+    panic!("the braces are not balanced: {text}")
 }
 
 /// The text without comment lines.

@@ -41,6 +41,7 @@ pub struct LineState {
     pub brand: bool,
 }
 
+/// Writes the numbers as an array literal of PostgreSQL.
 pub fn write_array(out: &mut String, numbers: impl Iterator<Item = u32>) {
     out.clear();
     let mut digits = itoa::Buffer::new();
@@ -55,7 +56,7 @@ pub fn write_array(out: &mut String, numbers: impl Iterator<Item = u32>) {
 pub const PACKED_WIDTHS: [usize; 3] = [6, 7, 2];
 
 /// Writes the lines of an order one after the other, each number padded with leading zeros, as
-/// MySQL's procedures take them.
+/// the procedures of MySQL and SQL Server take them.
 pub fn write_packed(out: &mut String, lines: &[OrderLine]) {
     out.clear();
     let mut digits = itoa::Buffer::new();

@@ -137,6 +137,7 @@ fn check_fields(contents: &TableContents, layout: &Layout) -> Finding {
     )
 }
 
+/// The finding on a table that Prony did not load.
 fn unknown_count_finding(contents: &TableContents) -> Finding {
     let text = format!(
         "there are {} records; Prony did not load them, so their expected number is unknown",

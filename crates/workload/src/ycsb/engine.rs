@@ -11,6 +11,7 @@ use prony_wire::ParameterType;
 
 /// Maximum length of a key in characters. YCSB's longest key has 23; every server version can index 64.
 const KEY_LENGTH: u16 = 64;
+/// Bytes of YCSB's longest key.
 pub const KEY_BYTES: u64 = 23;
 
 pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);
@@ -32,7 +33,7 @@ pub fn searched_key_type(dialect: SqlDialect) -> ParameterType {
     }
 }
 
-/// The columns of the table, the key first.
+/// The columns of a table with this many fields, the key first, separated by commas.
 pub fn column_list(fields: u32) -> String {
     let fields: String = (0..fields).map(|field| format!(",field{field}")).collect();
     format!("ycsb_key{fields}")
@@ -57,10 +58,14 @@ pub fn record_bytes(dialect: SqlDialect, layout: &Layout) -> u64 {
 /// The statement that creates the table, with a note on it. On MySQL it includes the primary key, in which
 /// InnoDB stores the rows.
 pub fn create_statement(dialect: SqlDialect, fields: u32, note: &str) -> String {
-    let fields: String = (0..fields)
-        .map(|field| format!(", field{field} text"))
+    let field_type = match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => "text",
+        SqlDialect::TransactSql => "varchar(max)",
+    };
+    let field_columns: String = (0..fields)
+        .map(|field| format!(", field{field} {field_type}"))
         .collect();
-    let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
+    let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{field_columns}");
     match dialect {
         SqlDialect::PostgreSql => {
             format!(
@@ -68,14 +73,10 @@ pub fn create_statement(dialect: SqlDialect, fields: u32, note: &str) -> String 
                 dialect.comment_statement(NAME, note)
             )
         }
-        SqlDialect::TransactSql => {
-            let fields = fields.replace(" text", " varchar(max)");
-            let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
-            dialect.join_statements(&[
-                format!("create table {NAME} ({columns})"),
-                dialect.comment_statement(NAME, note),
-            ])
-        }
+        SqlDialect::TransactSql => dialect.join_statements(&[
+            format!("create table {NAME} ({columns})"),
+            dialect.comment_statement(NAME, note),
+        ]),
         SqlDialect::MySql => format!(
             "create table {NAME} ({columns}, primary key (ycsb_key)) engine = innodb \
              comment = '{note}'"
@@ -114,6 +115,7 @@ pub fn contents_query(dialect: SqlDialect, fields: u32, length: u64) -> String {
     )
 }
 
+/// The statement that reads a field of a record, or all fields (`None`).
 pub fn read_statement(field: Option<u32>) -> String {
     match field {
         None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),
@@ -121,7 +123,7 @@ pub fn read_statement(field: Option<u32>) -> String {
     }
 }
 
-/// The statement that replaces all fields of a record, or one; the key is the last parameter.
+/// The statement that replaces a field of a record, or all fields (`None`); the key is the last parameter.
 pub fn update_statement(field: Option<u32>, fields: u32) -> String {
     let (set, key) = match field {
         Some(field) => (format!("field{field} = $1"), 2),
@@ -143,7 +145,8 @@ pub fn insert_statement(fields: u32) -> String {
     )
 }
 
-/// The statement that reads records in key order; its parameters are the first key and the number of records.
+/// The statement that reads a field of records in key order, or all fields (`None`); its parameters are the first key and
+/// the number of records.
 pub fn scan_statement(dialect: SqlDialect, field: Option<u32>) -> String {
     let columns = field.map_or("*".to_owned(), |field| format!("field{field}"));
     match dialect {

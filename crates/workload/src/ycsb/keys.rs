@@ -40,6 +40,7 @@ pub fn next_series(series: u32) -> Option<u32> {
     Some(series + SERIES_STEP).filter(|next| next >> SERIES_BITS == 0)
 }
 
+/// The key of a record, as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     bytes: [u8; PREFIX.len() + DIGITS_MAX],

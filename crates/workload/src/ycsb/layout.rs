@@ -90,6 +90,7 @@ impl Layout {
         u64::from(self.field_count) * u64::from(self.field_length) + engine::KEY_BYTES
     }
 
+    /// The load that left this note.
     pub fn load_spec_from_note(note: &LoadNote) -> LoadSpec {
         match Layout::from_note(note) {
             Some(layout) => layout.load_spec(),

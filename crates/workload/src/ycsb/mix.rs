@@ -20,8 +20,10 @@ named_enum! {
     }
 }
 
+/// A core workload.
 #[derive(Debug, PartialEq)]
 pub struct Mix {
+    /// The letter by which YCSB and the option `workload` name it.
     pub letter: &'static str,
     /// Operations with their shares, which add up to 1.
     pub shares: &'static [(Operation, f64)],
@@ -54,6 +56,7 @@ pub static MIXES: [Mix; 6] = [
     mix("f", &[(Read, 0.5), (ReadModifyWrite, 0.5)], Zipfian),
 ];
 
+/// The letters of [`MIXES`], in its order.
 pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 impl Mix {

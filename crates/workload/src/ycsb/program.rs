@@ -20,10 +20,12 @@ use std::convert::Infallible;
 use std::slice::from_ref;
 use std::sync::Arc;
 
+/// Maximum number of values of a statement: a key and all fields.
 const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
 
 pub struct YcsbProgram {
     shared: Arc<YcsbRun>,
+    /// The names of the operations, in the order of the workload's shares.
     kinds: Vec<&'static str>,
 }
 
@@ -105,8 +107,8 @@ impl YcsbProgram {
             add(&engine::read_statement(field), &[key])
         });
         let update = statements_by_field(options.writeallfields, fields, |field| {
-            let values = field.map_or(fields, |_| 1) as usize;
-            let mut types = vec![engine::field_type(dialect); values];
+            let written_fields = if field.is_some() { 1 } else { fields };
+            let mut types = vec![engine::field_type(dialect); written_fields as usize];
             types.push(key);
             add(&engine::update_statement(field, fields), &types)
         });
@@ -236,8 +238,8 @@ impl YcsbRun {
             insert_unconfirmed: false,
         };
         if self.has_inserts() {
-            let existing = self.existing_records(user.requests.series(), &mut db).await;
-            let existing = existing.map_err(|error| UserExit::Failed(error.to_string()))?;
+            let counted = self.existing_records(user.requests.series(), &mut db).await;
+            let existing = counted.map_err(|error| UserExit::Failed(error.to_string()))?;
             user.requests.set_inserted_count(existing);
             db.wait_for_common_start().await;
         }
@@ -365,8 +367,10 @@ impl YcsbRun {
                     .set_inserted_count(user.requests.inserted_count() + 1);
                 return result;
             }
-            let next_series = keys::next_series(user.requests.series());
-            let Some(series) = next_series.filter(|_| is_duplicate) else {
+            if !is_duplicate {
+                return result;
+            }
+            let Some(series) = keys::next_series(user.requests.series()) else {
                 return result;
             };
             let existing = self.existing_records(series, db).await?;

@@ -50,6 +50,7 @@ impl Requests {
             inserted_count: 0,
             ranks: Zipf::new(RANK_COUNT, ZIPF_EXPONENT),
         };
+        // Fits the ranks to the distribution.
         requests.set_inserted_count(0);
         requests
     }
@@ -84,6 +85,7 @@ impl Requests {
         keys::inserted_number(self.records, self.series, self.inserted_count)
     }
 
+    /// Draws the number of the next record to request.
     #[inline]
     pub fn next(&self, random: &mut Random) -> u64 {
         match self.distribution {
@@ -103,7 +105,7 @@ impl Requests {
                         self.series,
                         self.inserted_count - 1 - age,
                     ),
-                    Some(age) => self.records - 1 - age,
+                    Some(age_among_loaded) => self.records - 1 - age_among_loaded,
                 }
             }
         }

@@ -13,6 +13,7 @@ const CHARACTERS_PER_DRAW: usize = 10;
 /// Characters that need no escaping in any row format.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// Appends this many random characters.
 #[inline]
 pub fn push_characters(random: &mut Random, length: usize, out: &mut Vec<u8>) {
     let mut remaining = length;

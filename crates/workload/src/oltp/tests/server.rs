@@ -1,5 +1,6 @@
 //! A mock server, and a user that runs on it.
 
+use crate::oltp::table_check::RunTables;
 use crate::oltp::{Oltp, OltpProgram, options::OltpOptions};
 use crate::tests::mock_postgres::{self, MockSession, bound_values, message};
 use prony_document::SqlDialect;
@@ -91,7 +92,10 @@ pub fn program(workload: &Oltp, options: OltpOptions, tables: u32) -> OltpProgra
         *workload,
         options,
         SqlDialect::PostgreSql,
-        (tables, 1_000),
+        RunTables {
+            table_count: tables,
+            table_size: 1_000,
+        },
         highest_ids,
     )
 }

@@ -1,6 +1,7 @@
 //! Tests what the workloads send to SQL Server.
 
 use crate::oltp::options::OltpOptions;
+use crate::oltp::table_check::RunTables;
 use crate::oltp::{self, Oltp, OltpProgram};
 use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
 use prony_document::SqlDialect;
@@ -17,7 +18,10 @@ fn program(workload: &Oltp) -> OltpProgram {
         *workload,
         options,
         SqlDialect::TransactSql,
-        (2, 1_000),
+        RunTables {
+            table_count: 2,
+            table_size: 1_000,
+        },
         highest_ids,
     )
 }

@@ -96,21 +96,22 @@ fn indexes(population: Population) -> Vec<SqlServerIndex> {
         Population::Standard => {
             let all = Index::all();
             let (keys, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|index| index.primary);
-            let key = |index: Index| {
+            let mut indexes = Vec::new();
+            for Index { table, name, .. } in keys {
                 let kind = IndexKind::PrimaryKey;
-                SqlServerIndex::on_key(index.table, index.name, kind, LockLevels::RowsAndPages)
-            };
-            let other = |index: Index| SqlServerIndex {
-                table: index.table,
-                name: index.name,
-                columns: index.columns,
-                kind: IndexKind::Unique,
-                locks: LockLevels::RowsAndPages,
-            };
-            keys.into_iter()
-                .map(key)
-                .chain(others.into_iter().map(other))
-                .collect()
+                let locks = LockLevels::RowsAndPages;
+                indexes.push(SqlServerIndex::on_key(table, name, kind, locks));
+            }
+            for index in others {
+                indexes.push(SqlServerIndex {
+                    table: index.table,
+                    name: index.name,
+                    columns: index.columns,
+                    kind: IndexKind::Unique,
+                    locks: LockLevels::RowsAndPages,
+                });
+            }
+            indexes
         }
         Population::HammerDb => hammerdb_indexes(),
     }
@@ -177,31 +178,30 @@ fn hammerdb_settings(table: Table) -> Vec<String> {
     statements
 }
 
-/// The keys and indexes that a load builds after loading the rows, one entry per table, the slowest first.
-/// Concurrent builds on one table would wait for each other.
+/// The keys and indexes that a load builds after loading the rows, one entry per table, the slowest first, named
+/// like the table's last index. Concurrent builds on one table would wait for each other.
 pub fn builds(population: Population) -> Vec<IndexBuild> {
-    let mut builds: Vec<(Table, &'static str, Vec<String>)> = Vec::new();
-    for index in indexes(population) {
-        let statement = index.build();
-        match builds.iter_mut().find(|(table, ..)| *table == index.table) {
-            Some((_, last_name, statements)) => {
-                *last_name = index.name;
-                statements.push(statement);
-            }
-            None => {
-                let mut statements = match population {
-                    Population::Standard => Vec::new(),
-                    Population::HammerDb => hammerdb_settings(index.table),
-                };
-                statements.push(statement);
-                builds.push((index.table, index.name, statements));
-            }
+    let indexes = indexes(population);
+    let mut tables = Vec::new();
+    // The indexes of a table need not be adjacent.
+    for index in &indexes {
+        if !tables.contains(&index.table) {
+            tables.push(index.table);
         }
     }
-    let build = |(table, last_name, statements): (Table, &str, Vec<String>)| {
+    let build = |table: Table| {
+        let mut statements = match population {
+            Population::Standard => Vec::new(),
+            Population::HammerDb => hammerdb_settings(table),
+        };
+        let mut last_name = "";
+        for index in indexes.iter().filter(|index| index.table == table) {
+            statements.push(index.build());
+            last_name = index.name;
+        }
         IndexBuild::of_statement(table.name(), last_name, statements.join("; "))
     };
-    builds.into_iter().map(build).collect()
+    tables.into_iter().map(build).collect()
 }
 
 #[cfg(test)]

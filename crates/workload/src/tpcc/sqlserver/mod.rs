@@ -1,13 +1,17 @@
 //! tpcc's SQL for SQL Server: the `.sql` files of this folder, and how procedures are identified.
 //!
-//! Procedures execute as many statements as HammerDB's, of the same kind: their cost is most of a transaction's, and a
-//! figure such as NOPM is only comparable with HammerDB's if they are. An update also reads values of its row: with
-//! `@variable = column = value` those that it changes, because `@variable = column` would be the old one on SQL Server.
-//! On Babelfish it is the new one, `@variable = column = value` is a syntax error beside another column (4.3 drops the
-//! comma), and so are OUTPUT, a semicolon and a variable in the value of another in an update with variables:
-//! `{babelfish:}` is what it takes instead. OUTPUT INTO takes no `inserted.column` inside an expression there: an order's line
-//! is a third statement. Each
-//! returns one row, all NULL for an order with an unused item, and no row counts of the statements inside
+//! Procedures execute as many statements as HammerDB's, of the same kinds: they make up most of a transaction's cost, and
+//! a figure such as NOPM is comparable with HammerDB's only if their costs are equal.
+//!
+//! An update also reads values of its row. For a value that it changes, it uses `@variable = column = value`, because
+//! `@variable = column` reads the old value on SQL Server. Babelfish differs, and the templates have its form in
+//! `{babelfish:}`:
+//! - `@variable = column` reads the new value there.
+//! - An update with variables must not contain `@variable = column = value` beside another column (4.3 drops the comma),
+//!   OUTPUT, a semicolon, or a variable in the value of another variable.
+//! - OUTPUT INTO takes no `inserted.column` inside an expression, so an order's line needs a third statement.
+//!
+//! Each procedure returns one row, all NULL for an order with an unused item, and no row counts of the statements inside
 //! (`NOCOUNT`). If a required row is missing, it rolls back and fails with error 50000. After an error of the
 //! server `XACT_ABORT` rolls back, and the error reaches the client unchanged: no procedure turns an error into
 //! a row. The procedures for HammerDB's driver have the names of its parameters, by which it calls them.

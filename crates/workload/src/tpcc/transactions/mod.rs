@@ -20,6 +20,15 @@ use prony_document::SqlDialect;
 use prony_session::{Db, DbError};
 use prony_wire::Value;
 
+/// The customer of a transaction.
+struct FoundCustomer {
+    /// The customer's number.
+    c_id: i64,
+    /// Whether the search has read the customer's row, as one by name does.
+    is_row_read: bool,
+}
+
+/// Executes the transactions of a profile in one mode.
 #[derive(Debug)]
 pub struct Transactions {
     dialect: SqlDialect,
@@ -28,6 +37,7 @@ pub struct Transactions {
     /// Number of warehouses, for routines that choose the supplying warehouses themselves.
     warehouses: u32,
     search_names: SearchNames,
+    /// In the order of `TpccTransaction::ALL`.
     executions: [Execution; 5],
 }
 
@@ -82,24 +92,30 @@ impl Transactions {
         &self.executions[kind as usize]
     }
 
-    /// The number of a transaction's customer, and whether the customer's row was read, as a search by name does. `names`
-    /// is the step that searches among the customers of a district.
+    /// Finds a transaction's customer. `names` is the step that searches among the customers of a district by name.
     async fn find_customer(
         &self,
         runner: &mut StepRunner<'_>,
         names: &TransactionStep,
         [w, d]: [Value<'_>; 2],
         customer: CustomerKey,
-    ) -> Result<(i64, bool), DbError> {
+    ) -> Result<FoundCustomer, DbError> {
+        let without_row = |c_id: u32| FoundCustomer {
+            c_id: c_id.into(),
+            is_row_read: false,
+        };
         let (name, fallback) = match customer {
-            CustomerKey::Number(c_id) => return Ok((c_id.into(), false)),
+            CustomerKey::Number(c_id) => return Ok(without_row(c_id)),
             CustomerKey::Name { name, fallback } => (name, fallback),
         };
         let name = Value::Text(self.search_names.search_text(name));
         let (rows, result) = runner.run_for_rows(names, &[w, d, name]).await?;
         match (middle_customer(&rows, result), fallback) {
-            (Err(_), Some(c_id)) => Ok((c_id.into(), false)),
-            (c_id, _) => Ok((c_id?, true)),
+            (Err(_), Some(c_id)) => Ok(without_row(c_id)),
+            (c_id, _) => Ok(FoundCustomer {
+                c_id: c_id?,
+                is_row_read: true,
+            }),
         }
     }
 

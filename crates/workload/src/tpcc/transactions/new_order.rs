@@ -61,7 +61,7 @@ impl Transactions {
         texts: &mut TextBuffers,
     ) -> Result<OrderResult, DbError> {
         let rows = match self.call_with_lines(routine, input, db, texts).await {
-            // PostgreSQL's function reports an unused item by an SQLSTATE, MySQL's procedure by a NULL.
+            // PostgreSQL's function reports an unused item by an SQLSTATE, the other engines' procedures by a NULL.
             Err(error) if error.code == UNUSED_ITEM_SQLSTATE && input.has_unused_item => {
                 return Ok(ROLLED_BACK);
             }
@@ -83,7 +83,7 @@ impl Transactions {
         })
     }
 
-    /// Calls the routine, with the lines in the dialect's format: MySQL procedures have no array parameters.
+    /// Calls the routine, with the lines in the dialect's format: only PostgreSQL has array parameters.
     async fn call_with_lines<'a>(
         &self,
         routine: &Statement,

@@ -12,6 +12,7 @@ const CUSTOMER: usize = 0;
 const ORDER: usize = 1;
 const LINES: usize = 2;
 
+/// The values that an order-status reads.
 #[derive(Default)]
 struct StatusReader {
     customer_exists: bool,
@@ -53,18 +54,18 @@ impl Transactions {
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
         // A search by name returns the customer's row too, so it need not be read again.
-        let (c_id, is_customer_read) = self
+        let found = self
             .find_customer(&mut runner, names, [w, d], input.customer)
             .await?;
-        let values = [w, d, int_value(c_id)];
-        if !is_customer_read {
+        let values = [w, d, int_value(found.c_id)];
+        if !found.is_row_read {
             runner
                 .read(customer, &values, CUSTOMER, &mut status)
                 .await?;
         }
         runner.read(order, &values, ORDER, &mut status).await?;
         runner.run_queued(&mut status).await?;
-        if !is_customer_read && !status.customer_exists {
+        if !found.is_row_read && !status.customer_exists {
             return Err(missing_row("the customer"));
         }
         if let Some(o_id) = status.o_id {

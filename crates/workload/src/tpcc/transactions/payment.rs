@@ -56,9 +56,10 @@ impl Transactions {
         let [begin, names, customer, district, warehouse, history, commit] = named_steps(steps);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
-        let (c_id, _) = self
+        let found = self
             .find_customer(&mut runner, names, [c_w, c_d], input.customer)
             .await?;
+        let c_id = found.c_id;
         write_credit_note(data, input, c_id);
         let c = int_value(c_id);
         let mut changed_rows = ChangedRows {
