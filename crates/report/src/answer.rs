@@ -1,9 +1,9 @@
-//! What runs say to what was required of them, for a terminal and for CI servers.
+//! Whether runs meet what was required of them, for a terminal and for CI servers.
 //!
 //! In: answers, each with the name of its run or variant. Out: lines, JUnit XML, or commands of GitHub's workflows. Must
 //! never: let a name or a message end a command or an element.
 
-use crate::junit::{TestCase, write_document};
+use crate::junit::{TestCase, TestSuite, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::terminal;
@@ -28,45 +28,53 @@ pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -
 
 /// Writes a suite for each answer, with a case for each requirement; one that is undecided fails.
 pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
-    let answers = answers.iter();
-    let suites = answers.map(|(name, answer)| (name.clone(), test_cases(answer, false)));
+    let suites = answers.iter().map(|(name, answer)| TestSuite {
+        title: name.clone(),
+        cases: test_cases(answer, UndecidedCase::Fails),
+    });
     write_document(out, "prony", &suites.collect::<Vec<_>>())
 }
 
 /// Writes one suite of a run: a case for each requirement, and what a drill found, so that the CI server shows it.
 pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    let mut cases = run
-        .answer
-        .as_ref()
-        .map_or(Vec::new(), |answer| test_cases(answer, false));
-    let facts = drill_facts(run).into_iter();
-    cases.extend(facts.map(|fact| TestCase {
-        name: format!("drill: {}", fact.label),
-        message: fact.full,
-        failed: false,
-    }));
-    write_document(out, "prony", &[(run.id.clone(), cases)])
+    let mut cases = Vec::new();
+    if let Some(answer) = &run.answer {
+        cases = test_cases(answer, UndecidedCase::Fails);
+    }
+    for fact in drill_facts(run) {
+        cases.push(TestCase {
+            name: format!("drill: {}", fact.label),
+            message: fact.full,
+            failed: false,
+        });
+    }
+    let title = run.id.clone();
+    write_document(out, "prony", &[TestSuite { title, cases }])
+}
+
+/// Whether the case of an undecided requirement fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UndecidedCase {
+    Fails,
+    Passes,
 }
 
 /// A case for each requirement, and one for figures that must not be used although they meet all of them.
-pub(crate) fn test_cases(answer: &Answer, pass_undecided: bool) -> Vec<TestCase> {
+pub(crate) fn test_cases(answer: &Answer, undecided: UndecidedCase) -> Vec<TestCase> {
     let fails = |verdict| match verdict {
         AnswerVerdict::Fail => true,
-        AnswerVerdict::Undecided => !pass_undecided,
+        AnswerVerdict::Undecided => undecided == UndecidedCase::Fails,
         AnswerVerdict::Pass => false,
     };
-    let results = answer.results.iter();
-    let mut cases: Vec<TestCase> = results
-        .map(|result| TestCase {
+    let mut cases = Vec::new();
+    for result in &answer.results {
+        let sentence = result_sentence(result, result.reason.as_deref());
+        cases.push(TestCase {
             name: result.requirement.to_string(),
-            message: format!(
-                "{}: {}",
-                result.verdict.name(),
-                result_sentence(result, true)
-            ),
+            message: format!("{}: {sentence}", result.verdict.name()),
             failed: fails(result.verdict),
-        })
-        .collect();
+        });
+    }
     let worst = answer.results.iter().map(|result| result.verdict).min();
     if worst.is_none_or(|worst| answer.verdict < worst) {
         cases.push(TestCase {
@@ -166,7 +174,7 @@ mod tests {
         let [(_, mut answer)] = answers();
         answer.results[0].verdict = AnswerVerdict::Pass;
         answer.verdict = AnswerVerdict::Undecided;
-        let cases = test_cases(&answer, false);
+        let cases = test_cases(&answer, UndecidedCase::Fails);
         let failed: Vec<bool> = cases.iter().map(|case| case.failed).collect();
         assert_eq!(failed, [false, true]);
         cases[1].message.assert_contains("must not be used");

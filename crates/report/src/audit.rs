@@ -13,10 +13,12 @@ use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
 use std::io::{self, Write};
 
+/// A run in another tool's output.
 #[derive(Clone, Debug)]
 pub struct AuditedRun {
     /// The figures as they were printed.
     pub reported: ReportedRun,
+    /// The same figures as a run of Prony.
     pub run: Run,
     pub audit: Audit,
 }
@@ -63,8 +65,8 @@ fn title(reported: &ReportedRun) -> String {
         "" => "an unknown workload",
         title => title,
     };
-    let (tool, version) = (reported.tool, &reported.version);
-    plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
+    let tool_and_version = format!("{} {}", reported.tool, reported.version);
+    plain(&format!("{}, {workload}", tool_and_version.trim_end()))
 }
 
 fn figures_text(run: &Run) -> String {

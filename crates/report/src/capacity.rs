@@ -5,7 +5,7 @@
 
 use crate::answer::write_annotation;
 use crate::experiment::write_curves;
-use crate::junit::{TestCase, write_document};
+use crate::junit::{TestCase, TestSuite, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -83,7 +83,11 @@ impl<'a> SearchAnswer<'a> {
             message: self.with_verdict(),
             failed: self.verdict != Pass,
         };
-        write_document(out, "prony find", &[(self.workload.to_owned(), vec![case])])
+        let suite = TestSuite {
+            title: self.workload.to_owned(),
+            cases: vec![case],
+        };
+        write_document(out, "prony find", &[suite])
     }
 
     /// Writes it with its remarks as an annotation of GitHub's workflows.
@@ -180,10 +184,8 @@ pub(crate) fn clients_sentence(found: &ClientsResult) -> String {
         text += "; limit: the server's max_connections";
     } else if best.is_client_limit {
         text += "; limit: the client, not the server";
-    } else if let Some(finding) = limiter
-        && finding.limiter != Limiter::Unknown
-    {
-        text += &format!("; limit: {}", finding.limiter.text());
+    } else if let Some(known) = limiter.filter(|known| known.limiter != Limiter::Unknown) {
+        text += &format!("; limit: {}", known.limiter.text());
     }
     text + &reliance_text(found.invalid_by())
 }
@@ -203,13 +205,13 @@ pub(crate) fn clients_remark(found: &ClientsResult) -> Option<String> {
 /// What is required, after a figure; empty if nothing is.
 pub(crate) fn limits_text(requirements: &[Requirement]) -> String {
     let limits = joined(requirements.iter().map(requirement_text), " and ");
-    if limits.is_empty() { limits } else { format!(" at {limits}") }
+    if limits.is_empty() { String::new() } else { format!(" at {limits}") }
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
     let ids = plain(&joined(invalid_by.iter().map(AsRef::as_ref), ", "));
-    if ids.is_empty() { ids } else { format!("; not to be relied on: {ids}") }
+    if ids.is_empty() { String::new() } else { format!("; not to be relied on: {ids}") }
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
@@ -255,31 +257,7 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
         }
         texts.push(text);
     }
-    let steps = count_of(found.steps.len() as u64, "step");
-    let how_to_go_on = match found.capacity.state {
-        CapacityState::Found => None,
-        CapacityState::Imprecise => Some(format!(
-            "{steps} did not make it as precise as it was asked for: longer ones (--step) do."
-        )),
-        CapacityState::Contradictory => Some(
-            "A lower rate failed and a higher one did not, also when they were repeated: the server or its neighbours \
-             changed in between."
-                .to_owned(),
-        ),
-        CapacityState::AtLeast => Some(format!(
-            "No rate failed in {steps}: start higher (--from), or allow more steps (--max-steps)."
-        )),
-        CapacityState::Below => Some("No rate that was measured meets it.".to_owned()),
-        CapacityState::Unknown => Some("No step decided: longer ones (--step) may.".to_owned()),
-    };
-    if found.is_unfinished {
-        let id = plain(&found.experiment);
-        texts.push(format!(
-            "The search ended early, after {steps}: the same command with --resume {id} goes on with it."
-        ));
-    } else {
-        texts.extend(how_to_go_on);
-    }
+    texts.extend(state_remark(found));
     let is_bound =
         |step: &&CapacityStep| [found.capacity.low, found.capacity.high].contains(&Some(step.rate));
     let mut bounds = found.steps.iter().filter(is_bound);
@@ -293,19 +271,45 @@ pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
     texts
 }
 
+/// How the search ended, and what would make its answer better; `None` if it found the rate.
+fn state_remark(found: &CapacityResult) -> Option<String> {
+    let steps = count_of(found.steps.len() as u64, "step");
+    if found.is_unfinished {
+        let id = plain(&found.experiment);
+        return Some(format!(
+            "The search ended early, after {steps}: the same command with --resume {id} goes on with it."
+        ));
+    }
+    Some(match found.capacity.state {
+        CapacityState::Found => return None,
+        CapacityState::Imprecise => {
+            format!("{steps} did not make it as precise as it was asked for: longer ones (--step) do.")
+        }
+        CapacityState::Contradictory => {
+            "A lower rate failed and a higher one did not, also when they were repeated: the server or its neighbours \
+             changed in between."
+                .to_owned()
+        }
+        CapacityState::AtLeast => {
+            format!("No rate failed in {steps}: start higher (--from), or allow more steps (--max-steps).")
+        }
+        CapacityState::Below => "No rate that was measured meets it.".to_owned(),
+        CapacityState::Unknown => "No step decided: longer ones (--step) may.".to_owned(),
+    })
+}
+
 /// The verdict of a step with its reason: `fail: p99 31.0 ms, required below 20.0 ms`.
 fn verdict_text(step: &CapacityStep) -> String {
-    let results = step.answer.iter().flat_map(|answer| &answer.results);
-    let missed = |verdict: AnswerVerdict| {
-        let mut results = results.clone();
+    let first_result = |verdict: AnswerVerdict| {
+        let mut results = step.answer.iter().flat_map(|answer| &answer.results);
         let found = results.find(|result| result.verdict == verdict);
-        found.map(|result| result_sentence(result, false))
+        found.map(|result| result_sentence(result, None))
     };
     let reason = match step.verdict {
         Pass => None,
         Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
-        Fail => missed(Fail).or_else(|| missed(Undecided)),
-        Undecided => missed(Undecided),
+        Fail => first_result(Fail).or_else(|| first_result(Undecided)),
+        Undecided => first_result(Undecided),
     };
     let mut text = step.verdict.name().to_lowercase();
     if let Some(reason) = reason {

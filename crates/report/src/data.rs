@@ -82,6 +82,7 @@ pub fn write_table_sizes(
         total.dead_rows += table.dead_rows;
     }
     if tables.len() > 1 {
+        // The total has no cell for a share of all-visible pages.
         columns.row(select(cells(&total)));
     }
     writeln!(out)?;

@@ -31,7 +31,8 @@ use std::time::Duration;
 /// The most statements of a replay in the summary of its repeats.
 const STATEMENTS_MAX: usize = 20;
 
-/// Returns the line before a run: `run 3 of 10: variant new, repeat 2; about 8 min left`.
+/// Returns the line before a run: `run 3 of 10: variant new, repeat 2; about 8 min left in all`. `left` is the estimated
+/// rest of the experiment; absent if it is not known.
 pub fn run_header(experiment: &Experiment, left: Option<Duration>) -> String {
     let left = left.map_or(String::new(), |left| {
         format!(
@@ -89,15 +90,14 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     if invalid.is_empty() && is_too_short_for_steadiness(run) {
         verdict += &format!(", {TOO_SHORT}");
     }
+    if let Some(share) = RunNoise::of(run).share() {
+        verdict += &format!(", noise {}", units::whole_percent(share));
+    }
     let id = match run.id.as_str() {
         "" => String::new(),
         id => format!("  {}", style.dim(&plain(id))),
     };
-    let noise = RunNoise::of(run).share();
-    let noise = noise.map_or(String::new(), |share| {
-        format!(", noise {}", units::whole_percent(share))
-    });
-    writeln!(out, "{text}; {verdict}{noise}{id}")
+    writeln!(out, "{text}; {verdict}{id}")
 }
 
 /// Writes whether the variants differ, and their table.
@@ -113,7 +113,7 @@ pub fn write_summary(
     };
     let out = &mut Printer::new(out, style);
     match comparison {
-        Some(_) => write_answer(out, comparison)?,
+        Some(comparison) => write_answer(out, comparison)?,
         // What kept the variants from an answer stands in its place.
         None if !runs.iter().all(is_counted) => {
             out.line("")?;
@@ -122,9 +122,11 @@ pub fn write_summary(
         }
         None => {}
     }
-    let run_count = match runs.len() as u64 {
-        all if all == u64::from(experiment.runs) => count_of(all, "run"),
-        some => format!("{} of {} runs", count(some), experiment.runs),
+    let (finished, planned) = (runs.len() as u64, u64::from(experiment.runs));
+    let run_count = if finished == planned {
+        count_of(finished, "run")
+    } else {
+        format!("{} of {planned} runs", count(finished))
     };
     let seed = experiment
         .order_seed
@@ -200,7 +202,7 @@ pub fn write_drills(out: &mut dyn Write, style: &Style, drills: &[DrillTimes]) -
     Ok(())
 }
 
-/// A mean with its interval, or the values if there are too few.
+/// A mean with its interval, or the values if they are too few for one.
 fn mean_text(times_s: &[f64]) -> String {
     let (mean, interval) = mean_and_interval(times_s);
     match interval {
@@ -238,10 +240,7 @@ pub fn comparison_of_variants<'a>(
 }
 
 /// Writes whether the variants differ, each beside the first.
-fn write_answer(out: &mut Printer<'_>, comparison: Option<&SidesComparison>) -> io::Result<()> {
-    let Some(comparison) = comparison else {
-        return Ok(());
-    };
+fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
     out.line("")?;
     compare::write_answer(out, comparison)
 }
@@ -326,13 +325,16 @@ pub fn write_sweep(
     notes: &[String],
     comparison: Option<&SidesComparison>,
 ) -> io::Result<()> {
-    if !sweep.has_numbers() {
+    // Points without numbers are variants, which are compared.
+    if !sweep.has_numbers()
+        && let Some(comparison) = comparison
+    {
         write_answer(&mut Printer::new(out, style), comparison)?;
     }
     write_curves(out, style, sweep)?;
     let out = &mut Printer::new(out, style);
-    let planned = runs.iter().find_map(|run| run.experiment.as_ref());
-    let planned = planned.map_or(0, |experiment| u64::from(experiment.runs));
+    let experiment = runs.iter().find_map(|run| run.experiment.as_ref());
+    let planned = experiment.map_or(0, |experiment| u64::from(experiment.runs));
     let run_count = runs.len() as u64;
     if run_count < planned {
         out.paragraph(&format!(
@@ -347,11 +349,10 @@ pub fn write_sweep(
     if !runs.iter().any(is_counted) {
         write_invalid_checks(out, runs)?;
     }
-    let id = runs.iter().find_map(|run| run.experiment.as_ref());
-    if let Some(id) = id
-        .map(|experiment| plain(&experiment.id))
-        .filter(|id| !id.is_empty())
+    if let Some(experiment) = experiment
+        && !experiment.id.is_empty()
     {
+        let id = plain(&experiment.id);
         out.line(format!(
             "\nThe curve as a page: prony report {id} --output curve.html"
         ))?;

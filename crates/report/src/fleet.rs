@@ -8,16 +8,19 @@ use crate::text::plain;
 use crate::units::{count, time};
 use std::io::{self, Write};
 
+/// A machine that will drive clients, as its agent answered.
 pub struct FleetMachine {
     pub name: String,
     pub cpus: u32,
-    /// How far its clock is ahead of this machine's, nanoseconds, and how wrong that may be.
+    /// How far its clock is ahead of this machine's, nanoseconds.
     pub clock_offset_ns: i64,
+    /// How wrong that may be, nanoseconds.
     pub clock_bound_ns: u64,
     /// The shortest round trip to it, nanoseconds.
     pub round_trip_ns: u64,
-    /// The median and the shortest time of a statement without data there, nanoseconds.
+    /// The median time of `SELECT 1` from there, nanoseconds.
     pub server_median_ns: u64,
+    /// The shortest such time, nanoseconds.
     pub server_shortest_ns: u64,
     /// The server's version, as it sees it.
     pub server_version: String,
@@ -50,16 +53,20 @@ pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> i
     table.write(out, style, 0)
 }
 
+/// What an agent kept of its part of a run whose coordinator was lost.
 pub struct KeptPart {
     /// The number of the run, which all its agents have in common.
     pub run: String,
     pub machine: String,
     pub workload: String,
     pub clients: u32,
-    /// Seconds, committed and failed transactions; absent if the agent ended at once.
+    /// How long it drove the load; this and the counts are absent if the agent ended at once.
     pub seconds: Option<u64>,
+    /// Committed transactions.
     pub committed: Option<u64>,
+    /// Failed transactions.
     pub failed: Option<u64>,
+    /// The file on that machine.
     pub path: String,
 }
 

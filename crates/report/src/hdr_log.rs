@@ -22,6 +22,7 @@ const NS_PER_MS: f64 = 1e6;
 
 pub struct HdrLog<'a> {
     run: &'a Run,
+    /// Each with its tag; the one of all kinds together has none.
     intervals: Vec<(Option<String>, Histogram<u64>)>,
 }
 
@@ -31,7 +32,7 @@ impl<'a> HdrLog<'a> {
         let mut intervals = Vec::new();
         for kind in &run.measured.kinds {
             let tag = kind.kind.as_deref().map(tag_of_kind);
-            let service = match &tag {
+            let service_tag = match &tag {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
             };
@@ -41,9 +42,9 @@ impl<'a> HdrLog<'a> {
                 _ => kind,
             };
             add_interval(&mut intervals, tag, &times.response)?;
-            // In a closed loop, response time and service time are the same.
+            // In a closed loop, which has no lag, response time and service time are the same.
             if kind.lag.is_some() {
-                add_interval(&mut intervals, Some(service), &times.service)?;
+                add_interval(&mut intervals, Some(service_tag), &times.service)?;
             }
         }
         if intervals.is_empty() {
@@ -71,8 +72,8 @@ impl<'a> HdrLog<'a> {
         builder.with_max_value_divisor(NS_PER_MS);
         let mut serializer = V2DeflateSerializer::new();
         let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
-        let since_start = span(run.window.connect_s + run.window.warmup_s);
-        let length = span(run.measured.length_s);
+        let since_start = duration(run.window.connect_s + run.window.warmup_s);
+        let length = duration(run.measured.length_s);
         for (tag, histogram) in &self.intervals {
             let tag = tag.as_deref().and_then(Tag::new);
             log.write_histogram(histogram, since_start, length, tag)
@@ -109,7 +110,7 @@ fn tag_of_kind(kind: &str) -> String {
 }
 
 /// Converts seconds to a duration; zero if they are invalid, as documents of other origin may be.
-fn span(seconds: f64) -> Duration {
+fn duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 

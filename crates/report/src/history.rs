@@ -14,11 +14,11 @@ use std::io::{self, Write};
 /// The maximum width of a line, in characters.
 const MAX_WIDTH: usize = 100;
 
-/// Width of the columns between the id and the label, with the gaps around them, in characters.
+/// Largest width of the columns between the id and the label, with the gaps around them, in characters.
 const MIDDLE_WIDTH: usize = 51;
-const MIN_LABEL_WIDTH: usize = 10;
-/// Width of the columns between the id and the label as they mostly are, in characters.
+/// Their usual width, by which a terminal counts as narrow.
 const USUAL_MIDDLE_WIDTH: usize = 43;
+const MIN_LABEL_WIDTH: usize = 10;
 
 /// Writes the table; `now_ns` is the time at which the runs are listed, nanoseconds since 1970.
 pub fn write(
@@ -59,11 +59,11 @@ pub fn write(
         if is_narrow {
             table.below(format!("  {}", plain(&run.id)));
         }
-        let cut_label = Some(label).filter(|label| *label != shown_label);
         if let Some(line) = failures_line(run) {
             table.below(line);
         }
-        if let Some(line) = details_line(run, cut_label) {
+        let is_cut = label != shown_label;
+        if let Some(line) = details_line(run, is_cut.then_some(label)) {
             table.below(line);
         }
     }
@@ -72,14 +72,11 @@ pub fn write(
 
 /// Clients, and the rate of an open loop: `16`, `16 at 500 /s`.
 pub(crate) fn load(run: &RunSummary) -> String {
-    let rate = run
-        .rate_tps
-        .map(|rate| format!(" at {}", units::per_second(rate)));
-    format!(
-        "{}{}",
-        units::count(run.clients.into()),
-        rate.unwrap_or_default()
-    )
+    let clients = units::count(run.clients.into());
+    match run.rate_tps {
+        Some(rate) => format!("{clients} at {}", units::per_second(rate)),
+        None => clients,
+    }
 }
 
 /// The verdict, and whether the run meets what was required of it.
@@ -114,24 +111,18 @@ pub(crate) fn age(ns: i64) -> String {
 /// failed.
 fn failures_line(run: &RunSummary) -> Option<String> {
     let failed = run.failed.filter(|failed| *failed > 0)?;
-    let p99 = |ns: Option<u64>| {
-        ns.map_or(String::new(), |ns| {
-            format!(", p99 {}", units::time(ns as f64))
-        })
-    };
-    let all = run
-        .attempts_p99_ns
-        .map(|ns| format!("; all attempts, p99 {}", units::time(ns as f64)));
-    Some(format!(
-        "  {} failed{}{}",
-        units::count(failed),
-        p99(run.failed_p99_ns),
-        all.unwrap_or_default(),
-    ))
+    let mut line = format!("  {} failed", units::count(failed));
+    if let Some(ns) = run.failed_p99_ns {
+        line += &format!(", p99 {}", units::time(ns as f64));
+    }
+    if let Some(ns) = run.attempts_p99_ns {
+        line += &format!("; all attempts, p99 {}", units::time(ns as f64));
+    }
+    Some(line)
 }
 
-/// The line below a row: experiment, a label that does not fit its column, and note;
-/// absent if the run has none.
+/// The line below a row: the experiment, the whole label if its column shows only a part of it, and the note; `None` if
+/// there is none of them.
 fn details_line(run: &RunSummary, cut_label: Option<String>) -> Option<String> {
     let experiment = run.experiment.as_ref();
     let parts = [

@@ -6,26 +6,30 @@ use crate::text::plain;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
-/// A test case: name, message, and whether it failed.
 pub(crate) struct TestCase {
     pub name: String,
     pub message: String,
     pub failed: bool,
 }
 
+pub(crate) struct TestSuite {
+    pub title: String,
+    pub cases: Vec<TestCase>,
+}
+
 pub(crate) fn write_document(
     out: &mut dyn Write,
     name: &str,
-    suites: &[(String, Vec<TestCase>)],
+    suites: &[TestSuite],
 ) -> io::Result<()> {
     let document = document(name, suites).map_err(io::Error::other)?;
     out.write_all(document.as_bytes())
 }
 
-fn document(name: &str, suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Error> {
+fn document(name: &str, suites: &[TestSuite]) -> Result<String, fmt::Error> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     writeln!(out, "<testsuites name=\"{}\">", escape_xml(name))?;
-    for (title, cases) in suites {
+    for TestSuite { title, cases } in suites {
         let title = escape_xml(title);
         let (total, failed) = (cases.len(), cases.iter().filter(|case| case.failed).count());
         writeln!(

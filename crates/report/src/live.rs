@@ -12,7 +12,7 @@ pub use frame::bar;
 use crate::redraw::Redraw;
 use crate::style::{Size, Style};
 use crate::units::{self, time_or_dash};
-use frame::LiveState;
+use frame::{LiveState, RecentP99};
 use prony_store::{Second, SecondPhase, ServerSecond};
 use std::io::{self, Write};
 
@@ -126,8 +126,10 @@ impl<W: Write> LiveView<W> {
             let number = second.connections.into();
             format!(", {}", units::count_of(number, "connection"))
         };
-        let (p99_ns, window_s) = frame::p99(second);
-        let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));
+        let p99 = RecentP99::of(second);
+        let window = p99
+            .window_s
+            .map_or(String::new(), |s| format!(" of the last {s:.0} s"));
         let attempts = second.attempts_p99_ns.filter(|_| unprinted.failed > 0);
         let attempts = attempts.map_or(String::new(), |ns| {
             format!(" (p99 of all attempts {})", units::time(ns as f64))
@@ -139,7 +141,7 @@ impl<W: Write> LiveView<W> {
                 unprinted.committed as f64 / unprinted.seconds.max(1e-9)
             ),
             time_or_dash(second.p50_ns),
-            time_or_dash(p99_ns),
+            time_or_dash(p99.ns),
             units::count(unprinted.failed),
         )?;
         self.terminal.out.flush()

@@ -29,8 +29,9 @@ const PLAIN_AT_S: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 const PLAIN_EVERY_S: f64 = 10.0;
 /// Seconds of a step before which a rate is noise, and a remaining time would be a guess.
 const RATE_FROM_S: f64 = 1.0;
-/// Characters of the bar, and in terminals that are too narrow for all values.
+/// Length of the bar, in characters.
 const BAR_CHARS: usize = 12;
+/// The same in terminals that are too narrow for all values.
 const NARROW_BAR_CHARS: usize = 6;
 /// Seconds without progress after which the line says that the load waits for the server.
 const STALLED_S: f64 = 2.0;
@@ -68,15 +69,15 @@ impl<W: Write> LoadProgressView<W> {
     }
 
     pub fn show(&mut self, progress: &LoadStepProgress) -> io::Result<()> {
-        let new_step = progress.step != self.last.step;
-        if new_step {
+        let is_new_step = progress.step != self.last.step;
+        if is_new_step {
             self.step_began_s = progress.at_s;
         }
-        if new_step || progress.done > self.last.done {
+        if is_new_step || progress.done > self.last.done {
             self.progressed_at_s = progress.at_s;
         }
         self.last.clone_from(progress);
-        self.draw(new_step)
+        self.draw(is_new_step)
     }
 
     /// Shows the last progress again at a later time; call it when there may be no progress.
@@ -88,7 +89,8 @@ impl<W: Write> LoadProgressView<W> {
         self.draw(false)
     }
 
-    fn draw(&mut self, new_step: bool) -> io::Result<()> {
+    /// Draws the last progress. `is_new_step`: it is the first of its step, which gets a plain line at once.
+    fn draw(&mut self, is_new_step: bool) -> io::Result<()> {
         let at_s = self.last.at_s;
         if self.terminal.style.terminal {
             let columns = self.terminal.size().columns;
@@ -96,11 +98,11 @@ impl<W: Write> LoadProgressView<W> {
             return self.terminal.draw(&[line]);
         }
         let line = self.plain_line();
-        // Skip a line that equals the last one.
-        let changed = self.last.total == 0
+        // A line without another amount would equal the last one, unless it says for how long the load waits.
+        let has_changed = self.last.total == 0
             || self.last.done != self.plain_done
             || at_s - self.progressed_at_s >= STALLED_S;
-        if new_step || (at_s >= self.plain_due_s && changed) {
+        if is_new_step || (at_s >= self.plain_due_s && has_changed) {
             self.plain_done = self.last.done;
             let step_s = at_s - self.step_began_s;
             let due_s = PLAIN_AT_S.into_iter().find(|due_s| *due_s > step_s);

@@ -21,10 +21,12 @@ pub const BUCKET_BOUNDS_S: [f64; 20] = [
     5.0, 10.0, 25.0, 50.0, 100.0,
 ];
 
+/// Name, type and help of each family, for the documentation.
 pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     families::list()
 }
 
+/// What Prometheus is told of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     /// Labels that describe the run, with their values; never a password.

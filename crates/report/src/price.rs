@@ -84,10 +84,14 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
          month. Per million: the cost of a million committed transactions if the server always runs at its \
          measured throughput, and if it runs at {utilisation} of it. A month has {HOURS_PER_MONTH} hours."
     ))?;
-    let has_one_time = prices.points.iter().any(|point| point.one_time_cost > 0.0);
-    let spread_costs = format!("One-time costs are spread over {THREE_YEARS_MONTHS} months.");
-    out.paragraphs(has_one_time.then_some(spread_costs))?;
-    out.paragraphs(has_nopm.then_some(NO_TPMC))
+    if prices.points.iter().any(|point| point.one_time_cost > 0.0) {
+        let sentence = format!("One-time costs are spread over {THREE_YEARS_MONTHS} months.");
+        out.paragraph(&sentence)?;
+    }
+    if has_nopm {
+        out.paragraph(NO_TPMC)?;
+    }
+    Ok(())
 }
 
 /// Writes the sources of a configuration's figures and prices.
@@ -257,7 +261,7 @@ fn write_load_answer(
     }
     let candidates = answer.candidates.iter();
     for candidate in candidates.filter(|candidate| !candidate.sustains) {
-        let replicas_note = match (candidate.count, candidate.cost) {
+        let several_note = match (candidate.count, candidate.cost) {
             (Some(number), Some(cost)) => format!(
                 "; {} of them would, for {} per month, if the load can be divided among them",
                 count(number),
@@ -266,10 +270,7 @@ fn write_load_answer(
             _ => String::new(),
         };
         let name = prices.points[candidate.point].name();
-        out.paragraph(&plain(&format!(
-            "{name}: {}{replicas_note}.",
-            candidate.why
-        )))?;
+        out.paragraph(&plain(&format!("{name}: {}{several_note}.", candidate.why)))?;
     }
     write_obstacles(out, &answer.obstacles)
 }

@@ -6,8 +6,8 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::cut;
 use crate::text::scenario::NO_FIGURE_NOTE;
+use crate::text::{cut, joined};
 use crate::units::{self, or_dash};
 use prony_plan::scenario::{Scenario, ScenarioSource, ScenarioTable, Suite};
 use prony_plan::{Choice, format_duration};
@@ -60,7 +60,7 @@ fn write_availability(out: &mut Printer<'_>, tables: &[ScenarioTable]) -> io::Re
     let mut settings: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
     for scenario in tables.iter().flat_map(|table| &table.scenarios) {
         if let Some(kind) = scenario.setup.high_availability {
-            let setting = availability(kind, scenario.setup.zones);
+            let setting = availability_text(kind, scenario.setup.zones);
             let ids = settings.entry((setting, scenario.source.name()));
             ids.or_default().push(&scenario.id);
         }
@@ -233,79 +233,63 @@ pub fn write_details(
 }
 
 fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static str, String)> {
-    let not_stated = || "not stated".to_owned();
-    let version = scenario
-        .setup
-        .version
-        .as_ref()
-        .map_or(String::new(), |version| format!(" {version}"));
-    let mut facts = vec![
-        (
-            "server",
-            match scenario.dialect.name() {
-                name if name == scenario.setup.product => format!("{name}{version}"),
-                name => format!("{name}{version}, {}", scenario.setup.product),
-            },
-        ),
-        (
-            "machine",
-            scenario.setup.machine.clone().unwrap_or_else(not_stated),
-        ),
-    ];
-    facts.extend(scenario.setup.disk.clone().map(|disk| ("disks", disk)));
-    facts.extend(instance_limits(scenario).map(|limits| ("limits", limits)));
-    facts.push(("workload", scenario.workload.clone()));
-    let size = scenario
-        .setup
-        .data_gb
-        .map_or(String::new(), |size| format!(", about {size} GB"));
-    facts.push(("data", data.map_or_else(not_stated, |data| data + &size)));
+    let setup = &scenario.setup;
+    let or_not_stated = |text: Option<String>| text.unwrap_or_else(|| "not stated".to_owned());
+    let mut server = scenario.dialect.name().to_owned();
+    if let Some(version) = &setup.version {
+        server += &format!(" {version}");
+    }
+    if setup.product != scenario.dialect.name() {
+        server += &format!(", {}", setup.product);
+    }
+    let size = setup.data_gb.map(|size| format!(", about {size} GB"));
+    let data = data.map(|data| data + &size.unwrap_or_default());
     let cached = scenario
         .cached
-        .map_or_else(not_stated, |cached| cached.description().to_owned());
-    facts.push(("cached", cached));
-    facts.push((
-        "clients",
-        scenario.clients.map_or_else(not_stated, units::count),
-    ));
-    let protocol = scenario
-        .setup
-        .protocol
-        .map(|protocol| protocol.name().to_owned());
-    facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
+        .map(|cached| cached.description().to_owned());
+    let protocol = setup.protocol.map(|protocol| protocol.name().to_owned());
     let warmup = scenario.warmup.map_or(String::new(), |warmup| {
         format!(" after {} of warm-up", format_duration(warmup))
     });
-    facts.push((
-        "time",
-        scenario
-            .duration
-            .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
-    ));
-    let settings = scenario.setup.settings.iter();
-    let settings: Vec<String> = settings
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    for (name, value) in [
+    let time = scenario
+        .duration
+        .map(|duration| format_duration(duration) + &warmup);
+    let settings = setup.settings.iter();
+    let settings = joined(
+        settings.map(|(name, value)| format!("{name} {value}")),
+        ", ",
+    );
+    let kind = setup.high_availability;
+    let availability = kind.map(|kind| availability_text(kind, setup.zones));
+    // A fact without a value is left out; that the most important ones are not stated is said.
+    let facts = [
+        ("server", Some(server)),
+        ("machine", Some(or_not_stated(setup.machine.clone()))),
+        ("disks", setup.disk.clone()),
+        ("limits", instance_limits(scenario)),
+        ("workload", Some(scenario.workload.clone())),
+        ("data", Some(or_not_stated(data))),
+        ("cached", Some(or_not_stated(cached))),
+        (
+            "clients",
+            Some(or_not_stated(scenario.clients.map(units::count))),
+        ),
+        ("protocol", Some(or_not_stated(protocol))),
+        ("time", Some(or_not_stated(time))),
         (
             "settings",
-            &(!settings.is_empty()).then(|| settings.join(", ")),
+            Some(settings).filter(|settings| !settings.is_empty()),
         ),
-        ("durability", &scenario.setup.durability),
-        ("replication", &scenario.replication),
-        (
-            "availability",
-            &scenario
-                .setup
-                .high_availability
-                .map(|kind| availability(kind, scenario.setup.zones)),
-        ),
-        ("region", &scenario.setup.region),
-        ("client", &scenario.setup.client_machine),
-    ] {
-        facts.extend(value.clone().map(|value| (name, value)));
-    }
+        ("durability", setup.durability.clone()),
+        ("replication", scenario.replication.clone()),
+        ("availability", availability),
+        ("region", setup.region.clone()),
+        ("client", setup.client_machine.clone()),
+    ];
+    let facts = facts.into_iter();
     facts
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
 }
 
 /// The limits of the instance type, as text.
@@ -325,7 +309,7 @@ fn instance_limits(scenario: &Scenario) -> Option<String> {
 }
 
 /// What took over if the machine failed, with the number of zones.
-fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
+fn availability_text(kind: HighAvailability, zones: Option<u32>) -> String {
     let zones = zones.map(|zones| units::count_of(zones.into(), "zone"));
     match zones {
         Some(zones) => format!("{}, {zones}", kind.name()),

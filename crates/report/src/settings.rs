@@ -15,8 +15,23 @@ use std::io::{self, Write};
 /// Maximum width of a value, in characters; a longer one continues on the next line.
 const MAX_VALUE_WIDTH: usize = 30;
 
-/// A setting of a run, with the group to which it belongs.
-type NamedValue = (&'static str, String, String);
+/// A setting of a run.
+struct NamedValue {
+    /// One of [`GROUPS`].
+    group: &'static str,
+    name: String,
+    value: String,
+}
+
+impl NamedValue {
+    fn new(group: &'static str, name: impl Into<String>, value: impl Into<String>) -> NamedValue {
+        NamedValue {
+            group,
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
 
 /// A setting in which two runs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,32 +48,29 @@ pub struct SettingDifference {
 /// The settings of two runs that differ, in the order of the groups, and the number of those that are the same.
 pub fn setting_differences(a: &Run, b: &Run) -> (Vec<SettingDifference>, usize) {
     let [values_a, values_b] = [a, b].map(values);
-    let find = |values: &[NamedValue], group: &str, name: &str| {
-        let mut values = values.iter();
-        let found = values.find(|value| value.0 == group && value.1 == name);
-        found.map(|value| value.2.clone())
+    let find = |values: &[NamedValue], setting: &NamedValue| {
+        let is_setting =
+            |value: &&NamedValue| (value.group, &value.name) == (setting.group, &setting.name);
+        let found = values.iter().find(is_setting);
+        found.map(|value| value.value.clone())
     };
-    let only_b = values_b
-        .iter()
-        .filter(|value| find(&values_a, value.0, &value.1).is_none());
-    let mut names: Vec<(&'static str, &String)> = values_a
-        .iter()
-        .chain(only_b)
-        .map(|value| (value.0, &value.1))
-        .collect();
-    names.sort_by_key(|(group, _)| GROUPS.iter().position(|known| known == group));
-    let all = names.len();
-    let differences: Vec<SettingDifference> = names
-        .into_iter()
-        .map(|(group, name)| SettingDifference {
-            group,
-            name: name.clone(),
-            a: find(&values_a, group, name),
-            b: find(&values_b, group, name),
-        })
-        .filter(|difference| difference.a != difference.b)
-        .collect();
-    let same = all - differences.len();
+    let is_only_in_b = |value: &&NamedValue| find(&values_a, value).is_none();
+    let only_in_b = values_b.iter().filter(is_only_in_b);
+    let mut settings: Vec<&NamedValue> = values_a.iter().chain(only_in_b).collect();
+    settings.sort_by_key(|setting| GROUPS.iter().position(|known| *known == setting.group));
+    let mut differences = Vec::new();
+    for setting in &settings {
+        let (a, b) = (find(&values_a, setting), find(&values_b, setting));
+        if a != b {
+            differences.push(SettingDifference {
+                group: setting.group,
+                name: setting.name.clone(),
+                a,
+                b,
+            });
+        }
+    }
+    let same = settings.len() - differences.len();
     (differences, same)
 }
 
@@ -107,18 +119,19 @@ const SERVER_SETTINGS: &str = "server settings";
 fn values(run: &Run) -> Vec<NamedValue> {
     let mut values = load_values(run);
     let workload = &run.workload;
-    values.push((WORKLOAD, "name".to_owned(), workload.name.clone()));
-    values.push((WORKLOAD, "scale".to_owned(), workload.scale.to_string()));
-    let options = workload.settings.iter();
-    values.extend(options.map(|option| (WORKLOAD, option.name.clone(), option.value.clone())));
+    values.push(NamedValue::new(WORKLOAD, "name", &workload.name));
+    let scale = workload.scale.to_string();
+    values.push(NamedValue::new(WORKLOAD, "scale", scale));
+    for option in &workload.settings {
+        values.push(NamedValue::new(WORKLOAD, &option.name, &option.value));
+    }
     values.extend(server_values(run));
-    let settings = run.server.settings.iter();
-    values.extend(settings.map(|(name, value)| {
+    for (name, value) in &run.server.settings {
         let text = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
-        (SERVER_SETTINGS, name.clone(), text)
-    }));
+        values.push(NamedValue::new(SERVER_SETTINGS, name, text));
+    }
     values
 }
 
@@ -133,27 +146,24 @@ fn load_values(run: &Run) -> Vec<NamedValue> {
         None => "closed loop".to_owned(),
     };
     let connections = if drive.connect_per_transaction { "one per transaction" } else { "kept" };
-    let text = |group, name: &str, value: String| (group, name.to_owned(), value);
+    let protocol = drive.protocol.map_or("unknown", Choice::name);
+    let [warmup, measured] = [window.warmup_s, window.measured_s].map(|s| units::span(s.round()));
     vec![
-        text(LOAD, "clients", drive.clients.to_string()),
-        text(LOAD, "threads", drive.threads.to_string()),
-        text(LOAD, "pace", pace),
-        text(
-            LOAD,
-            "protocol",
-            drive.protocol.map_or("unknown", Choice::name).to_owned(),
-        ),
-        text(LOAD, "connections", connections.to_owned()),
-        text(LOAD, "warm-up", units::span(window.warmup_s.round())),
-        text(LOAD, "measured", units::span(window.measured_s.round())),
-        text(LOAD, "seed", drive.seed.to_string()),
-        text(LOAD, "I/O engine", drive.io.clone()),
-        text(CLIENT, "host", host.name.clone()),
-        text(CLIENT, "CPU", host.cpu.clone()),
-        text(CLIENT, "CPUs", host.cpus.to_string()),
-        text(CLIENT, "memory", units::bytes(host.memory_bytes)),
-        text(CLIENT, "kernel", host.kernel.clone()),
-        text(CLIENT, "Prony", run.build.version.clone()),
+        NamedValue::new(LOAD, "clients", drive.clients.to_string()),
+        NamedValue::new(LOAD, "threads", drive.threads.to_string()),
+        NamedValue::new(LOAD, "pace", pace),
+        NamedValue::new(LOAD, "protocol", protocol),
+        NamedValue::new(LOAD, "connections", connections),
+        NamedValue::new(LOAD, "warm-up", warmup),
+        NamedValue::new(LOAD, "measured", measured),
+        NamedValue::new(LOAD, "seed", drive.seed.to_string()),
+        NamedValue::new(LOAD, "I/O engine", &drive.io),
+        NamedValue::new(CLIENT, "host", &host.name),
+        NamedValue::new(CLIENT, "CPU", &host.cpu),
+        NamedValue::new(CLIENT, "CPUs", host.cpus.to_string()),
+        NamedValue::new(CLIENT, "memory", units::bytes(host.memory_bytes)),
+        NamedValue::new(CLIENT, "kernel", &host.kernel),
+        NamedValue::new(CLIENT, "Prony", &run.build.version),
     ]
 }
 
@@ -198,17 +208,13 @@ fn server_values(run: &Run) -> Vec<NamedValue> {
         ),
         ("kernel", machine.and_then(|machine| machine.kernel.clone())),
     ];
-    let known = values.into_iter();
-    let known = known.filter_map(|(name, value)| Some((SERVER, name.to_owned(), value?)));
-    let declared = server.declared.iter();
-    let declared = declared.map(|(fact, value)| {
-        (
-            SERVER,
-            format!("declared {}", fact.name()),
-            value.to_owned(),
-        )
+    let values = values.into_iter();
+    let observed = values.filter_map(|(name, value)| Some(NamedValue::new(SERVER, name, value?)));
+    let declared = server.declared.iter().map(|(fact, value)| {
+        let name = format!("declared {}", fact.name());
+        NamedValue::new(SERVER, name, value)
     });
-    known.chain(declared).collect()
+    observed.chain(declared).collect()
 }
 
 #[cfg(test)]

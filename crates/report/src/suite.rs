@@ -50,7 +50,7 @@ pub struct RowEstimate {
     pub id: String,
     /// Size of the data, bytes; absent if it is chosen when the row starts.
     pub data_bytes: Option<u64>,
-    /// Seconds of the loads; zero if the row loads nothing.
+    /// Seconds of the loads; zero if the row loads nothing, absent if they cannot be estimated.
     pub load_s: Option<f64>,
     /// Seconds of warm-ups and measured windows.
     pub run_s: f64,
@@ -74,8 +74,8 @@ pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate)
     let known_load_s: f64 = suite.rows.iter().filter_map(|row| row.load_s).sum();
     let run_s: f64 = suite.rows.iter().map(|row| row.run_s).sum();
     let is_complete = suite.rows.iter().all(|row| row.load_s.is_some());
-    let at_least = if is_complete { "about" } else { "at least" };
-    let done = match suite.done {
+    let bound = if is_complete { "about" } else { "at least" };
+    let done_note = match suite.done {
         0 => String::new(),
         done => format!(
             " {} done already.",
@@ -83,7 +83,7 @@ pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate)
         ),
     };
     out.paragraph(&format!(
-        "{}: {at_least} {}, of which {} measure; restarts, checks and pauses come on top.{done}",
+        "{}: {bound} {}, of which {} measure; restarts, checks and pauses come on top.{done_note}",
         units::count_of(runs, "run"),
         units::span(known_load_s + run_s),
         units::span(run_s),
@@ -123,8 +123,7 @@ fn money(amount: f64) -> String {
 
 fn write_cost(out: &mut Printer<'_>, suite: &SuiteEstimate, prices: &SheetUsed) -> io::Result<()> {
     let priced: Vec<f64> = suite.rows.iter().filter_map(|row| row.cost).collect();
-    let unpriced = suite.rows.len() - priced.len();
-    let unpriced = match unpriced {
+    let unpriced_note = match suite.rows.len() - priced.len() {
         0 => String::new(),
         number => format!(
             " {} no price in it.",
@@ -132,7 +131,7 @@ fn write_cost(out: &mut Printer<'_>, suite: &SuiteEstimate, prices: &SheetUsed) 
         ),
     };
     out.paragraph(&format!(
-        "Cost of the server in that time, by {}: {} {}.{unpriced}",
+        "Cost of the server in that time, by {}: {} {}.{unpriced_note}",
         plain(&prices.file),
         money(priced.iter().sum()),
         plain(&prices.currency),

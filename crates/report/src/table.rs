@@ -103,13 +103,13 @@ impl Table {
                 cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
-        let line = |cells: &[String]| {
+        let format_row = |cells: &[String]| {
             let mut line = " ".repeat(indent);
-            for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                if column > 0 {
+            for (index, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+                if index > 0 {
                     line.push_str("  ");
                 }
-                line += &if self.columns[column].is_text {
+                line += &if self.columns[index].is_text {
                     format!("{cell:<width$}")
                 } else {
                     format!("{cell:>width$}")
@@ -117,10 +117,10 @@ impl Table {
             }
             line.trim_end().to_owned()
         };
-        writeln!(out, "{}", style.dim(&line(&titles)))?;
-        for (number, row) in self.rows.iter().enumerate() {
-            writeln!(out, "{}", line(row))?;
-            for (_, line) in self.below.iter().filter(|(row, _)| *row == number) {
+        writeln!(out, "{}", style.dim(&format_row(&titles)))?;
+        for (index, row) in self.rows.iter().enumerate() {
+            writeln!(out, "{}", format_row(row))?;
+            for (_, line) in self.below.iter().filter(|(row, _)| *row == index) {
                 writeln!(out, "{}{}", " ".repeat(indent), style.dim(line))?;
             }
         }

@@ -15,6 +15,7 @@ use prony_judge::trend::{LevelChange, Trend};
 use prony_store::Answer;
 use std::io::{self, Write};
 
+/// Height of the drawing, in rows.
 const HEIGHT: usize = 10;
 /// Maximum number of differences that are listed for a change.
 const MAX_DIFFERENCES: usize = 4;
@@ -31,9 +32,9 @@ pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()
             .iter()
             .try_for_each(|line| out.line(line))?;
         out.line("")?;
-        changes(out, trend)?;
+        write_changes(out, trend)?;
     }
-    left_out(out, trend)?;
+    write_left_out(out, trend)?;
     out.line("")?;
     out.paragraph(&method(trend))
 }
@@ -50,12 +51,11 @@ pub fn json(out: &mut dyn Write, trend: &Trend, answer: Option<&Answer>) -> io::
 /// distances; if there are more than columns, neighbours share one.
 fn drawing(trend: &Trend, width: usize) -> Vec<String> {
     let values = || trend.runs.iter().map(|run| run.value);
-    let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
+    let lowest = values().fold(f64::INFINITY, f64::min);
+    let highest = values().fold(0.0, f64::max);
     // Runs that are all alike are drawn in the middle, on an axis of 2 % of them.
-    let margin = ((high - low) * 0.05).max(high * 0.01);
-    let (low, high) = ((low - margin).max(0.0), high + margin);
+    let margin = ((highest - lowest) * 0.05).max(highest * 0.01);
+    let (low, high) = ((lowest - margin).max(0.0), highest + margin);
     let row_of = |value: f64| {
         let share = ((high - value) / (high - low)).clamp(0.0, 1.0);
         (share * (HEIGHT - 1) as f64).round() as usize
@@ -97,7 +97,9 @@ fn drawing(trend: &Trend, width: usize) -> Vec<String> {
         })
         .collect();
     let numbers = change_numbers(trend, used, column_of);
-    lines.extend((!numbers.is_empty()).then(|| format!("  {:label_width$}  {numbers}", "")));
+    if !numbers.is_empty() {
+        lines.push(format!("  {:label_width$}  {numbers}", ""));
+    }
     lines
 }
 
@@ -113,7 +115,7 @@ fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize
     line
 }
 
-fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
+fn write_changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
         return Ok(());
     }
@@ -158,7 +160,7 @@ fn difference_lines(change: &LevelChange) -> Vec<String> {
 }
 
 /// Writes how many runs are left out, and why.
-fn left_out(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
+fn write_left_out(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.left_out.is_empty() {
         return Ok(());
     }

@@ -2,6 +2,8 @@
 //!
 //! In: nanoseconds, counts, bytes. Out: short text. Must never: drop a unit.
 
+/// A count with a noun that has a regular plural: `2 clients`.
+pub use prony_judge::formatting::count as count_of;
 /// A count with thousands separators: `1,234,567`.
 pub use prony_judge::formatting::thousands as count;
 pub use prony_judge::formatting::{bytes, percent, time};
@@ -37,8 +39,6 @@ pub fn span(s: f64) -> String {
 pub fn whole(number: f64) -> String {
     count(number as u64)
 }
-
-pub use prony_judge::formatting::count as count_of;
 
 /// A count with its noun: `1 retry`, `2,000 retries`; for a noun with a regular plural see [`count_of`].
 pub fn count_with_noun(n: u64, one: &str, many: &str) -> String {
@@ -92,6 +92,7 @@ pub fn percent_with_tenths(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// The function that formats figures of this unit.
 pub fn format_of(unit: Unit) -> fn(f64) -> String {
     match unit {
         Unit::Rate => rate,

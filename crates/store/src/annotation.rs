@@ -9,7 +9,7 @@ use crate::id::is_id;
 use crate::store::RunStore;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// A label and a note.
@@ -33,6 +33,8 @@ impl Annotation {
 /// The most characters of a label, which tables and commands contain.
 const LABEL_MAX_CHARS: usize = 100;
 
+/// # Errors
+/// If the text cannot be a label; the error is the rule that it breaks.
 pub fn check_label(label: &str) -> Result<(), String> {
     let problem = match label {
         "" => "a label has at least one character",
@@ -53,11 +55,11 @@ impl RunStore {
     /// The annotation of a run, by its full id. Empty if there is no readable file.
     pub fn annotation(&self, id: &str) -> Annotation {
         // The id of a foreign document may not be a valid file name.
-        is_id(id)
-            .then(|| fs::read(self.annotation_path(id)).ok())
-            .flatten()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        if !is_id(id) {
+            return Annotation::default();
+        }
+        let bytes = fs::read(self.annotation_path(id)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
@@ -81,12 +83,7 @@ impl RunStore {
 
     pub(crate) fn remove_annotation(&self, id: &str) -> Result<(), StoreError> {
         let path = self.annotation_path(id);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(io_error("delete", &path)(error))
-            }
-            _ => Ok(()),
-        }
+        files::remove_if_exists(&path).map_err(io_error("delete", &path))
     }
 
     fn annotation_path(&self, id: &str) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Figures of a document that contradict one another.
 //!
-//! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
-//! Prony writes, also of a run that was cut off; or change a figure.
+//! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`] and one for those left out. Must never:
+//! find one in a document that Prony wrote, also of a run that was cut off; or change a figure.
 //!
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
@@ -19,8 +19,8 @@ const MAX_SENTENCES: usize = 6;
 /// Difference that rounding explains, as a share of the larger figure.
 const ROUNDING: f64 = 1e-3;
 
-/// The error of a figure that is read from a histogram, as a share of it.
-const BUCKET: f64 = 0.03;
+/// The largest error of a figure that is read from a histogram, as a share of it.
+const BUCKET_ERROR: f64 = 0.03;
 
 /// Histograms count longer times as this one, nanoseconds.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -34,7 +34,7 @@ const MAX_NUMBER: f64 = 1e18;
 /// No share of a CPU or a disk is larger: two clocks measure it, which differ in a short time.
 const SHARE_MAX: f64 = 1.5;
 
-/// Names what contradicts itself in a document; empty for every document that Prony writes.
+/// A sentence for each contradiction in a document; none for every document that Prony writes.
 pub fn contradictions(run: &Run) -> Vec<String> {
     let mut found = Contradictions::default();
     check_identity(&mut found, run);
@@ -85,7 +85,7 @@ impl Contradictions {
     }
 
     /// Requires that a figure is the one computed from others, within a share of the larger one.
-    fn near(&mut self, what: &str, stated: f64, computed: f64, tolerance: f64) {
+    fn require_near(&mut self, what: &str, stated: f64, computed: f64, tolerance: f64) {
         let largest = stated.abs().max(computed.abs());
         // Less than a millionth is rounding of a figure near zero.
         let holds = (stated - computed).abs() <= tolerance * largest + 1e-6;
@@ -93,7 +93,7 @@ impl Contradictions {
     }
 
     /// Requires that a count is the sum of others.
-    fn equal(&mut self, what: &str, stated: u64, computed: u64) {
+    fn require_equal(&mut self, what: &str, stated: u64, computed: u64) {
         self.require(stated == computed, || {
             format!("{what} is {stated}, computed {computed}")
         });
@@ -107,8 +107,9 @@ impl Contradictions {
     }
 }
 
-/// A run that is not stored has no id; readers make a path of it.
+/// The id, and the number of clients.
 fn check_identity(found: &mut Contradictions, run: &Run) {
+    // Readers make a path of the id. A run that is not stored has none.
     found.require(run.id.is_empty() || is_id(&run.id), || {
         "its id is not one of a run".to_owned()
     });
@@ -146,25 +147,22 @@ fn check_ranges(found: &mut Contradictions, run: &Run) {
     for (name, part) in parts {
         walk(found, name, &part.unwrap_or_default());
     }
-    // As high as it was asked for: `pgbench -R nan` has no limit.
+    // It has no maximum, because it was requested and not measured.
     let is_rate = run.drive.rate_tps.is_none_or(|rate_tps| rate_tps > 0.0);
     found.require(is_rate, || "rate_tps is not above 0".to_owned());
     for row in &run.series {
-        let max_ns = (row.max_ns as f64 * (1.0 + BUCKET)) as u64;
+        let max_ns = (row.max_ns as f64 * (1.0 + BUCKET_ERROR)) as u64;
         let times_s = [row.at_s, row.length_s, row.client_cpu_s.unwrap_or(0.0)];
         let times_ns = [
             row.mean_ns,
             row.server_mean_ns.unwrap_or(0.0),
             row.max_ns as f64,
         ];
-        let is_possible = times_s.iter().all(|s| (0.0..=MAX_S).contains(s))
-            && times_ns.iter().all(|ns| (0.0..=MAX_NUMBER).contains(ns))
-            && [row.p50_ns, row.p95_ns, row.p99_ns]
-                .iter()
-                .flatten()
-                .chain([&max_ns])
-                .is_sorted();
-        found.require(is_possible, || {
+        let percentiles = [row.p50_ns, row.p95_ns, row.p99_ns];
+        let are_in_range = times_s.iter().all(|s| (0.0..=MAX_S).contains(s))
+            && times_ns.iter().all(|ns| (0.0..=MAX_NUMBER).contains(ns));
+        let are_ascending = percentiles.iter().flatten().chain([&max_ns]).is_sorted();
+        found.require(are_in_range && are_ascending, || {
             format!("the second at {} s has impossible times", row.at_s)
         });
     }
@@ -216,7 +214,7 @@ fn check_costs_and_events(found: &mut Contradictions, run: &Run) {
         && committed > 0
     {
         let computed = (user_s + system_s) * 1e6 / committed as f64;
-        found.near("cpu_per_transaction_us", stated, computed, ROUNDING);
+        found.require_near("cpu_per_transaction_us", stated, computed, ROUNDING);
     }
     let observed = run.observed.iter().flat_map(|observed| &observed.events);
     for event in run.events.iter().chain(observed) {
@@ -244,16 +242,17 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     ];
     for (name, count) in counts.iter().filter(|_| kinds().next().is_some()) {
         let name = format!("{name} in {phase}, by the sum of its kinds,");
-        found.equal(&name, count(all), saturating_sum(kinds().map(count)));
+        found.require_equal(&name, count(all), saturating_sum(kinds().map(count)));
     }
     for kind in &figures.kinds {
         let name = |figure: &str| format!("{figure} of {} in {phase}", kind.name());
         let tps =
             if figures.length_s > 0.0 { kind.committed as f64 / figures.length_s } else { 0.0 };
-        found.near(&name("tps"), kind.tps, tps, ROUNDING);
+        found.require_near(&name("tps"), kind.tps, tps, ROUNDING);
         let part = |time: &'static str, part: fn(&PartLatencies) -> &Latency| {
             (time, kind.parts.as_ref().map(part), None)
         };
+        // Each time, if it was measured, with the number of transactions that it is of, if the document has that.
         for (time, latency, samples) in [
             ("response time", Some(&kind.response), Some(kind.committed)),
             ("service time", Some(&kind.service), Some(kind.committed)),
@@ -272,7 +271,7 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
             let Some(latency) = latency else { continue };
             // Without samples nothing is claimed.
             if let Some(samples) = samples.filter(|_| latency.samples > 0) {
-                found.equal(
+                found.require_equal(
                     &name(&format!("samples of the {time}")),
                     latency.samples,
                     samples,
@@ -296,9 +295,10 @@ fn check_parts(found: &mut Contradictions, name: &str, kind: &KindFigures) {
         return;
     }
     let sum_ns: f64 = all.iter().map(|part| part.mean_ns).sum();
-    found.require(sum_ns <= kind.service.mean_ns * (1.0 + BUCKET), || {
-        format!("the {name} is shorter than its parts")
-    });
+    found.require(
+        sum_ns <= kind.service.mean_ns * (1.0 + BUCKET_ERROR),
+        || format!("the {name} is shorter than its parts"),
+    );
 }
 
 /// The times of the only kind are those of all.
@@ -315,8 +315,8 @@ fn check_same(found: &mut Contradictions, of_kind: &str, only: &KindFigures, all
             continue;
         };
         let name = |figure: &str| format!("{figure} of the {time} {of_kind}");
-        found.near(&name("mean_ns"), only.mean_ns, all.mean_ns, ROUNDING);
-        found.equal(&name("max_ns"), only.max_ns, all.max_ns);
+        found.require_near(&name("mean_ns"), only.mean_ns, all.mean_ns, ROUNDING);
+        found.require_equal(&name("max_ns"), only.max_ns, all.max_ns);
     }
 }
 
@@ -338,7 +338,12 @@ fn check_parts_of_load(found: &mut Contradictions, run: &Run) {
     if let Some(all) = all.filter(|_| run.state == RunState::Complete && !run.endpoints.is_empty())
     {
         let sum = run.endpoints.iter().map(|endpoint| endpoint.tps).sum();
-        found.near("tps, by the sum of its servers,", all.tps, sum, BUCKET);
+        found.require_near(
+            "tps, by the sum of its servers,",
+            all.tps,
+            sum,
+            BUCKET_ERROR,
+        );
     }
 }
 
@@ -358,8 +363,8 @@ fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
     let known = || percentiles.iter().filter_map(|(_, ns)| *ns);
     let highest = known().fold(latency.mean_ns, |highest, ns| highest.max(ns as f64));
     let is_possible = known().is_sorted()
-        && latency.mean_ns >= min * (1.0 - BUCKET)
-        && highest <= max * (1.0 + BUCKET);
+        && latency.mean_ns >= min * (1.0 - BUCKET_ERROR)
+        && highest <= max * (1.0 + BUCKET_ERROR);
     found.require(is_possible, || {
         format!("the mean or a percentile of the {name} is impossible")
     });
@@ -371,7 +376,12 @@ fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
         Err(reason) => return found.require(false, || format!("{name}: {reason}")),
     };
     let mut near = |figure: &str, stated: f64, computed: f64| {
-        found.near(&format!("{figure} of the {name}"), stated, computed, BUCKET);
+        found.require_near(
+            &format!("{figure} of the {name}"),
+            stated,
+            computed,
+            BUCKET_ERROR,
+        );
     };
     for (quantile, stated) in percentiles {
         let Some(stated) = stated else { continue };
@@ -402,7 +412,7 @@ fn check_sums<'a>(
     ];
     let what = |name: &str| format!("{name} in {phase}, by its seconds,");
     for (name, count, stated) in counts {
-        found.equal(&what(name), stated, saturating_sum(rows.clone().map(count)));
+        found.require_equal(&what(name), stated, saturating_sum(rows.clone().map(count)));
     }
     let longest = [
         Some(&all.response),
@@ -412,15 +422,20 @@ fn check_sums<'a>(
     let longest_ns = longest.iter().flatten().map(|latency| latency.max_ns).max();
     let highest_ns = rows.clone().map(|row| row.max_ns).max();
     found.require(
-        highest_ns.unwrap_or(0) as f64 <= longest_ns.unwrap_or(0) as f64 * (1.0 + BUCKET),
+        highest_ns.unwrap_or(0) as f64 <= longest_ns.unwrap_or(0) as f64 * (1.0 + BUCKET_ERROR),
         || format!("max_ns of a second of {phase} exceeds the longest time"),
     );
     let length_s: f64 = rows.clone().map(|row| row.length_s).sum();
-    found.near(&what("length_s"), figures.length_s, length_s, ROUNDING);
+    found.require_near(&what("length_s"), figures.length_s, length_s, ROUNDING);
     if all.response.samples == all.committed && all.committed > 0 {
         let sum_ns: f64 = rows.map(|row| row.mean_ns * row.committed as f64).sum();
         let mean_ns = sum_ns / all.committed as f64;
-        found.near(&what("mean_ns"), all.response.mean_ns, mean_ns, BUCKET);
+        found.require_near(
+            &what("mean_ns"),
+            all.response.mean_ns,
+            mean_ns,
+            BUCKET_ERROR,
+        );
     }
 }
 
@@ -431,7 +446,7 @@ fn check_metrics(found: &mut Contradictions, run: &Run) {
     let has_named = kinds.iter().any(|kind| kind.kind.is_some());
     for rate in &run.rates {
         let name = format!("{} per unit of scale", rate.name);
-        found.near(&name, rate.per_scale, rate.value / scale, ROUNDING);
+        found.require_near(&name, rate.per_scale, rate.value / scale, ROUNDING);
         let is_rate_of = |kind: &KindFigures| {
             kind.kind.is_some() == has_named
                 && (rate.value - kind.tps * 60.0).abs() <= ROUNDING * rate.value.abs() + 1e-6
@@ -501,7 +516,7 @@ fn check_load(found: &mut Contradictions, run: &Run) {
         // A length of zero is one that is not recorded.
         if let Some(figures) = figures.filter(|_| stated_s != 0.0) {
             let name = format!("{name} of the window");
-            found.near(&name, stated_s, figures.length_s, ROUNDING);
+            found.require_near(&name, stated_s, figures.length_s, ROUNDING);
         }
     }
     if let Some(rate_tps) = run.drive.rate_tps {
@@ -544,7 +559,7 @@ fn check_histograms(found: &mut Contradictions, run: &Run) {
             for interval in &intervals {
                 let committed = saturating_sum(interval.rows.iter().map(|row| row.committed));
                 let name = format!("committed at {} s, by its histogram,", interval.at_s());
-                found.equal(&name, committed, interval.histogram.samples());
+                found.require_equal(&name, committed, interval.histogram.samples());
             }
         }
     }

@@ -65,27 +65,28 @@ impl DocumentError {
 
 /// Parses a document of this version, or of an earlier minor one.
 pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
-    check_version(serde_json::from_slice(bytes), || {
+    readable_run(serde_json::from_slice(bytes), || {
         serde_json::from_slice(bytes)
     })
 }
 
-/// The run of a document whose version this program reads. `version` reads nothing but the version, which says why a
-/// run could not be read.
-pub(crate) fn check_version(
-    run: serde_json::Result<Run>,
-    version: impl FnOnce() -> serde_json::Result<VersionOnly>,
+/// The parsed run, if its version is one that this program reads; otherwise the reason why it cannot be read.
+/// `parse_version` parses nothing but the version, which tells a newer document from one that is broken.
+pub(crate) fn readable_run(
+    parsed: serde_json::Result<Run>,
+    parse_version: impl FnOnce() -> serde_json::Result<VersionOnly>,
 ) -> Result<Run, DocumentError> {
     let invalid = |reason: String| Err(DocumentError::Invalid(reason));
     let not_json = |error| invalid(format!("not JSON: {error}"));
-    let run = match run {
+    // The error of JSON that is not a Run of this version; `None` if only the version is another.
+    let data_error = match parsed {
         Ok(run) if is_readable(&run.schema_version.0) => return Ok(run),
         Err(error) if error.is_eof() => return invalid("it ends in the middle".to_owned()),
         Err(error) if error.is_syntax() => return not_json(error),
-        run => run,
+        Ok(_) => None,
+        Err(error) => Some(error),
     };
-    // A document of another version, or not a document.
-    let version = match version() {
+    let version = match parse_version() {
         Ok(document) => document.schema_version,
         Err(error) if error.is_data() => return invalid("it has no schema_version".to_owned()),
         Err(error) => return not_json(error),
@@ -99,9 +100,9 @@ pub(crate) fn check_version(
     if Some(numbers) > version_numbers(SCHEMA_VERSION) {
         return Err(DocumentError::Newer(version));
     }
-    match run {
-        Ok(_) => invalid(format!("its schema_version `{version}` is unknown")),
-        Err(error) => invalid(error.to_string()),
+    match data_error {
+        None => invalid(format!("its schema_version `{version}` is unknown")),
+        Some(error) => invalid(error.to_string()),
     }
 }
 

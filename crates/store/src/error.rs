@@ -6,7 +6,7 @@ use prony_plan::{ErrorParts, UserError, system_error};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The error in storing or reading a run. The text of one with a cause is the cause with its hint, then the consequence.
+/// An error in storing or reading a run. One with a `source` prints that error with its hint, then the consequence.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub enum StoreError {
@@ -86,7 +86,7 @@ impl UserError for StoreError {
                     path.display(),
                     system_message(source)
                 ),
-                hint(source),
+                hint_for(source),
             ),
             StoreError::JournalEnded(source) | StoreError::NotStored { source, .. } => {
                 let mut parts = source.parts();
@@ -187,7 +187,7 @@ pub(crate) fn system_message(error: &io::Error) -> String {
     printable(&system_error(error)).chars().take(120).collect()
 }
 
-/// The consequence of an error while a run is written.
+/// The consequence of an error that ends the writing of a run; empty for other errors.
 fn consequence(error: &StoreError) -> String {
     match error {
         StoreError::JournalEnded(_) => {
@@ -206,7 +206,8 @@ fn consequence(error: &StoreError) -> String {
     }
 }
 
-fn hint(source: &io::Error) -> Option<&'static str> {
+/// What to do about an error of the system; `None` if that depends on the case.
+fn hint_for(source: &io::Error) -> Option<&'static str> {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room, or set PRONY_HOME to a folder on another disk")

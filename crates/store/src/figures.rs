@@ -23,28 +23,32 @@ pub fn figures(totals: &Totals, kinds: &[String]) -> Figures {
 
 /// Like [`figures`], with the length of the part in seconds: a journal with lost rows covers less time.
 pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> Figures {
-    let name = |index: usize| match kinds.get(index) {
-        Some(name) => name.clone(),
-        None => format!("kind {}", index + 1),
-    };
-    let mut figures = vec![kind_figures(None, &totals.all_kinds(), seconds)];
+    let mut by_kind = vec![kind_figures(None, &totals.all_kinds(), seconds)];
     for (index, tally) in totals.kinds.iter().enumerate() {
-        figures.push(kind_figures(Some(name(index)), tally, seconds));
+        by_kind.push(kind_figures(Some(kind_name(kinds, index)), tally, seconds));
     }
-    // A single kind is all kinds.
-    if let [_, only] = figures.as_mut_slice() {
+    // A single kind is all kinds, whose histograms are not repeated.
+    if let [_, only] = by_kind.as_mut_slice() {
         only.clear_histograms();
     }
     Figures {
         length_s: seconds,
-        kinds: figures,
-        errors: errors(totals, name),
+        kinds: by_kind,
+        errors: errors(totals, kinds),
         unfinished: totals.excluded.unfinished,
         in_flight: in_flight(totals),
         in_flight_s: in_flight_s(totals, totals.excluded.in_flight_ns),
         in_flight_max_s: in_flight_s(totals, totals.excluded.in_flight_max_ns),
         never_started: totals.excluded.never_started,
         queries: if_counted(totals.queries),
+    }
+}
+
+/// The name of the kind with this index, or its number if `kinds` has no name for it.
+pub(crate) fn kind_name(kinds: &[String], index: usize) -> String {
+    match kinds.get(index) {
+        Some(name) => name.clone(),
+        None => format!("kind {}", index + 1),
     }
 }
 
@@ -60,13 +64,13 @@ fn in_flight_s(totals: &Totals, in_flight_ns: u64) -> Option<f64> {
     is_known.then_some(in_flight_ns as f64 / 1e9)
 }
 
-fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
+fn errors(totals: &Totals, kinds: &[String]) -> Vec<ErrorCount> {
     let entries = totals.errors.entries().iter();
     let mut errors: Vec<ErrorCount> = entries
         // Entries with count 0 only keep the message of an error that ended no transaction: skip them.
         .filter(|entry| entry.count > 0)
         .map(|entry| ErrorCount {
-            kind: Some(name(usize::from(entry.kind))),
+            kind: Some(kind_name(kinds, entry.kind.into())),
             class: entry.class,
             code: String::from_utf8_lossy(&entry.code).into_owned(),
             count: entry.count,

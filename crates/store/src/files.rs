@@ -19,15 +19,19 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 
 /// Creates a file, after removing a file of that name that a failed attempt may have left behind.
 pub(crate) fn create_replacing(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove_if_exists(path)?;
     create_new(path)
 }
 
-/// Locks an open file if no process holds its lock. A lock never outlives its process: the kernel releases it when the
-/// file is closed, even by kill -9.
+pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// Locks an open file if no process holds its lock, and returns whether it did. A lock never outlives its process: the
+/// kernel releases it when the file is closed, even by kill -9.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),

@@ -21,24 +21,22 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// Whether a run is listed; how many are is not considered.
+    /// Whether a run matches everything but `last`.
     pub fn matches(&self, run: &RunSummary) -> bool {
-        let equals = |expected: &Option<String>, actual: Option<&str>| {
-            expected
-                .as_deref()
-                .is_none_or(|expected| actual == Some(expected))
-        };
-        let server = self.server.as_deref().unwrap_or_default().to_lowercase();
-        (equals(&self.workload, Some(&run.workload))
-            || equals(&self.workload, run.own_name.as_deref()))
-            && equals(&self.label, run.annotation.label.as_deref())
-            && run.server.to_lowercase().contains(&server)
-            && self
-                .since_ns
-                .is_none_or(|since_ns| run.epoch_ns() >= since_ns)
-            && self
-                .verdict
-                .is_none_or(|verdict| verdict == RunVerdict::of(run))
+        let is_workload = self
+            .workload
+            .as_ref()
+            .is_none_or(|name| run.workload == *name || run.own_name.as_ref() == Some(name));
+        let label = self.label.as_ref();
+        let has_label = label.is_none_or(|label| run.annotation.label.as_ref() == Some(label));
+        let text = self.server.as_deref().unwrap_or_default().to_lowercase();
+        let is_server = run.server.to_lowercase().contains(&text);
+        let is_recent = self
+            .since_ns
+            .is_none_or(|since_ns| run.epoch_ns() >= since_ns);
+        let verdict = self.verdict;
+        let has_verdict = verdict.is_none_or(|verdict| verdict == RunVerdict::of(run));
+        is_workload && has_label && is_server && is_recent && has_verdict
     }
 }
 

@@ -38,7 +38,7 @@ impl SecondGroup {
         })
     }
 
-    /// Whether the row may be added: groups do not cross from the warm-up into the window.
+    /// Whether the row may be added: no group has seconds of two phases.
     pub(crate) fn accepts(&self, row: &IntervalRow) -> bool {
         row.interval.span.phase == self.row.interval.span.phase
     }
@@ -57,16 +57,16 @@ impl SecondGroup {
 /// Adds a later row. Values that are snapshots at the end of a second, such as connections, are taken from
 /// the later row.
 fn add_row(sum: &mut IntervalRow, later: &IntervalRow) {
+    // `Interval::add` adds the health of workers in the same second, which would add up the snapshots.
     let mut health = sum.interval.health;
     health.add_later(&later.interval.health);
     sum.interval.add(&later.interval);
     sum.interval.health = health;
-    for (worker, cpu_ns) in later.worker_cpu_ns.iter().enumerate() {
-        match (sum.worker_cpu_ns.get_mut(worker), cpu_ns) {
-            (Some(Some(sum_ns)), Some(later_ns)) => *sum_ns = sum_ns.saturating_add(*later_ns),
-            (Some(sum), Some(_)) => *sum = *cpu_ns,
-            (Some(_), None) => {}
-            (None, _) => sum.worker_cpu_ns.push(*cpu_ns),
+    let workers = sum.worker_cpu_ns.len().max(later.worker_cpu_ns.len());
+    sum.worker_cpu_ns.resize(workers, None);
+    for (sum_ns, later_ns) in sum.worker_cpu_ns.iter_mut().zip(&later.worker_cpu_ns) {
+        if let Some(later_ns) = later_ns {
+            *sum_ns = Some(sum_ns.unwrap_or(0).saturating_add(*later_ns));
         }
     }
     sum.process.add_later(&later.process);

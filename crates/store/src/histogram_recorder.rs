@@ -4,9 +4,11 @@
 //! the intervals grow to 2, 4, 8 seconds, so that neither the document nor the memory of the client grows with
 //! the length of the run. Warm-up and window are never merged.
 
+use crate::figures::kind_name;
 use crate::run::{HistogramSeries, TimeHistograms};
+use TransactionTime::{ClientWait, Response, SendWait, Server, Service};
 use prony_document::TransactionTime;
-use prony_measure::{CoarseHistogram, IntervalRow, RunPhase, encode_series};
+use prony_measure::{CoarseHistogram, Distribution, IntervalRow, RunPhase, Tally, encode_series};
 
 /// Maximum number of intervals: an hour of seconds. The warm-up may add one.
 const MAX_INTERVALS: usize = 3_600;
@@ -30,8 +32,13 @@ struct RecordedInterval {
     histograms: Vec<(HistogramKey, Vec<u8>)>,
 }
 
-/// The time, and the index of the kind of transaction; no index for all kinds together.
-type HistogramKey = (TransactionTime, Option<usize>);
+/// What a histogram is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct HistogramKey {
+    time: TransactionTime,
+    /// The index of the kind of transaction; `None` for all kinds together.
+    kind: Option<usize>,
+}
 
 impl Default for HistogramRecorder {
     fn default() -> HistogramRecorder {
@@ -62,12 +69,9 @@ impl HistogramRecorder {
         };
         self.push(interval);
         if self.intervals.len() > self.max_intervals {
-            let longest_ns = self
-                .intervals
-                .iter()
-                .map(|interval| interval.length_ns)
-                .max();
-            self.max_length_ns = (2 * self.max_length_ns).max(2 * longest_ns.unwrap_or(0));
+            let lengths_ns = self.intervals.iter().map(|interval| interval.length_ns);
+            let longest_ns = lengths_ns.max().unwrap_or(0);
+            self.max_length_ns = 2 * longest_ns.max(self.max_length_ns);
             for interval in std::mem::take(&mut self.intervals) {
                 self.push(interval);
             }
@@ -90,41 +94,48 @@ impl HistogramRecorder {
     /// transaction was committed.
     pub fn finish(self, kinds: &[String]) -> Option<HistogramSeries> {
         let intervals = &self.intervals;
+        // The interval with the most histograms is taken to have one for each key.
         let keys = intervals
             .iter()
             .map(|interval| &interval.histograms)
             .max_by_key(|histograms| histograms.len())?;
-        let series = keys.iter().filter_map(|(key, _)| {
-            let mut bytes = Vec::new();
-            let mut samples = false;
-            for interval in intervals {
-                match interval.histograms.iter().find(|(other, _)| other == key) {
-                    Some((_, histogram)) => {
-                        samples |= *histogram != EMPTY;
-                        bytes.extend_from_slice(histogram);
-                    }
-                    None => bytes.extend_from_slice(&EMPTY),
-                }
-            }
-            let (time, kind) = *key;
-            samples.then(|| TimeHistograms {
-                time,
-                // A single kind is all kinds.
-                kind: kind.filter(|_| kinds.len() > 1).map(|index| {
-                    let name = kinds.get(index).cloned();
-                    name.unwrap_or_else(|| format!("kind {}", index + 1))
-                }),
+        let mut series = Vec::new();
+        for (key, _) in keys {
+            let Some(bytes) = self.series_of(*key) else {
+                continue;
+            };
+            // A single kind is all kinds.
+            let kind = key.kind.filter(|_| kinds.len() > 1);
+            series.push(TimeHistograms {
+                time: key.time,
+                kind: kind.map(|index| kind_name(kinds, index)),
                 counts: encode_series(&bytes),
-            })
-        });
-        let times: Vec<TimeHistograms> = series.collect();
-        let has_response = times
-            .iter()
-            .any(|times| times.time == TransactionTime::Response);
-        has_response.then(|| HistogramSeries {
+            });
+        }
+        if !series.iter().any(|times| times.time == Response) {
+            return None;
+        }
+        Some(HistogramSeries {
             rows: intervals.iter().map(|interval| interval.rows).collect(),
-            times,
+            times: series,
         })
+    }
+
+    /// The serialised histograms of all intervals, one after another; `None` if none of them has samples.
+    fn series_of(&self, key: HistogramKey) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut has_samples = false;
+        for interval in &self.intervals {
+            let mut histograms = interval.histograms.iter();
+            match histograms.find(|(other, _)| *other == key) {
+                Some((_, histogram)) => {
+                    has_samples |= *histogram != EMPTY;
+                    bytes.extend_from_slice(histogram);
+                }
+                None => bytes.extend_from_slice(&EMPTY),
+            }
+        }
+        has_samples.then_some(bytes)
     }
 }
 
@@ -137,15 +148,16 @@ impl RecordedInterval {
         self.rows = self.rows.saturating_add(later.rows);
         for (key, bytes) in later.histograms {
             match self.histograms.iter_mut().find(|(own, _)| *own == key) {
-                Some((_, own)) => *own = sum(own, &bytes),
+                Some((_, own)) => *own = sum_serialized(own, &bytes),
                 None => self.histograms.push((key, bytes)),
             }
         }
     }
 }
 
-fn sum(a: &[u8], b: &[u8]) -> Vec<u8> {
-    // The bytes were serialised by this recorder.
+/// The sum of two serialised histograms.
+fn sum_serialized(a: &[u8], b: &[u8]) -> Vec<u8> {
+    // Reading cannot fail: the bytes were serialised by this recorder.
     let read = |mut bytes| CoarseHistogram::take_from(&mut bytes).unwrap_or_default();
     let mut sum = read(a);
     sum.add(&read(b));
@@ -161,41 +173,31 @@ fn serialized(histogram: &CoarseHistogram) -> Vec<u8> {
 /// The histograms of a row: response times by kind, and of all kinds together the service times of an open loop
 /// and the parts of the service time.
 fn histograms_of(row: &IntervalRow) -> Vec<(HistogramKey, Vec<u8>)> {
-    let kinds = &row.interval.kinds;
-    let mut histograms: Vec<(HistogramKey, Vec<u8>)> = kinds
-        .iter()
-        .enumerate()
-        .map(|(index, tally)| {
-            let histogram = CoarseHistogram::of(&tally.response);
-            (
-                (TransactionTime::Response, Some(index)),
-                serialized(&histogram),
-            )
-        })
-        .collect();
-    let mut sums: [(TransactionTime, Option<CoarseHistogram>); 4] = [
-        (TransactionTime::Service, None),
-        (TransactionTime::SendWait, None),
-        (TransactionTime::Server, None),
-        (TransactionTime::ClientWait, None),
+    type TimesOf = fn(&Tally<u32>) -> Option<&Distribution<u32>>;
+    const TIMES_OF_ALL_KINDS: [(TransactionTime, TimesOf); 4] = [
+        (Service, |tally| tally.service.as_ref()),
+        (SendWait, |tally| Some(&tally.parts.as_ref()?.send_wait)),
+        (Server, |tally| Some(&tally.parts.as_ref()?.server)),
+        (ClientWait, |tally| Some(&tally.parts.as_ref()?.client_wait)),
     ];
-    for tally in kinds {
-        let parts = tally.parts.as_ref();
-        let distributions = [
-            tally.service.as_ref(),
-            parts.map(|parts| &parts.send_wait),
-            parts.map(|parts| &parts.server),
-            parts.map(|parts| &parts.client_wait),
-        ];
-        for ((_, sum), times) in sums.iter_mut().zip(distributions) {
-            if let Some(times) = times {
-                sum.get_or_insert_default().add(&CoarseHistogram::of(times));
-            }
+    let tallies = &row.interval.kinds;
+    let mut histograms = Vec::new();
+    for (index, tally) in tallies.iter().enumerate() {
+        let key = HistogramKey {
+            time: Response,
+            kind: Some(index),
+        };
+        let histogram = CoarseHistogram::of(&tally.response);
+        histograms.push((key, serialized(&histogram)));
+    }
+    for (time, times_of) in TIMES_OF_ALL_KINDS {
+        let mut sum: Option<CoarseHistogram> = None;
+        for times in tallies.iter().filter_map(times_of) {
+            sum.get_or_insert_default().add(&CoarseHistogram::of(times));
+        }
+        if let Some(sum) = sum {
+            histograms.push((HistogramKey { time, kind: None }, serialized(&sum)));
         }
     }
-    let sums = sums
-        .into_iter()
-        .filter_map(|(time, sum)| Some(((time, None), serialized(&sum?))));
-    histograms.extend(sums);
     histograms
 }

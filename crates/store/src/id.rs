@@ -6,15 +6,16 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 const MAX_ID_CHARS: usize = 100;
+const MAX_WORKLOAD_CHARS: usize = 40;
 
 /// A new id, such as `20261120-233342-tpcb-7f3a`: local time of the start as in `started_at`
 /// (RFC 3339), workload, four random hexadecimal digits.
 pub(crate) fn new_id(started_at: &str, workload: &str) -> String {
-    let digits: String = started_at
+    let date_and_time = started_at
         .chars()
-        .take(19)
-        .filter(char::is_ascii_digit)
-        .collect();
+        .take("2026-11-20T23:33:42".len())
+        .filter(char::is_ascii_digit);
+    let digits: String = date_and_time.collect();
     let time = match digits.len() {
         14 => format!("{}-{}", &digits[..8], &digits[8..]),
         _ => jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string(),
@@ -31,7 +32,7 @@ pub fn started_now() -> String {
         .to_string()
 }
 
-/// Letters, digits and single dashes of a workload's name, at most 40.
+/// A workload's name in letters, digits and single dashes, at most [`MAX_WORKLOAD_CHARS`]; `run` if it has none of them.
 fn path_safe(workload: &str) -> String {
     let mut name = String::new();
     for c in workload.chars() {
@@ -40,7 +41,7 @@ fn path_safe(workload: &str) -> String {
             _ if name.is_empty() || name.ends_with('-') => {}
             _ => name.push('-'),
         }
-        if name.len() == 40 {
+        if name.len() == MAX_WORKLOAD_CHARS {
             break;
         }
     }

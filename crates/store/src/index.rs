@@ -1,11 +1,11 @@
 //! The index of stored runs, so that a listing need not read every document.
 //!
-//! In: the main figures of documents, and the size and time of their files. Out: a file with one JSON object a line. It
-//! has no information of its own: a row that is lost, broken, edited or of another form is read again from its document.
+//! In: the main figures of documents, and the size and time of their files. Out: a file with one row per line. It has no
+//! information of its own: a row that is lost, broken, edited or of another form is read again from its document.
 //! Processes therefore need not wait for each other; the last one to replace the file wins.
 //!
-//! A line is the digest of a row and the row. The digest shows edits, as a listing believes what a row says of a document
-//! that is not opened. It needs no secret: who computes it could as well write the document.
+//! A line is the digest of a row and the row, a JSON object. Listing believes the row without opening the document, so the
+//! digest has to show edits. It needs no secret: whoever can compute it could as well write the document.
 
 use crate::NOPM;
 use crate::annotation::Annotation;
@@ -69,8 +69,9 @@ pub struct RunSummary {
     pub is_drill: bool,
     /// The longest time without a commit, seconds; absent if it was not measured.
     pub no_commit_s: Option<f64>,
-    /// Acknowledged commits by the ledger, and those of them that are lost; absent without an account.
+    /// Commits that were acknowledged, by the ledger; absent without an account.
     pub acknowledged: Option<u64>,
+    /// Those of them that are lost; absent without an account, and if the ledger's table was not read.
     pub lost: Option<u64>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
@@ -131,9 +132,9 @@ fn no_commit_s(run: &Run) -> Option<f64> {
     Some(gap.until_s.unwrap_or(run.window.load_end_s()) - gap.from_s)
 }
 
-/// Size of a document, bytes, and the time of its last change, nanoseconds since 1970: of the content or of the file's
-/// attributes, which nobody can set back, and which a copy does not keep. A difference shows that it changed after it was
-/// indexed.
+/// Size of a document, bytes, and the time of its last change, nanoseconds since 1970. That is the change of its content or
+/// its attributes (`ctime`), which nobody can set back and which a copy does not keep: another stamp shows that the
+/// document is not the one that was indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub bytes: u64,
@@ -167,48 +168,53 @@ struct RowId {
 
 /// The documents whose findings and answer are those of these rules, by their id.
 pub(crate) fn read_verified(path: &Path, rules_version: u32) -> HashMap<String, FileStamp> {
-    let rows = rows::<VerifiedRow>(path)
+    let verified = parse_rows::<VerifiedRow>(path)
         .filter(|row| row.is_verified && row.rules_version == Some(rules_version));
-    rows.map(|row| (row.summary.id, row.stamp)).collect()
+    verified.map(|row| (row.summary.id, row.stamp)).collect()
 }
 
 /// The rows of an index by id; none if it cannot be used.
 pub(crate) fn read(path: &Path) -> HashMap<String, IndexRow> {
-    let rows = rows::<IndexRow>(path);
+    let rows = parse_rows::<IndexRow>(path);
     rows.map(|row| (row.summary.id.clone(), row)).collect()
 }
 
-/// The rows of an index; none if it cannot be used.
-fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
-    let is_index = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    let file = if is_index { fs::File::open(path).ok() } else { None };
-    let lines = file.into_iter().flat_map(|file| {
-        let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-        let is_usable = lines.next().as_deref() == Some(FIRST_LINE);
-        is_usable.then_some(lines).into_iter().flatten()
-    });
-    lines.filter_map(|line| {
-        let (stated, row) = line.split_once(' ')?;
-        if digest(row.as_bytes()) != stated {
-            return None;
-        }
-        serde_json::from_str(row).ok()
-    })
+/// The rows of an index that were not edited; none if it cannot be used.
+fn parse_rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> {
+    lines_of_rows(path)
+        .into_iter()
+        .flatten()
+        .filter_map(|line| {
+            let (stated_digest, row) = line.split_once(' ')?;
+            if digest(row.as_bytes()) != stated_digest {
+                return None;
+            }
+            serde_json::from_str(row).ok()
+        })
+}
+
+/// The lines after the first one; `None` if the index cannot be used.
+fn lines_of_rows(path: &Path) -> Option<impl Iterator<Item = String>> {
+    let meta = fs::metadata(path).ok()?;
+    if !meta.is_file() || meta.len() > MAX_BYTES {
+        return None;
+    }
+    let file = fs::File::open(path).ok()?;
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    let first = lines.next()?;
+    (first == FIRST_LINE).then_some(lines)
 }
 
 /// The digest of a row, in hexadecimal.
 fn digest(row: &[u8]) -> String {
-    let digest = Sha256::new_with_prefix(FIRST_LINE)
+    let hash = Sha256::new_with_prefix(FIRST_LINE)
         .chain_update(row)
         .finalize();
-    hex(&digest[..16])
+    hex(&hash[..16])
 }
 
 /// Replaces an index, at once for its readers.
-pub(crate) fn write<'a>(
-    path: &Path,
-    rows: impl IntoIterator<Item = &'a IndexRow>,
-) -> io::Result<()> {
+pub(crate) fn write(path: &Path, rows: &[IndexRow]) -> io::Result<()> {
     let new = path.with_extension(format!("{}.tmp", std::process::id()));
     let written = write_rows(&new, rows).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
@@ -217,7 +223,7 @@ pub(crate) fn write<'a>(
     written
 }
 
-fn write_rows<'a>(path: &Path, rows: impl IntoIterator<Item = &'a IndexRow>) -> io::Result<()> {
+fn write_rows(path: &Path, rows: &[IndexRow]) -> io::Result<()> {
     let mut out = BufWriter::new(files::create_replacing(path)?);
     writeln!(out, "{FIRST_LINE}")?;
     for row in rows {

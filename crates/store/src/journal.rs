@@ -1,9 +1,7 @@
-//! The journal of a run in progress: one line per second, and after an hour one line per ten seconds, so that
-//! a killed run keeps what it measured.
-//!
-//! Reads its bytes, complete or not, as a run. A broken line never makes the reader lose a complete one.
+//! Reads the bytes of a journal, complete or not, as a run (`writer.rs` says what is in them). A broken line never makes
+//! the reader lose a complete one.
 
-use crate::document::check_version;
+use crate::document::readable_run;
 use crate::error::StoreError;
 use crate::figures::{client_health_over, figures_over, timing};
 use crate::histogram_recorder::HistogramRecorder;
@@ -69,13 +67,13 @@ pub(crate) fn read_journal(
 /// What was read of a journal so far.
 #[derive(Default)]
 struct Journal {
-    /// That of the last header.
+    /// The run of the last header.
     run: Run,
     events: Vec<Event>,
     server: Vec<ServerSecond>,
     server_events: Vec<Event>,
     ledger: Option<LedgerAccount>,
-    /// What the accounts before the last one said of the clients.
+    /// What the clients knew by each account of the ledger except the last one.
     marks: Vec<LedgerMark>,
     warmup: Option<PhaseSum>,
     measured: Option<PhaseSum>,
@@ -104,8 +102,9 @@ impl Journal {
 
     fn add_account(&mut self, account: LedgerAccount) {
         let before = self.ledger.replace(account);
-        let state = before.and_then(|before| before.client_state);
-        if let Some((state, at_s)) = state.and_then(|state| state.at_s.map(|at_s| (state, at_s))) {
+        if let Some(state) = before.and_then(|before| before.client_state)
+            && let Some(at_s) = state.at_s
+        {
             let mark = LedgerMark {
                 at_s,
                 complete_s: state.complete_s,
@@ -128,13 +127,16 @@ impl Journal {
             RunPhase::Warmup => &mut self.warmup,
             _ => &mut self.measured,
         };
+        // The totals grow by the kinds of the rows.
         let sum = sum.get_or_insert_with(|| PhaseSum::new(span.start_ns, 1));
         sum.totals.add(row);
         sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
     }
 
     fn into_run(mut self) -> Run {
-        if let Some(state) = self.ledger.as_mut().and_then(|it| it.client_state.as_mut()) {
+        if let Some(account) = &mut self.ledger
+            && let Some(state) = &mut account.client_state
+        {
             state.marks = self.marks;
         }
         let mut run = self.run;
@@ -189,7 +191,7 @@ fn parse_header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
     struct HeaderLine<T> {
         run: T,
     }
-    let run = serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
-    let version = || serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
-    check_version(run, version).map_err(|error| error.with_path(path))
+    let parsed = serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
+    let parse_version = || serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
+    readable_run(parsed, parse_version).map_err(|error| error.with_path(path))
 }

@@ -1,7 +1,7 @@
 //! The journal on disk while its run is in progress.
 //!
 //! In: lines. Out: a file of complete lines. Must never: keep half a line. The first write that fails, such as one on a
-//! full disk, ends the journal: the run continues in memory, and its document needs no line of the journal.
+//! full disk, ends the journal: the run continues in memory, and its document is written from there.
 
 use crate::error::{StoreError, io_error};
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ pub(crate) struct JournalFile {
     /// Length of the complete lines, bytes.
     complete_bytes: u64,
     has_ended: bool,
-    /// Has the disk store what was written, on a thread of its own.
+    /// Requests to have the disk store what was written, for the thread that does it; absent until the first request.
     syncer: Option<SyncSender<()>>,
     /// Whether the disk has refused to store what was written.
     sync_failed: Arc<AtomicBool>,
@@ -117,13 +117,13 @@ impl JournalFile {
             return None;
         }
         bytes.resize(capacity, b'\n');
-        self.write_over(position, &bytes).ok()?;
+        self.write_at(position, &bytes).ok()?;
         Some(end)
     }
 
     /// Writes at an offset. Opens the file again: the open one is in append mode, in which Linux ignores the
     /// offset.
-    fn write_over(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
+    fn write_at(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.write_all_at(bytes, position)
     }

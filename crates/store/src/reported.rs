@@ -30,7 +30,7 @@ pub struct ReportedRun {
     /// Clients of pgbench, threads of sysbench, or virtual users of HammerDB.
     pub clients: Option<u32>,
     pub threads: Option<u32>,
-    /// Clients wait for a schedule and are therefore not always busy.
+    /// Transactions start by a schedule, for which clients wait, so that they are not always busy.
     pub scheduled: bool,
     /// The schedule's rate, transactions per second, if it is printed.
     pub rate_tps: Option<f64>,
@@ -47,10 +47,11 @@ pub struct ReportedRun {
     pub transactions: Option<u64>,
     /// Successful transactions per second.
     pub tps: Option<f64>,
-    /// Failed after all retries.
+    /// Transactions that failed after all retries.
     pub failed: u64,
-    /// Never started.
+    /// Transactions that never started, because they were late.
     pub skipped: u64,
+    /// Transactions that took longer than the latency limit.
     pub over_latency_limit: u64,
     /// Transactions that were retried.
     pub retried: u64,
@@ -181,15 +182,11 @@ impl ReportedRun {
 
     fn figures(&self, seconds: f64) -> Figures {
         let committed = self.transactions.unwrap_or(0);
-        let response = latency(
-            committed,
-            [
-                self.mean_ms.filter(|_| !self.mean_derived),
-                self.min_ms,
-                self.max_ms,
-            ],
-            &self.percentiles_ms,
-        );
+        let mean_ms = self.mean_ms.filter(|_| !self.mean_derived);
+        let response = Latency {
+            min_ns: self.min_ms.map_or(0, ms_in_ns),
+            ..latency(committed, mean_ms, self.max_ms, &self.percentiles_ms)
+        };
         let all = KindFigures {
             kind: None,
             committed,
@@ -206,11 +203,8 @@ impl ReportedRun {
         };
         let mut kinds = vec![all];
         kinds.extend(self.kinds.iter().map(|kind| {
-            let response = latency(
-                kind.count,
-                [kind.mean_ms, None, kind.max_ms],
-                &kind.percentiles_ms,
-            );
+            let percentiles_ms = &kind.percentiles_ms;
+            let response = latency(kind.count, kind.mean_ms, kind.max_ms, percentiles_ms);
             KindFigures {
                 kind: Some(kind.name.clone()),
                 committed: kind.count,
@@ -229,7 +223,7 @@ impl ReportedRun {
     }
 
     fn rates(&self) -> Vec<IndustryMetric> {
-        let titles = [
+        let metrics = [
             (NOPM, "new orders committed per minute", self.nopm),
             (
                 TPM,
@@ -238,7 +232,7 @@ impl ReportedRun {
             ),
         ];
         let scale = f64::from(self.scale.unwrap_or(0));
-        titles
+        metrics
             .into_iter()
             .filter_map(|(name, title, value)| {
                 Some(IndustryMetric {
@@ -253,20 +247,23 @@ impl ReportedRun {
     }
 }
 
-/// A distribution of which only some figures are known. `samples` is 0, not measured, if the mean is unknown.
-fn latency(count: u64, [mean, min, max]: [Option<f64>; 3], percentiles: &[(f64, f64)]) -> Latency {
-    let ns = |ms: f64| (ms * 1e6).round().clamp(0.0, 1e18) as u64;
+/// A distribution of which only some figures are known. Its `samples` are 0, which means not measured, if the mean is unknown.
+fn latency(
+    count: u64,
+    mean_ms: Option<f64>,
+    max_ms: Option<f64>,
+    percentiles_ms: &[(f64, f64)],
+) -> Latency {
     let percentile = |expected_percent: f64| {
-        let entry = percentiles
-            .iter()
-            .find(|(percent, _)| *percent == expected_percent);
-        entry.map(|(_, ms)| ns(*ms))
+        let mut percentiles = percentiles_ms.iter();
+        let entry = percentiles.find(|(percent, _)| *percent == expected_percent);
+        entry.map(|(_, ms)| ms_in_ns(*ms))
     };
     Latency {
-        samples: if mean.is_some() { count } else { 0 },
-        mean_ns: mean.unwrap_or(0.0) * 1e6,
-        min_ns: min.map_or(0, ns),
-        max_ns: max.map_or(0, ns),
+        samples: mean_ms.map_or(0, |_| count),
+        mean_ns: mean_ms.unwrap_or(0.0) * 1e6,
+        min_ns: 0,
+        max_ns: max_ms.map_or(0, ms_in_ns),
         p50_ns: percentile(50.0),
         p90_ns: percentile(90.0),
         p95_ns: percentile(95.0),
@@ -274,4 +271,8 @@ fn latency(count: u64, [mean, min, max]: [Option<f64>; 3], percentiles: &[(f64, 
         p999_ns: percentile(99.9),
         histogram: String::new(),
     }
+}
+
+fn ms_in_ns(ms: f64) -> u64 {
+    (ms * 1e6).round().clamp(0.0, 1e18) as u64
 }

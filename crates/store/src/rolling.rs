@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Maximum length of the period that a percentile covers, seconds.
 const MAX_WINDOW_S: f64 = 60.0;
-/// Number of samples that is sufficient for every percentile of a window.
+/// Number of samples that the highest percentile of a window needs, the 99th.
 const SAMPLES_NEEDED: u64 = 1_000;
 
 /// Makes [`Second`]s of the rows of a run.
@@ -63,18 +63,21 @@ impl SecondSeries {
         self.recent.drain(..self.recent.len() - needed_count);
     }
 
-    /// Percentiles over the fewest latest seconds that have enough samples.
+    /// Percentiles over the fewest latest seconds that have enough samples; `None` if all of them together have too few.
     fn rolling_percentiles(&self) -> Option<RollingPercentiles> {
         let mut sum = Distribution::<u32>::default();
-        let mut window_s = 0.0;
-        self.recent.iter().rev().find_map(|second| {
+        let mut length_s = 0.0;
+        for second in self.recent.iter().rev() {
             sum.add_same(&second.response);
-            window_s += second.length_s;
-            Some(RollingPercentiles {
-                length_s: window_s,
-                p95_ns: sum.quantile_ns(0.95)?,
-                p99_ns: sum.quantile_ns(0.99)?,
-            })
-        })
+            length_s += second.length_s;
+            if let (Some(p95_ns), Some(p99_ns)) = (sum.quantile_ns(0.95), sum.quantile_ns(0.99)) {
+                return Some(RollingPercentiles {
+                    length_s,
+                    p95_ns,
+                    p99_ns,
+                });
+            }
+        }
+        None
     }
 }

@@ -90,14 +90,14 @@ impl RunStore {
         Ok(JournalState::Gone)
     }
 
+    /// The ids of all runs, those in progress included.
     pub fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
-        let journals = self.files_with_extension("jsonl")?.into_iter();
-        ids.extend(
-            journals
-                .filter(|(_, path)| has_bytes(path))
-                .map(|(id, _)| id),
-        );
+        for (id, journal) in self.files_with_extension("jsonl")? {
+            if has_bytes(&journal) {
+                ids.insert(id);
+            }
+        }
         Ok(ids)
     }
 
@@ -135,7 +135,8 @@ fn has_bytes(journal: &Path) -> bool {
     fs::metadata(journal).is_ok_and(|meta| meta.len() > 0)
 }
 
-/// Opens a journal if it exists and is a regular file: opening a pipe would wait for its writer.
+/// Opens a journal; `None` if there is none. Anything but a regular file is an error: opening a pipe would wait for its
+/// writer.
 pub(crate) fn open_journal(path: &Path) -> Result<Option<File>, StoreError> {
     let opened = fs::metadata(path).and_then(|meta| {
         if meta.is_file() { File::open(path).map(Some) } else { Ok(None) }

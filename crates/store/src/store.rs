@@ -32,11 +32,11 @@ use std::sync::{Arc, OnceLock};
 pub struct RunStore {
     folder: PathBuf,
     rules: Option<Rules>,
-    /// The documents that need not be judged again, by their id.
+    /// The documents that need not be judged again, by their id; read from the index when first needed.
     verified: Arc<OnceLock<HashMap<String, FileStamp>>>,
 }
 
-/// By what a store judges the documents that it lists: anybody can edit their findings.
+/// The rules by which a store judges the documents that it lists, because anybody can edit the findings in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub version: u32,
@@ -100,7 +100,7 @@ impl RunStore {
         let mut runs = self.summaries(&mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
-            runs.push(self.summary(&id, run).0);
+            runs.push(self.judged_summary(&id, run).summary);
         }
         runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
         let annotated = self.files_with_extension(annotation::EXTENSION)?;
@@ -134,35 +134,35 @@ impl RunStore {
         Ok(run)
     }
 
-    /// Whether a document that was just read has the findings of the rules. One that was replaced after that is not known.
+    /// Whether a document has the findings of the rules, by the index; false if it was changed since it was indexed.
     fn is_verified(&self, document: &Path, rules: Rules) -> bool {
         let verified = self
             .verified
             .get_or_init(|| index::read_verified(&self.index_path(), rules.version));
         let id = document.file_stem().and_then(|id| id.to_str());
-        let stamp = id.and_then(|id| verified.get(id));
-        let is_known = stamp.filter(|_| document.parent() == Some(&*self.runs_folder()));
-        is_known.is_some_and(|stamp| {
-            fs::metadata(document).is_ok_and(|meta| file_stamp(&meta) == *stamp)
-        })
+        let Some(stamp) = id.and_then(|id| verified.get(id)) else {
+            return false;
+        };
+        document.parent() == Some(&*self.runs_folder())
+            && fs::metadata(document).is_ok_and(|meta| file_stamp(&meta) == *stamp)
     }
 
     /// Like [`RunStore::load`], and also returns the file from which the run was read.
     pub fn load_from(&self, name: &str) -> Result<(Run, PathBuf), StoreError> {
-        let file = || {
+        let load_file = || {
             let path = PathBuf::from(name);
             Ok((load_path(&path)?, path))
         };
         let is_path = name.contains('/');
         if is_path && Path::new(name).exists() {
-            return file();
+            return load_file();
         }
         match self.find(name) {
             Ok(id) => self.load_id(&id),
-            Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
+            Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => load_file(),
             Err(StoreError::NotFound { .. }) => match self.load_labelled(name) {
-                // The error says why the file cannot be read.
-                Err(StoreError::NotFound { .. }) if is_path => file(),
+                // The error of the file says more than that no run has this name.
+                Err(StoreError::NotFound { .. }) if is_path => load_file(),
                 loaded => loaded,
             },
             Err(error) => Err(error),
@@ -223,18 +223,21 @@ impl RunStore {
         if ids.contains(name) {
             return Ok(name.to_owned());
         }
+        if name.is_empty() {
+            return Err(self.not_found(name));
+        }
         let mut matches = ids
             .range(name.to_owned()..)
             .take_while(|id| id.starts_with(name));
         match (matches.next(), matches.next()) {
-            (Some(id), None) if !name.is_empty() => Ok(id.clone()),
-            (Some(first), Some(second)) if !name.is_empty() => Err(StoreError::Ambiguous {
+            (None, _) => Err(self.not_found(name)),
+            (Some(id), None) => Ok(id.clone()),
+            (Some(first), Some(second)) => Err(StoreError::Ambiguous {
                 name: name.to_owned(),
                 count: 2 + matches.count(),
                 first: first.clone(),
                 second: second.clone(),
             }),
-            _ => Err(self.not_found(name)),
         }
     }
 
@@ -255,12 +258,7 @@ impl RunStore {
         }
         self.remove_annotation(id)?;
         let path = self.document_path(id);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error("delete", &path)(error))
-            }
-            _ => Ok(()),
-        }
+        files::remove_if_exists(&path).map_err(io_error("delete", &path))
     }
 
     /// Replaces the findings in a document, and the version of the rules by which they were made, by those of
@@ -298,32 +296,34 @@ impl RunStore {
     ) -> Result<Vec<RunSummary>, StoreError> {
         let mut indexed = index::read(&self.index_path());
         let rules_version = self.rules.map(|rules| rules.version);
-        let is_current =
-            |stamp| move |row: &IndexRow| row.stamp == stamp && row.rules_version == rules_version;
         let mut rows = Vec::new();
         let mut has_changed = false;
         for (id, path) in self.files_with_extension("json")? {
             let Ok(stamp) = fs::metadata(&path).map(|meta| file_stamp(&meta)) else {
                 continue;
             };
-            if let Some(row) = indexed.remove(&id).filter(is_current(stamp)) {
+            if let Some(row) = indexed.remove(&id)
+                && row.stamp == stamp
+                && row.rules_version == rules_version
+            {
                 rows.push(row);
                 continue;
             }
             has_changed = true;
             match read_document(&path) {
                 Ok(run) => {
-                    let (summary, is_verified) = self.summary(&id, run);
+                    let judged = self.judged_summary(&id, run);
                     rows.push(IndexRow {
                         stamp,
                         rules_version,
-                        is_verified,
-                        summary,
+                        is_verified: judged.is_verified,
+                        summary: judged.summary,
                     })
                 }
                 Err(error) => unreadable.push((path, error.to_string())),
             }
         }
+        // What is left of the index are rows of documents that were deleted.
         if has_changed || !indexed.is_empty() {
             // Without an index, the next listing reads the documents again.
             let _ = index::write(&self.index_path(), &rows);
@@ -331,10 +331,13 @@ impl RunStore {
         Ok(rows.into_iter().map(|row| row.summary).collect())
     }
 
-    /// The summary of a document, once it is judged, and whether that changed nothing.
-    fn summary(&self, id: &str, mut run: Run) -> (RunSummary, bool) {
+    /// Judges a run by the rules of the store, if it has any, and summarises it.
+    fn judged_summary(&self, id: &str, mut run: Run) -> JudgedSummary {
         let Some(rules) = self.rules else {
-            return (RunSummary::new(id, &run), false);
+            return JudgedSummary {
+                summary: RunSummary::new(id, &run),
+                is_verified: false,
+            };
         };
         let stored = (run.rules_version, run.checks.clone(), run.answer.clone());
         (rules.judge)(&mut run);
@@ -344,7 +347,10 @@ impl RunStore {
             ..RunSummary::new(id, &run)
         };
         let is_verified = is_judged && stored == (run.rules_version, run.checks, run.answer);
-        (summary, is_verified)
+        JudgedSummary {
+            summary,
+            is_verified,
+        }
     }
 
     fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {
@@ -366,6 +372,12 @@ impl RunStore {
             similar: None,
         })
     }
+}
+
+struct JudgedSummary {
+    summary: RunSummary,
+    /// Whether the document already had the findings and the answer of the rules.
+    is_verified: bool,
 }
 
 fn file_stamp(meta: &Metadata) -> FileStamp {

@@ -1,7 +1,5 @@
-//! Writes a run while it is in progress.
-//!
-//! A journal takes one row per second; at the end the document replaces it. A failed write ends the journal, not the run,
-//! and never loses earlier lines.
+//! Writes a run while it is in progress: a journal of its seconds, which the document replaces at the end. A failed write
+//! ends the journal, not the run, and never loses earlier lines.
 //!
 //! A journal has one line per second, so that a killed run keeps what it measured; after the first hour,
 //! every ten seconds are merged into one line with the sums and histograms of the ten. A line grows with the
@@ -53,21 +51,18 @@ impl RunWriter {
             .mode(0o700)
             .create(&folder)
             .map_err(io_error("create the folder", &folder))?;
-        let (id, path, file) =
-            create_journal(&folder, &run.started_at, run.workload.display_name())?;
-        run.id.clone_from(&id);
+        let journal = create_journal(&folder, &run.started_at, run.workload.display_name())?;
+        run.id.clone_from(&journal.id);
         // The id of an experiment is the id of its first run.
-        if let Some(experiment) = run
-            .experiment
-            .as_mut()
-            .filter(|experiment| experiment.id.is_empty())
+        if let Some(experiment) = &mut run.experiment
+            && experiment.id.is_empty()
         {
-            experiment.id.clone_from(&id);
+            experiment.id.clone_from(&journal.id);
         }
         let mut writer = RunWriter {
             store: store.clone(),
-            journal: JournalFile::new(path, file),
-            id,
+            journal: JournalFile::new(journal.path, journal.file),
+            id: journal.id,
             group: None,
             written_s: 0.0,
         };
@@ -106,22 +101,21 @@ impl RunWriter {
         }
         match &mut self.group {
             Some(group) => group.add(row),
+            // A group replaces the lines from that of its first row on, so it begins before that line is written.
             None => {
-                let position = self.journal.next_line_offset();
+                let offset = self.journal.next_line_offset();
                 self.group =
-                    position.and_then(|position| SecondGroup::begin(row, load_start_ns, position));
+                    offset.and_then(|offset| SecondGroup::begin(row, load_start_ns, offset));
             }
         }
-        let line = self.serialize(&JournalLine::Second(Box::new(SecondLine::new(
-            row,
-            load_start_ns,
-        ))))?;
+        let second = SecondLine::new(row, load_start_ns);
+        let line = self.serialize(&JournalLine::Second(Box::new(second)))?;
         let written = self.append(line);
         let Some(group) = self.group.take_if(|group| group.is_full()) else {
             return written;
         };
-        let second = SecondLine::new(&group.row, load_start_ns);
-        let mut lines = vec![self.serialize(&JournalLine::Second(Box::new(second)))?];
+        let ten_seconds = SecondLine::new(&group.row, load_start_ns);
+        let mut lines = vec![self.serialize(&JournalLine::Second(Box::new(ten_seconds)))?];
         lines.extend(group.other_lines);
         self.journal.replace_from(group.start_offset, &lines);
         written
@@ -200,12 +194,19 @@ impl RunWriter {
     }
 }
 
+/// An empty journal, which this process has locked.
+struct NewJournal {
+    id: String,
+    path: PathBuf,
+    file: File,
+}
+
 /// Creates a journal with an unused id, and locks it.
 fn create_journal(
     folder: &Path,
     started_at: &str,
     workload: &str,
-) -> Result<(String, PathBuf, File), StoreError> {
+) -> Result<NewJournal, StoreError> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -221,7 +222,7 @@ fn create_journal(
         let locked = file.lock().map_err(io_error("lock", &path));
         let has_document = folder.join(format!("{id}.json")).exists();
         if locked.is_ok() && !has_document {
-            return Ok((id, path, file));
+            return Ok(NewJournal { id, path, file });
         }
         let _ = fs::remove_file(&path);
         locked?;

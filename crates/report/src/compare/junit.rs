@@ -4,9 +4,9 @@
 //! case for comparability, one for each figure, and one for each requirement.
 
 use super::{SideAnswers, side_name};
-use crate::answer;
-use crate::junit::{TestCase, write_document};
-use crate::text::comparison::{labels, side_figure_sentence, too_short_sentence};
+use crate::answer::{self, UndecidedCase};
+use crate::junit::{TestCase, TestSuite, write_document};
+use crate::text::comparison::{figure_sentence, labels, too_short_sentence};
 use prony_judge::compare::sides::{SideComparison, SidesComparison};
 use prony_judge::compare::{Difference, Verdict};
 use prony_store::{Run, Severity};
@@ -19,18 +19,19 @@ pub fn write_junit(
     comparison: &SidesComparison,
     sides: &SideAnswers,
 ) -> io::Result<()> {
-    let name = |side: usize| match (runs.get(side), comparison.sides.get(side)) {
+    let name = |index: usize| match (runs.get(index), comparison.sides.get(index)) {
         (Some(runs), Some(side)) => side_name(runs, side),
         _ => String::new(),
     };
-    let suite = |(index, compared_side): (usize, &SideComparison)| {
-        let (second, first) = (name(index + 1), name(0));
+    let mut suites = Vec::new();
+    for (index, compared_side) in (1..).zip(&comparison.side_comparisons) {
+        let (first, second) = (name(0), name(index));
         let [first_label, label] = labels(compared_side);
-        let title = format!("{label} ({second}) against {first_label} ({first})");
-        (title, test_cases(comparison, compared_side, sides))
-    };
-    let side_comparisons = comparison.side_comparisons.iter().enumerate();
-    let suites: Vec<_> = side_comparisons.map(suite).collect();
+        suites.push(TestSuite {
+            title: format!("{label} ({second}) against {first_label} ({first})"),
+            cases: test_cases(comparison, compared_side, sides),
+        });
+    }
     write_document(out, "prony compare", &suites)
 }
 
@@ -74,14 +75,17 @@ fn test_cases(
         },
         failed: compared_side.verdict == Verdict::NotComparable,
     }];
+    let [first, second] = labels(compared_side);
     cases.extend(compared_side.figures.iter().map(|figure| TestCase {
         name: figure.name.clone(),
-        message: side_figure_sentence(compared_side, figure),
+        message: figure_sentence([&first, &second], figure),
         failed: false,
     }));
     let mut of_side = answers.answers.iter();
     if let Some((_, answer)) = of_side.find(|(name, _)| *name == compared_side.labels[1]) {
-        cases.extend(answer::test_cases(answer, answers.pass_undecided));
+        let undecided =
+            if answers.pass_undecided { UndecidedCase::Passes } else { UndecidedCase::Fails };
+        cases.extend(answer::test_cases(answer, undecided));
     }
     cases
 }

@@ -46,7 +46,7 @@ const CPU_TIME: &str = "client CPU, server CPU: CPU time for each committed tran
 /// Maximum length of a line that describes a run, in characters.
 const MAX_LINE_CHARS: usize = 95;
 
-/// What the sides say to what was required of them.
+/// Whether the sides meet what was required of them.
 #[derive(Clone, Debug, Default)]
 pub struct SideAnswers {
     /// The answer of each side except the first, with what the side is called.
@@ -72,8 +72,7 @@ fn remarks(comparison: &SidesComparison) -> Vec<String> {
     left_out.chain(too_short).collect()
 }
 
-/// The sides whose runs are not repeats of one another: a heading, and the differences among the
-/// runs.
+/// For each side whose runs are not repeats of one another, a heading and the differences among its runs.
 fn sides_of_mixed_runs(
     comparison: &SidesComparison,
 ) -> impl Iterator<Item = (String, Vec<&Difference>)> {
@@ -121,7 +120,10 @@ fn write_answers(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Res
         Verdict::Comparable => Style::dim,
         _ => Style::caution,
     };
-    label_below(comparison).map_or(Ok(()), |label| out.wrapped(format, &label))
+    match label_below(comparison) {
+        Some(label) => out.wrapped(format, &label),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
@@ -176,23 +178,23 @@ fn write_sides(
 ) -> io::Result<()> {
     let sides = comparison.sides.iter();
     let labels: Vec<String> = sides.map(|side| plain(&side.label)).collect();
-    let width = labels.iter().map(|label| label.chars().count()).max();
-    let width = width.unwrap_or(0);
+    let longest_label = labels.iter().map(|label| label.chars().count()).max();
+    let label_width = longest_label.unwrap_or(0);
+    let text_width = MAX_LINE_CHARS.saturating_sub(label_width);
     for ((side, runs), label) in comparison.sides.iter().zip(runs).zip(&labels) {
         let workload = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        let line = format!("{}: {workload}", side_name(runs, side));
-        let line = cut(&line, MAX_LINE_CHARS.saturating_sub(width));
-        out.line(format!("  {label:width$}  {line}"))?;
+        let text = cut(
+            &format!("{}: {workload}", side_name(runs, side)),
+            text_width,
+        );
+        out.line(format!("  {label:label_width$}  {text}"))?;
         // The ids of many sides would hide their figures.
         if runs.len() > 1 && comparison.sides.len() == 2 {
-            let indent = " ".repeat(width + 4);
-            for line in wrap(
-                &plain(&side.runs.join(", ")),
-                MAX_LINE_CHARS.saturating_sub(width),
-            ) {
-                out.line(format!("{indent}{}", out.style.dim(&line)))?;
+            let indent = " ".repeat(label_width + 4);
+            for ids in wrap(&plain(&side.runs.join(", ")), text_width) {
+                out.line(format!("{indent}{}", out.style.dim(&ids)))?;
             }
         }
     }
@@ -227,14 +229,14 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         table.row(std::iter::once(name).chain(figure_cells(compared)));
     }
     out.table(&table)?;
-    let has_percentile = compared_side
-        .figures
-        .iter()
-        .any(|figure| figure.is_of_committed());
-    let mut figures = compared_side.figures.iter();
-    let has_cpu_time = figures.any(|figure| is_cpu_figure(&figure.name));
-    out.paragraphs(has_percentile.then_some(COMMITTED))?;
-    out.paragraphs(has_cpu_time.then_some(CPU_TIME))
+    let figures = &compared_side.figures;
+    if figures.iter().any(|figure| figure.is_of_committed()) {
+        out.paragraph(COMMITTED)?;
+    }
+    if figures.iter().any(|figure| is_cpu_figure(&figure.name)) {
+        out.paragraph(CPU_TIME)?;
+    }
+    Ok(())
 }
 
 fn write_differences(

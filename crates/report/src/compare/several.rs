@@ -25,13 +25,13 @@ pub(super) fn write(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::
     write_table(out, comparison)?;
     let sides = &comparison.side_comparisons;
     for side in sides {
-        let (grave, kind) = match side.verdict {
+        let (severity, kind) = match side.verdict {
             Verdict::NotComparable => (Severity::Invalid, "not comparable"),
             _ => (Severity::Caveat, "caveat"),
         };
-        // A caveat of all sides is written once, below.
-        let own = |found: &&Difference| found.severity == grave && !is_of_all(sides, found);
-        let differences: Vec<&Difference> = side.differences.iter().filter(own).collect();
+        // A difference of all sides is written once, below.
+        let is_own = |found: &&Difference| found.severity == severity && !is_of_all(sides, found);
+        let differences: Vec<&Difference> = side.differences.iter().filter(is_own).collect();
         if !differences.is_empty() {
             let label = plain(&side.labels[1]);
             out.paragraph(&format!("{label}: {kind}: {}.", describe(&differences)))?;
@@ -79,12 +79,11 @@ fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
         return Ok(());
     };
     let headline = comparison.headline_figures(example);
-    let Some((primary, others)) = headline.split_first() else {
+    let [primary, others @ ..] = &headline[..] else {
         return Ok(());
     };
     let label = |side: &SideSummary| plain(&side.label);
-    let names = std::iter::once(*primary).chain(others.iter().copied());
-    let names: Vec<String> = names.map(|figure| plain(&figure.name)).collect();
+    let names: Vec<String> = headline.iter().map(|figure| plain(&figure.name)).collect();
     let mut titles = vec!["", "runs", &*names[0], "change", "interval"];
     for name in &names[1..] {
         titles.extend([name.as_str(), "change"]);
@@ -120,8 +119,10 @@ fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     }
     out.line("")?;
     out.table(&table)?;
-    let has_percentile = headline.iter().any(|figure| figure.is_of_committed());
-    out.paragraphs(has_percentile.then_some(COMMITTED))
+    if headline.iter().any(|figure| figure.is_of_committed()) {
+        out.paragraph(COMMITTED)?;
+    }
+    Ok(())
 }
 
 fn dash() -> String {

@@ -35,7 +35,7 @@ const CPUS: [Line; 1] = [("CPUs of the server's machine", |step| step.server_cpu
 pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
     writeln_markup!(out, "<p><strong>{}</strong></p>", answer_sentence(found))?;
     let steps = steps_by_rate(found);
-    let times = || lines(&TIMES, &steps).map(|(_, value)| value);
+    let times = || values_of(&TIMES, &steps).map(|(_, value)| value);
     let shortest = times().fold(f64::MAX, f64::min);
     let longest = times().fold(0.0, f64::max);
     if longest > 0.0 {
@@ -46,24 +46,24 @@ pub fn write(out: &mut Html, found: &CapacityResult) -> fmt::Result {
             axis_note: ", logarithmic times",
             ..Figure::default()
         };
-        draw(out, found, (&TIMES, &y, units::time), figure)?;
+        draw(out, found, &TIMES, &y, units::time, figure)?;
     }
     write_paragraphs(out, remarks(found))?;
-    if lines(&CPUS, &steps).next().is_some() {
+    if values_of(&CPUS, &steps).next().is_some() {
         let y = Scale::linear(0.0, 1.0, PLOT.bottom, PLOT.top);
         let figure = Figure {
             id: "capacity-cpus",
             title: "Busy CPUs of the server's machine by rate: transactions per second",
             ..Figure::default()
         };
-        draw(out, found, (&CPUS, &y, units::percent), figure)?;
+        draw(out, found, &CPUS, &y, units::percent, figure)?;
     }
     let caption = "The steps by their rate; times are of committed transactions";
     write_table(out, caption, &steps_table(found))
 }
 
-/// Rate and value of each step that has one, for all lines.
-fn lines<'a>(
+/// Each step with its value, for all lines; steps without one are left out.
+fn values_of<'a>(
     lines: &'a [Line],
     steps: &'a [&CapacityStep],
 ) -> impl Iterator<Item = (&'a CapacityStep, f64)> {
@@ -76,7 +76,9 @@ fn lines<'a>(
 fn draw(
     out: &mut Html,
     found: &CapacityResult,
-    (drawn, y, format_value): (&[Line], &Scale, fn(f64) -> String),
+    lines: &[Line],
+    y: &Scale,
+    format_value: fn(f64) -> String,
     figure: Figure<'_>,
 ) -> fmt::Result {
     let steps = steps_by_rate(found);
@@ -97,8 +99,8 @@ fn draw(
         PLOT.draw_tick(&mut drawing, x.position(*tick), &units::rate(*tick))?;
     }
     let mut legend = Vec::new();
-    for (number, line) in drawn.iter().enumerate() {
-        let points: Vec<_> = lines(std::slice::from_ref(line), &steps).collect();
+    for (number, line) in lines.iter().enumerate() {
+        let points: Vec<_> = values_of(std::slice::from_ref(line), &steps).collect();
         let at = |step: &CapacityStep, value| (x.position(step.rate), y.position(value));
         let path = points.iter().map(|(step, value)| at(step, *value));
         drawing.numbered_line(number, &path_through(path))?;
@@ -106,7 +108,10 @@ fn draw(
             let (left, top) = at(step, *value);
             drawing.dot(left, top, 3.0, Some(&step_line(step)))?;
         }
-        legend.extend((!points.is_empty()).then(|| (line_sample(number), line.0.to_owned())));
+        if !points.is_empty() {
+            let (name, _) = line;
+            legend.push((line_sample(number), (*name).to_owned()));
+        }
     }
     if let Some(rate) = found.capacity.rate.or(found.capacity.low) {
         let answer = x.position(rate);
@@ -120,7 +125,8 @@ fn draw(
     };
     let figure = Figure {
         axis_note: note,
-        legend: if drawn.len() > 1 { legend } else { Vec::new() },
+        // The title of a single line says what it is.
+        legend: if lines.len() > 1 { legend } else { Vec::new() },
         description: "All figures are in the table of the steps.".to_owned(),
         height: Plot::STANDARD_HEIGHT,
         ..figure

@@ -102,6 +102,7 @@ fn histogram_bars(latency: &Latency) -> Result<HistogramBars, String> {
         return Err("the document contains no histogram".to_owned());
     }
     let times = latency.recorded_times()?;
+    // The axis is logarithmic, and has no zero.
     let values_with_counts = || times.counts().map(|(value, count)| (value.max(1), count));
     let low_ns = values_with_counts().next().map(|(value, _)| value as f64);
     let low_ns = low_ns.ok_or("the histogram is empty")?;
@@ -137,11 +138,13 @@ fn draw_histogram(
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, units::percent)?;
     let width = (PLOT.right - PLOT.left) / BAR_COUNT as f64;
-    let bars_by_number = bars.counts.iter().enumerate();
-    for (number, count) in bars_by_number.filter(|(_, count)| **count > 0) {
+    for (bar, count) in bars.counts.iter().enumerate() {
+        if *count == 0 {
+            continue;
+        }
         // Keep a bar of few transactions visible.
         let top = y.position(*count as f64 / total).min(PLOT.bottom - 1.0);
-        let left = PLOT.left + number as f64 * width;
+        let left = PLOT.left + bar as f64 * width;
         drawing.rectangle("bar", [left, top, width - 1.0, PLOT.bottom - top])?;
     }
     for ns in &x.ticks {
@@ -154,10 +157,11 @@ fn draw_histogram(
     ];
     for (row, (name, ns)) in percentiles.into_iter().enumerate() {
         let Some(ns) = ns else { continue };
-        let x = x.position(ns as f64);
-        PLOT.draw_vertical_line(&mut drawing, "percentile", x)?;
-        let y = PLOT.top - 4.0 - 11.0 * (2 - row) as f64;
-        drawing.text("x", x, y, name)?;
+        let at = x.position(ns as f64);
+        PLOT.draw_vertical_line(&mut drawing, "percentile", at)?;
+        // The names are in rows above the plot, that of the lowest percentile at the top.
+        let baseline = PLOT.top - 4.0 - 11.0 * (2 - row) as f64;
+        drawing.text("x", at, baseline, name)?;
     }
     let [min, max] = [latency.min_ns, latency.max_ns].map(|ns| units::time(ns as f64));
     let figure = Figure {

@@ -19,6 +19,7 @@ const MIN_GAP: f64 = 0.5;
 /// Height of a row of letters, in units of the drawing: that of letters in a narrow window, which are larger.
 const ROW_HEIGHT: f64 = 14.0;
 
+/// What a mark stands for. The style sheet has the looks of the kinds, `m0` to `m5`, in the order of their declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     Checkpoint,
@@ -91,14 +92,13 @@ pub fn events_by_time(run: &Run) -> Vec<Event> {
 /// The marks on the charts of a run; `end_s` is the end of their time axis.
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
     let event_marks = events_by_time(run).into_iter().map(|event| {
-        let is_routine = matches!(
-            MarkKind::of(&event),
-            MarkKind::Checkpoint | MarkKind::Housekeeping
-        );
-        let lasts_to_end = event.kind == EventKind::Outage || is_routine;
-        let default_end_s = if lasts_to_end { end_s } else { event.at_s };
+        let kind = MarkKind::of(&event);
+        // Without a known end, these last to the end of the run; other events are moments.
+        let takes_time = event.kind == EventKind::Outage
+            || matches!(kind, MarkKind::Checkpoint | MarkKind::Housekeeping);
+        let default_end_s = if takes_time { end_s } else { event.at_s };
         EventMark {
-            kind: MarkKind::of(&event),
+            kind,
             start_s: event.at_s.max(0.0),
             end_s: event.until_s.unwrap_or(default_end_s),
         }
@@ -162,12 +162,12 @@ pub fn draw(out: &mut Drawing, marks: &[EventMark], x: &Scale, plot: &Plot) -> f
         let (top, bottom) = (plot.top, plot.bottom);
         let bands = bands.iter();
         let bands = bands.map(|[from, to]| format!("M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z"));
-        let class = kind as usize;
-        out.path(&format!("mark m{class}"), &bands.collect::<String>())?;
+        let look = kind as usize;
+        out.path(&format!("mark m{look}"), &bands.collect::<String>())?;
         let baseline = top - 4.0 - ROW_HEIGHT * row as f64;
         for x in letters {
             let letter = kind.letter_and_meaning().0;
-            out.text(&format!("letter m{class}"), x, baseline, letter)?;
+            out.text(&format!("letter m{look}"), x, baseline, letter)?;
         }
     }
     Ok(())

@@ -230,7 +230,7 @@ fn generator_text(build: &Build) -> String {
     }
 }
 
-/// The style and the script of a page, and what else its policy allows.
+/// What a page may use, by its content security policy.
 #[derive(Clone, Copy, Debug)]
 struct PageParts {
     style: &'static str,
@@ -385,6 +385,7 @@ fn write_document_row(
     )
 }
 
+/// The attributes of a fold of charts.
 fn chart_fold(is_open: bool) -> Raw {
     Raw(if is_open { " class=\"fold\" open" } else { " class=\"fold\"" })
 }

@@ -194,30 +194,16 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
     if let Some(text) = incomplete_notice(run) {
         writeln_markup!(out, "<p class=\"verdict caveat\">{}</p>", text)?;
     }
-    if let Some((worst, text)) = verdict_text(run) {
-        write_verdict_line(out, severity_class(worst), &text)?;
+    if let Some(verdict) = verdict_text(run) {
+        write_verdict_line(out, severity_class(verdict.severity), &verdict.text)?;
     }
     out.push_str("<ul class=\"figures\">");
-    let unmeasured = run.measured.is_empty();
-    for rate in run.rates.iter().filter(|_| !unmeasured) {
-        let (value, name) = (units::rate(rate.value), plain(rate.name.as_str()));
-        write_figure(out, &value, &name, &metric_meaning(rate))?;
-    }
-    if let Some(all) = run.measured.all_kinds().filter(|_| !unmeasured) {
-        write_figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
-        let response = &all.response;
-        for (name, ns) in [
-            ("p50", response.p50_ns),
-            ("p95", response.p95_ns),
-            ("p99", response.p99_ns),
-        ] {
-            if let Some(ns) = ns {
-                write_figure(out, &units::time(ns as f64), name, "response, of committed")?;
-            }
-        }
+    let is_measured = !run.measured.is_empty();
+    if is_measured {
+        write_main_figures(out, run)?;
     }
     out.push_str("</ul>\n");
-    if unmeasured {
+    if !is_measured {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
     writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
@@ -227,6 +213,28 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         Some(table) => write_table(out, KINDS, &table),
         None => Ok(()),
     }
+}
+
+/// Writes the industry metrics, the throughput and the percentiles of the response time.
+fn write_main_figures(out: &mut Html, run: &Run) -> fmt::Result {
+    for rate in &run.rates {
+        let (value, name) = (units::rate(rate.value), plain(rate.name.as_str()));
+        write_figure(out, &value, &name, &metric_meaning(rate))?;
+    }
+    let Some(all) = run.measured.all_kinds() else {
+        return Ok(());
+    };
+    write_figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
+    for (name, ns) in [
+        ("p50", all.response.p50_ns),
+        ("p95", all.response.p95_ns),
+        ("p99", all.response.p99_ns),
+    ] {
+        if let Some(ns) = ns {
+            write_figure(out, &units::time(ns as f64), name, "response, of committed")?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes what a drill did and what came of it, and the lost commits that the document names.
@@ -298,7 +306,7 @@ pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
         return Ok(());
     }
     let rows = events.iter().take(MAX_EVENTS);
-    let rows = rows.map(|event| describe_event(event).into());
+    let rows = rows.map(|event| describe_event(event).cells());
     write_text_table(out, "Events of client and server", ["when", "what"], rows)?;
     if events.len() > MAX_EVENTS {
         let omitted = count((events.len() - MAX_EVENTS) as u64);
@@ -348,20 +356,20 @@ fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
 }
 
 pub fn write_statements(out: &mut Html, run: &Run) -> fmt::Result {
-    if !run.workload.statements.is_empty() {
-        let mut content = markup!("<pre tabindex=\"0\">");
-        for statement in &run.workload.statements {
-            // Preserve the line breaks of a statement; `Escaped` removes other control characters.
-            for line in statement.split_inclusive('\n') {
-                let line = line.strip_suffix('\n').unwrap_or(line);
-                let line = line.strip_suffix('\r').unwrap_or(line);
-                writeln_markup!(content, "{}", line)?;
-            }
-        }
-        content.push_str("</pre>");
-        write_fold(out, "", "Statements", content)?;
+    if run.workload.statements.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let mut content = markup!("<pre tabindex=\"0\">");
+    for statement in &run.workload.statements {
+        // Escaping replaces control characters, so the line breaks of a statement are written here.
+        for line in statement.split_inclusive('\n') {
+            let text = line.strip_suffix('\n').unwrap_or(line);
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            writeln_markup!(content, "{}", text)?;
+        }
+    }
+    content.push_str("</pre>");
+    write_fold(out, "", "Statements", content)
 }
 
 fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
@@ -387,10 +395,11 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
 }
 
 fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
-    let Some((command, notes)) = repeat::repeat_command(run, true) else {
+    let Some(repeat) = repeat::repeat_command(run, Some(run.drive.seed)) else {
         out.push_str("<p class=\"absent\">No command: the document does not contain it.</p>\n");
         return Ok(());
     };
+    let command = repeat.command;
     writeln_markup!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", command)?;
-    write_paragraphs(out, notes)
+    write_paragraphs(out, repeat.notes)
 }

@@ -31,11 +31,12 @@ pub struct NamedLatency<'a> {
     pub group: Option<LineGroup>,
 }
 
-/// A curve: decades (1 for the 90th percentile, 2 for the 99th) and times in nanoseconds, ascending.
 struct Curve {
     name: String,
     group: Option<LineGroup>,
+    /// Decades (1 for the 90th percentile, 2 for the 99th) and times in nanoseconds, ascending.
     points: Vec<(f64, f64)>,
+    /// `None` with too few samples.
     p9999_ns: Option<u64>,
 }
 

@@ -7,9 +7,15 @@ use prony_plan::shell_word;
 use prony_store::Run;
 use serde_json::Value;
 
-/// The command, and notes about it; `None` if the document does not contain the command. `with_seed`: whether it repeats the
+pub struct RepeatCommand {
+    pub command: String,
+    /// What to know before it is run.
+    pub notes: Vec<&'static str>,
+}
+
+/// The command that repeats a run; `None` if the document does not contain it. With `seed`, that of the run, it repeats the
 /// random numbers too.
-pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'static str>)> {
+pub fn repeat_command(run: &Run, seed: Option<u64>) -> Option<RepeatCommand> {
     let mut notes = Vec::new();
     let mut words = match (&run.request["command"], &run.request["arguments"]) {
         // Replace the path of the program, which differs between machines.
@@ -31,8 +37,12 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
         _ => return None,
     };
     let is_prony_run = words.get(1).is_some_and(|word| word == "run");
-    if with_seed && is_prony_run && !words.iter().any(|word| word.starts_with("--seed")) {
-        words.push(format!("--seed={}", run.drive.seed));
+    let has_seed = words.iter().any(|word| word.starts_with("--seed"));
+    if let Some(seed) = seed
+        && is_prony_run
+        && !has_seed
+    {
+        words.push(format!("--seed={seed}"));
         notes.push("The seed of this run repeats its random numbers.");
     }
     // Without the flag, the run may begin with a warm-up.
@@ -55,8 +65,8 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
     if is_prony_run && has_plan {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
-    let words = words.iter().map(|word| shell_word(word));
-    Some((joined(words, " "), notes))
+    let command = joined(words.iter().map(|word| shell_word(word)), " ");
+    Some(RepeatCommand { command, notes })
 }
 
 fn array_of_strings(list: &Value) -> Option<Vec<String>> {
@@ -74,7 +84,8 @@ mod tests {
         let mut run = closed();
         run.request = request;
         run.workload.name = workload.to_owned();
-        repeat_command(&run, true).map(|(command, _)| command)
+        let repeat = repeat_command(&run, Some(run.drive.seed));
+        repeat.map(|repeat| repeat.command)
     }
 
     #[test]

@@ -44,16 +44,30 @@ pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     write_table(out, &sweep_legend(sweep), &sweep_table(sweep))
 }
 
-fn placed(curve: &Curve) -> impl Iterator<Item = (f64, f64, &SweepPoint)> {
-    let points = curve.points.iter();
-    points.filter_map(|point| Some((point.x?, point.rate?, point)))
+/// A point of a sweep that has a place in the drawing.
+struct DrawnPoint<'a> {
+    /// Its value on the axis.
+    x: f64,
+    rate: f64,
+    point: &'a SweepPoint,
+}
+
+/// The points with a number on the axis and a figure.
+fn drawn_points(curve: &Curve) -> impl Iterator<Item = DrawnPoint<'_>> {
+    curve.points.iter().filter_map(|point| {
+        Some(DrawnPoint {
+            x: point.x?,
+            rate: point.rate?,
+            point,
+        })
+    })
 }
 
 fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
-    let all = || sweep.curves.iter().flat_map(placed);
+    let all = || sweep.curves.iter().flat_map(drawn_points);
     let (Some(low), Some(high)) = (
-        all().map(|(x, ..)| x).reduce(f64::min),
-        all().map(|(x, ..)| x).reduce(f64::max),
+        all().map(|drawn| drawn.x).reduce(f64::min),
+        all().map(|drawn| drawn.x).reduce(f64::max),
     ) else {
         return Ok(());
     };
@@ -66,12 +80,14 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     } else {
         Scale::from_zero(high, PLOT.left, PLOT.right - 12.0)
     };
-    let tops =
-        all().map(|(_, rate, point)| point.rate_interval.map_or(rate, |ends| ends[1].max(rate)));
-    let of_smallest = sweep.curves.first().and_then(|curve| placed(curve).next());
-    let proportional = of_smallest
-        .filter(|_| sweep.axis == CPUS_AXIS)
-        .map_or(0.0, |(first, rate, _)| rate / first * high);
+    let tops = all().map(|drawn| {
+        let interval = drawn.point.rate_interval;
+        interval.map_or(drawn.rate, |ends| ends[1].max(drawn.rate))
+    });
+    // The line in proportion to the smallest machine fits into the drawing.
+    let first_curve = sweep.curves.first().filter(|_| sweep.axis == CPUS_AXIS);
+    let smallest = first_curve.and_then(|curve| drawn_points(curve).next());
+    let proportional = smallest.map_or(0.0, |drawn| drawn.rate / drawn.x * high);
     let y = Scale::from_zero(tops.fold(proportional, f64::max), PLOT.bottom, PLOT.top);
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, units::rate)?;
@@ -79,12 +95,14 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     let mut legend = Vec::new();
     for (number, curve) in sweep.curves.iter().enumerate() {
         draw_curve(&mut drawing, number, curve, &x, &y)?;
-        legend.extend((sweep.curves.len() > 1).then(|| (line_sample(number), curve_name(curve))));
+        if sweep.curves.len() > 1 {
+            legend.push((line_sample(number), curve_name(curve)));
+        }
     }
     legend.extend(draw_laws(&mut drawing, sweep, [low, high], &x, &y)?);
-    let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
-    if all().any(|(_, _, point)| point.rate_interval.is_some()) {
-        legend.push((interval, "interval of the median at 95 %".to_owned()));
+    if all().any(|drawn| drawn.point.rate_interval.is_some()) {
+        let sample = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
+        legend.push((sample, "interval of the median at 95 %".to_owned()));
     }
     let unit = if sweep.by_nopm { "NOPM" } else { "transactions committed per second" };
     let figure = Figure {
@@ -121,9 +139,9 @@ fn draw_laws(
         out.numbered_line(1, &path(&|n| usl.throughput(n)))?;
         legend.push((line_sample(1), "universal scalability law".to_owned()));
     }
-    let smallest = placed(curve).next().filter(|_| sweep.axis == CPUS_AXIS);
-    if let Some((cpus, rate, _)) = smallest {
-        out.numbered_line(2, &path(&|n| rate / cpus * n))?;
+    let smallest = drawn_points(curve).next();
+    if let Some(smallest) = smallest.filter(|_| sweep.axis == CPUS_AXIS) {
+        out.numbered_line(2, &path(&|cpus| smallest.rate / smallest.x * cpus))?;
         let name = "in proportion to the smallest machine";
         legend.push((line_sample(2), name.to_owned()));
     }
@@ -136,9 +154,9 @@ fn draw_laws(
 /// Draws the values of the points below the axis.
 fn draw_labels(out: &mut Drawing, sweep: &Sweep, x: &Scale) -> fmt::Result {
     let mut values: Vec<(f64, &str)> = Vec::new();
-    for (at, _, point) in sweep.curves.iter().flat_map(placed) {
-        if !values.iter().any(|(known, _)| *known == at) {
-            values.push((at, &point.value));
+    for DrawnPoint { x, point, .. } in sweep.curves.iter().flat_map(drawn_points) {
+        if !values.iter().any(|(known, _)| *known == x) {
+            values.push((x, &point.value));
         }
     }
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -157,19 +175,20 @@ fn draw_curve(
     x: &Scale,
     y: &Scale,
 ) -> fmt::Result {
-    let line = placed(curve).map(|(at, rate, _)| (x.position(at), y.position(rate)));
+    let position = |drawn: &DrawnPoint<'_>| (x.position(drawn.x), y.position(drawn.rate));
+    let line = drawn_points(curve).map(|drawn| position(&drawn));
     out.numbered_line(number, &path_through(line))?;
-    for (at, rate, point) in placed(curve) {
-        let (at, height) = (x.position(at), y.position(rate));
-        if let Some(ends) = point.rate_interval {
+    for drawn in drawn_points(curve) {
+        let (at, height) = position(&drawn);
+        if let Some(ends) = drawn.point.rate_interval {
             let [low, high] = ends.map(|end| y.position(end));
             let left = at - 4.0;
             let d =
                 format!("M{at:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h8M{left:.1} {high:.1}h8");
             out.path("spread", &d)?;
         }
-        let title = format!("{}: {}", plain(&point.name), units::rate(rate));
-        out.dot(at, height, 4.0, Some(&title))?;
+        let (name, rate) = (plain(&drawn.point.name), units::rate(drawn.rate));
+        out.dot(at, height, 4.0, Some(&format!("{name}: {rate}")))?;
     }
     let knee = curve.knee.and_then(|knee| curve.points[knee].x);
     if let Some(knee) = knee.map(|knee| x.position(knee)) {

@@ -60,10 +60,10 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
     if !trend.runs.is_empty() {
         draw(&mut out, trend)?
     }
-    changes(&mut out, trend)?;
+    write_changes(&mut out, trend)?;
     writeln_markup!(out, "<p class=\"small\">{}</p>", method(trend))?;
-    left_out(&mut out, trend)?;
-    runs(&mut out, trend)?;
+    write_left_out(&mut out, trend)?;
+    write_runs(&mut out, trend)?;
     writeln_markup!(
         out,
         "</main>\n<script type=\"application/json\" class=\"trend\">{}</script>\n\
@@ -90,11 +90,13 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     for (index, run) in trend.runs.iter().enumerate().step_by(every) {
         // A further run of the same day is marked by its time, and one of the same minute by its second.
         let started = &*run.started_at;
-        let differs = |range: Range<usize>| started.get(range.clone()) != last.get(range);
-        let label = match () {
-            () if differs(0..10) => started.get(..10),
-            () if differs(0..16) => started.get(11..16),
-            () => started.get(11..19),
+        let is_same = |range: Range<usize>| started.get(range.clone()) == last.get(range);
+        let label = if !is_same(0..10) {
+            started.get(..10)
+        } else if !is_same(0..16) {
+            started.get(11..16)
+        } else {
+            started.get(11..19)
         };
         PLOT.draw_tick(&mut drawing, x(index), &plain(label.unwrap_or_default()))?;
         last = started;
@@ -140,7 +142,7 @@ fn levels_text(trend: &Trend) -> String {
     joined(levels, ", then ")
 }
 
-fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
+fn write_changes(out: &mut Html, trend: &Trend) -> fmt::Result {
     if trend.changes.is_empty() {
         return Ok(());
     }
@@ -178,7 +180,7 @@ fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
     Ok(())
 }
 
-fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
+fn write_left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     if trend.left_out.is_empty() {
         return Ok(());
     }
@@ -194,7 +196,7 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     Ok(())
 }
 
-fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {
+fn write_runs(out: &mut Html, trend: &Trend) -> fmt::Result {
     start_section(out, 2, "runs", "Runs")?;
     let rows = trend.runs.iter().map(|run| {
         let value = format_figure(trend.unit, run.value);

@@ -44,8 +44,11 @@ pub fn write(
         return match CapacityResult::of(&runs) {
             Some(found) => {
                 super::capacity::write(out, &found)?;
-                // What the points cost stands in their own table.
-                prices.map_or(Ok(()), |_| super::sweep::write_points(out, &sweep))
+                // The table of the steps has no costs.
+                if prices.is_some() {
+                    super::sweep::write_points(out, &sweep)?;
+                }
+                Ok(())
             }
             None => {
                 if let Some(found) = ClientsResult::of(&runs) {

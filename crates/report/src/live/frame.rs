@@ -36,16 +36,19 @@ pub struct LiveState {
 
 impl LiveState {
     pub fn add_second(&mut self, second: &Second) {
-        let (at_s, seconds) = (second.at_s, second.length_s);
+        let (at_s, length_s) = (second.at_s, second.length_s);
         self.failed += second.failed;
-        self.tps.add(at_s, seconds, Some(tps(second)));
-        let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
-        self.p50_ns.add(at_s, seconds, ns(second.p50_ns));
-        self.p99_ns.add(at_s, seconds, ns(p99(second).0));
+        self.tps.add(at_s, length_s, Some(tps(second)));
+        let as_figure = |ns: Option<u64>| ns.map(|ns| ns as f64);
+        let p99_ns = RecentP99::of(second).ns;
+        self.p50_ns.add(at_s, length_s, as_figure(second.p50_ns));
+        self.p99_ns.add(at_s, length_s, as_figure(p99_ns));
         // If all committed, both populations are the same.
-        let attempts = second.attempts_p99_ns.or_else(|| p99(second).0);
-        self.attempts_p99_ns.add(at_s, seconds, ns(attempts));
-        self.failures.add(at_s, seconds, Some(second.failed as f64));
+        let attempts_ns = second.attempts_p99_ns.or(p99_ns);
+        self.attempts_p99_ns
+            .add(at_s, length_s, as_figure(attempts_ns));
+        let failed = Some(second.failed as f64);
+        self.failures.add(at_s, length_s, failed);
     }
 
     pub fn add_server_second(&mut self, second: &ServerSecond) {
@@ -78,7 +81,7 @@ impl LiveState {
     ) -> Vec<String> {
         let width = size.columns.saturating_sub(1);
         let mut lines = vec![
-            // Each line has a rank; 0 is the most important.
+            // Each line has a rank, by which lines go if the terminal has too few rows: the highest goes first.
             (7, cut(&plain(&outline.title), width)),
             (0, progress_line(outline, last, style, width)),
         ];
@@ -87,42 +90,33 @@ impl LiveState {
             width,
         };
         let (mean, worst) = (MergeMode::Mean, MergeMode::Worst);
-        let value = units::rate(tps(last));
-        lines.push((1, chart.row("TPS", &value, &self.tps, mean, units::rate)));
+        let current = units::rate(tps(last));
+        let row = chart.row("TPS", &current, &self.tps, mean, units::rate);
+        lines.push((1, row));
         // Before the first failure, the committed transactions are all.
         let population = if self.failed > 0 { " ok" } else { "" };
-        let value = time_or_dash(last.p50_ns);
-        lines.push((
-            3,
-            chart.row(
-                &format!("p50{population}"),
-                &value,
-                &self.p50_ns,
-                worst,
-                units::time,
-            ),
-        ));
-        let (p99_ns, window_s) = p99(last);
-        let value = time_or_dash(p99_ns);
-        let window = window_s.map_or(String::new(), |s| format!("/{s:.0} s"));
+        let time_row = |name: &str, current_ns: Option<u64>, minute: &LastMinute| {
+            let current = time_or_dash(current_ns);
+            chart.row(name, &current, minute, worst, units::time)
+        };
+        let name = format!("p50{population}");
+        lines.push((3, time_row(&name, last.p50_ns, &self.p50_ns)));
+        let p99 = RecentP99::of(last);
+        let window = p99.window_s.map_or(String::new(), |s| format!("/{s:.0} s"));
         let name = format!("p99{population}{window}");
-        lines.push((
-            2,
-            chart.row(&name, &value, &self.p99_ns, worst, units::time),
-        ));
+        lines.push((2, time_row(&name, p99.ns, &self.p99_ns)));
         if self.failed > 0 {
-            let value = time_or_dash(last.attempts_p99_ns.or(p99_ns));
-            let attempts = &self.attempts_p99_ns;
-            let row = chart.row("p99 all", &value, attempts, worst, units::time);
+            let attempts_ns = last.attempts_p99_ns.or(p99.ns);
+            let row = time_row("p99 all", attempts_ns, &self.attempts_p99_ns);
             lines.push((5, row));
         }
-        let value = units::count(self.failed);
-        let row = chart.row("failed", &value, &self.failures, worst, units::whole);
-        let failing = last.failed > 0;
-        lines.push((4, if failing { style.alarm(&row) } else { row }));
+        let failed = units::count(self.failed);
+        let row = chart.row("failed", &failed, &self.failures, worst, units::whole);
+        let is_failing = last.failed > 0;
+        lines.push((4, if is_failing { style.alarm(&row) } else { row }));
         if self.last_cpu_share.is_some() || !self.cpu.is_empty() {
-            let value = or_dash(self.last_cpu_share, units::percent);
-            lines.push((6, chart.share_row("host CPU", &value, &self.cpu)));
+            let current = or_dash(self.last_cpu_share, units::percent);
+            lines.push((6, chart.share_row("host CPU", &current, &self.cpu)));
         }
         if let Some(waits) = &self.waits {
             lines.push((8, cut(&format!(" waits      {waits}"), width)));
@@ -148,12 +142,21 @@ fn ascii_keeping_codes(line: &str) -> String {
     joined(line.split('\x1b').map(ascii), "\x1b")
 }
 
-/// The 99th percentile of a second. If the second has too few transactions, the percentile covers earlier
-/// seconds as well, and their number is returned.
-pub(super) fn p99(second: &Second) -> (Option<u64>, Option<f64>) {
-    match (second.p99_ns, &second.rolling) {
-        (None, Some(rolling)) => (Some(rolling.p99_ns), Some(rolling.length_s)),
-        (p99_ns, _) => (p99_ns, None),
+/// The 99th percentile of a second, and of earlier ones if it has too few transactions.
+pub(super) struct RecentP99 {
+    /// `None` if all of them have too few.
+    pub ns: Option<u64>,
+    /// The seconds that it covers; `None` if it is of this second alone.
+    pub window_s: Option<f64>,
+}
+
+impl RecentP99 {
+    pub fn of(second: &Second) -> RecentP99 {
+        let (ns, window_s) = match (second.p99_ns, &second.rolling) {
+            (None, Some(rolling)) => (Some(rolling.p99_ns), Some(rolling.length_s)),
+            (p99_ns, _) => (p99_ns, None),
+        };
+        RecentP99 { ns, window_s }
     }
 }
 
@@ -163,9 +166,9 @@ fn tps(second: &Second) -> f64 {
 
 fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usize) -> String {
     let now_s = last.at_s + last.length_s;
-    let warming = last.phase == SecondPhase::Warmup;
+    let is_warmup = last.phase == SecondPhase::Warmup;
     let measured_s = (now_s - outline.warmup_s).max(0.0);
-    let (part, elapsed_s, total_s) = if warming {
+    let (part, elapsed_s, total_s) = if is_warmup {
         ("warm-up ", now_s, Some(outline.warmup_s))
     } else {
         ("", measured_s, outline.measured_s)
@@ -202,7 +205,7 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
         _ => format!(" {text}"),
     };
     let text = cut(&text, width);
-    if warming { style.caution(&text) } else { text }
+    if is_warmup { style.caution(&text) } else { text }
 }
 
 /// A progress bar, such as `━━━━────`; `share` is from 0 to 1.
@@ -234,7 +237,7 @@ impl MinuteChart {
         self.line(name, value, bars, &peak)
     }
 
-    /// Like `row`, for a share: a full bar is 100 %.
+    /// Like [`MinuteChart::row`], for a share: a full bar is 100 %.
     fn share_row(&self, name: &str, value: &str, minute: &LastMinute) -> String {
         let bars = |width| minute.bars(self.at_s, width, MergeMode::Mean, 1.0);
         self.line(name, value, bars, "")

@@ -24,11 +24,11 @@ pub struct LastMinute {
 }
 
 impl LastMinute {
-    /// Adds the figure of a second that began `at_s` after the start of the load and took `seconds`.
-    pub fn add(&mut self, at_s: f64, seconds: f64, figure: Option<f64>) {
+    /// Adds the figure of a second that began `at_s` after the start of the load and took `length_s`.
+    pub fn add(&mut self, at_s: f64, length_s: f64, figure: Option<f64>) {
         // Use the middle of the second for its number: its start may be slightly before or after a whole
         // second.
-        let number = (at_s + seconds / 2.0).floor() as i64;
+        let number = (at_s + length_s / 2.0).floor() as i64;
         self.seconds
             .retain(|(earlier, _)| *earlier > number - SECONDS as i64);
         if let Some(figure) = figure.filter(|figure| figure.is_finite()) {

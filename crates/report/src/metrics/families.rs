@@ -55,17 +55,17 @@ pub(super) fn list() -> impl Iterator<Item = (&'static str, &'static str, &'stat
 
 pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     let text = &mut MetricsText { out };
-    run(text, all)?;
-    transactions(text, all)?;
-    responses(text, all)?;
-    recent_responses(text, all)?;
+    write_run(text, all)?;
+    write_transactions(text, all)?;
+    write_responses(text, all)?;
+    write_recent_responses(text, all)?;
     text.single("prony_client_cpu_seconds_total", all.client_cpu_s)?;
     let delay_ns = all.last.as_ref().map(|last| last.loop_delay_max_ns);
     let delay_s = delay_ns.map(|ns| ns as f64 / 1e9);
     text.single("prony_client_loop_delay_seconds", delay_s)?;
-    server_counts(text, &all.server)?;
+    write_server_counts(text, &all.server)?;
     match &all.server.last {
-        Some(last) => server_gauges(text, last),
+        Some(last) => write_server_gauges(text, last),
         None => Ok(()),
     }
 }
@@ -100,6 +100,7 @@ impl MetricsText<'_> {
         writeln!(self.out, "{end} {value}")
     }
 
+    /// Writes a family with one sample without labels; nothing if its value is unknown.
     fn single(&mut self, name: &str, value: Option<impl Display>) -> io::Result<()> {
         let Some(value) = value else { return Ok(()) };
         self.family(name)?;
@@ -114,7 +115,7 @@ fn escaped(text: &str) -> String {
         .replace('\n', "\\n")
 }
 
-fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+fn write_run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_run_info";
     text.family(name)?;
     let labels = all.labels.iter();
@@ -131,7 +132,7 @@ fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     text.single("prony_waiting_starts", all.waiting_starts)
 }
 
-fn transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+fn write_transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_transactions_total";
     text.family(name)?;
     for kind in &all.kinds {
@@ -162,7 +163,7 @@ fn transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> 
     Ok(())
 }
 
-fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+fn write_responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     text.family("prony_response_seconds")?;
     for kind in &all.kinds {
         let name = "prony_response_seconds_bucket";
@@ -181,7 +182,7 @@ fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
 }
 
 /// As usual in a summary, quantiles cover a short recent period and sums cover the whole run.
-fn recent_responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+fn write_recent_responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_recent_response_seconds";
     text.family(name)?;
     if let Some(last) = &all.last {
@@ -202,7 +203,7 @@ fn recent_responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<
     text.sample("prony_recent_response_seconds_count", &[], count)
 }
 
-fn server_counts(text: &mut MetricsText<'_>, server: &ServerTotals) -> io::Result<()> {
+fn write_server_counts(text: &mut MetricsText<'_>, server: &ServerTotals) -> io::Result<()> {
     text.single("prony_server_commits_total", server.commits)?;
     text.single("prony_server_rollbacks_total", server.rollbacks)?;
     text.single("prony_server_cache_hits_total", server.cache_hits)?;
@@ -213,7 +214,7 @@ fn server_counts(text: &mut MetricsText<'_>, server: &ServerTotals) -> io::Resul
     text.single("prony_server_cpu_seconds_total", server.cpu_s)
 }
 
-fn server_gauges(text: &mut MetricsText<'_>, last: &ServerSecond) -> io::Result<()> {
+fn write_server_gauges(text: &mut MetricsText<'_>, last: &ServerSecond) -> io::Result<()> {
     let machine = last.machine.clone().unwrap_or_default();
     text.single("prony_server_cpu_busy_ratio", machine.busy_share)?;
     text.single("prony_server_cpu_io_wait_ratio", machine.io_wait_share)?;

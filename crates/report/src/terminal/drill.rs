@@ -7,39 +7,49 @@ use super::first_screen::{StoredRun, answer, last_line, title};
 use super::paragraph::{self, Paragraph, fit};
 use super::verdict::severity_format;
 use crate::printer::Printer;
+use crate::style::Style;
 use crate::text::drill::drill_facts;
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use prony_store::{Run, Severity};
-use std::io;
+use std::io::{self, Write};
 
 pub const DRILL_LINES: usize = 15;
 /// The most lines of the answer to one requirement.
 const ANSWER_LINES: usize = 3;
+/// The ranks of the facts that go if there are too many lines, the first to go first; the others stay. Rank 1 is that of
+/// what is required besides the worst.
+const RANKS: [(&str, u8); 6] = [
+    ("limits", 0),
+    ("errors", 3),
+    ("permits", 4),
+    ("seen", 5),
+    ("server", 6),
+    ("waited", 7),
+];
 /// The rank of an answer that wraps: `limits` and `errors` go before its reason is cut.
 const REASON_RANK: u8 = 4;
 
-/// The facts that go first if there are too many lines; the others stay.
-const FIRST_TO_GO: [&str; 6] = ["limits", "errors", "permits", "seen", "server", "waited"];
-
-pub(super) fn write(
-    out: &mut Printer<'_>,
+/// Writes the result of a drill, in at most [`DRILL_LINES`] lines.
+pub fn write_drill(
+    out: &mut dyn Write,
+    style: &Style,
     run: &Run,
     stored: Option<StoredRun<'_>>,
 ) -> io::Result<()> {
-    let width = out.style.width;
+    let out = &mut Printer::new(out, style);
+    let width = style.width;
     let mut paragraphs = answer(run, width);
+    // Every line counts: without the empty one below the answer.
     paragraphs.retain(|paragraph| paragraph.lines != [""]);
     let answer_count = paragraphs.len();
     paragraphs.push(title(run, width));
     paragraphs.extend(incomplete_notice(run).map(|notice| Paragraph::text(&notice, width, 1)));
     paragraphs.extend(drill_facts(run).into_iter().map(|fact| {
         let paragraph = Paragraph::labelled(fact.label, &fact.brief, width, 1);
-        let rank = FIRST_TO_GO.iter().position(|label| *label == fact.label);
-        match rank {
-            // What is required beside the worst has rank 1.
-            Some(rank) => Paragraph {
+        match RANKS.iter().find(|(label, _)| *label == fact.label) {
+            Some((_, rank)) => Paragraph {
                 min_lines: 0,
-                ..paragraph.with_rank(if rank == 0 { 0 } else { 2 + rank as u8 })
+                ..paragraph.with_rank(*rank)
             },
             None => paragraph.with_rank(u8::MAX),
         }

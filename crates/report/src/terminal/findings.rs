@@ -2,8 +2,8 @@
 //!
 //! In: a Run. Out: tables and lists. Must never: hide an error or a finding.
 
+use super::verdict::severity_format;
 use crate::printer::Printer;
-use crate::style::Style;
 use crate::table::Table;
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::{cut, plain};
@@ -15,6 +15,8 @@ use std::io;
 /// Width of the columns before the messages in the table of errors.
 const WIDTH_BEFORE_MESSAGE: usize = 42;
 const MAX_EVENTS: usize = 12;
+/// Width of the longest word before a finding, `invalid`.
+const WORD_WIDTH: usize = 7;
 
 /// Writes the failed transactions by class and code, and the number of those in the warm-up.
 pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -57,8 +59,8 @@ pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.heading("Events")?;
     let events = events_with_joined_losses(run);
     for event in events.iter().take(MAX_EVENTS) {
-        let (time, description) = describe_event(event);
-        out.paragraph(&format!("{time}: {description}"))?;
+        let event = describe_event(event);
+        out.paragraph(&format!("{}: {}", event.when, event.what))?;
     }
     match events.len().saturating_sub(MAX_EVENTS) as u64 {
         0 => Ok(()),
@@ -80,17 +82,14 @@ pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.
 pub(crate) fn write_check_list(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
     for check in worst_first(checks) {
-        let look: fn(&Style, &str) -> String = match check.severity {
-            Severity::Invalid => Style::alarm,
-            Severity::Caveat => Style::caution,
-            Severity::Note => Style::dim,
-        };
-        let label = format!("{:<7}", check.word());
-        let label = format!("{}  ", look(out.style, &label));
+        let format = severity_format(check.severity);
+        let word = format!("{:<WORD_WIDTH$}", check.word());
+        let label = format!("{}  ", format(out.style, &word));
         let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));
-        out.item(&label, 9, &finding)?;
+        out.item(&label, WORD_WIDTH + 2, &finding)?;
         if check.severity != Severity::Note {
-            out.item("           ", 11, &plain(&check.advice))?;
+            let indent = " ".repeat(WORD_WIDTH + 4);
+            out.item(&indent, indent.len(), &plain(&check.advice))?;
         }
     }
     Ok(())

@@ -11,7 +11,9 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::captured::mix_sentence;
-use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::counts::{
+    ThroughputBySecond, outcome_counts, per_scale_text, throughput_by_second, throughput_text,
+};
 use crate::text::drill::account_text;
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
@@ -23,7 +25,7 @@ use crate::text::{joined, plain, sparkline};
 use crate::units::{self, count, time_or_dash};
 use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
-use std::io;
+use std::io::{self, Write};
 
 /// Maximum number of lines. A terminal of 24 lines also shows the prompt below them.
 pub const MAX_LINES: usize = 22;
@@ -38,13 +40,16 @@ pub struct StoredRun<'a> {
     pub annotation: &'a Annotation,
 }
 
-/// Writes the first screen of a run; `stored` is absent if the run is not stored.
-pub(super) fn write(
-    out: &mut Printer<'_>,
+/// Writes the first screen of a result, in at most [`MAX_LINES`] lines; the published figures of a scenario follow.
+/// `stored` is absent if the run is not stored.
+pub fn write_first_screen(
+    out: &mut dyn Write,
+    style: &Style,
     run: &Run,
     stored: Option<StoredRun<'_>>,
 ) -> io::Result<()> {
-    let width = out.style.width;
+    let out = &mut Printer::new(out, style);
+    let width = style.width;
     let mut paragraphs = answer(run, width);
     paragraphs.push(title(run, width));
     paragraphs.extend(incomplete_notice(run).map(|notice| {
@@ -53,11 +58,11 @@ pub(super) fn write(
             .with_rank(2)
     }));
     paragraphs.push(Paragraph::gap());
-    figures(&mut paragraphs, run, width);
+    add_figures(&mut paragraphs, run, width);
     paragraphs.push(Paragraph::gap());
-    verdict(&mut paragraphs, run, width);
-    times(&mut paragraphs, run, out.style)?;
-    limit_and_advice(&mut paragraphs, run, width);
+    add_verdict(&mut paragraphs, run, width);
+    add_times(&mut paragraphs, run, out.style)?;
+    add_limit_and_advice(&mut paragraphs, run, width);
     let note = stored.and_then(|stored| stored.annotation.note.as_deref());
     paragraphs.extend(note.map(|note| Paragraph {
         min_lines: 0,
@@ -75,7 +80,7 @@ pub(super) fn write(
     out.line(line)
 }
 
-/// What the run says to what was required of it; nothing if nothing was.
+/// Whether the run meets what was required of it, and an empty line; nothing if nothing was required.
 pub(super) fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
     let Some(answer) = &run.answer else {
         return Vec::new();
@@ -112,7 +117,7 @@ pub(super) fn title(run: &Run, width: usize) -> Paragraph {
 }
 
 /// Adds the industry metrics, the throughput with its sparkline, and the counts.
-fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+fn add_figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let indented = |text: &str, max_lines| Paragraph::indented(text, width, max_lines);
     if run.measured.is_empty() {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
@@ -152,10 +157,11 @@ fn metric_text(run: &Run, rate: &IndustryMetric, width: usize) -> String {
 /// The throughput, and one bar per second of the measured window with their range, as far as they fit the width.
 fn figure_with_bars(run: &Run, width: usize) -> String {
     let figure = throughput_text(run);
-    let Some((tps, range)) = throughput_by_second(run) else {
+    let Some(ThroughputBySecond { tps, range }) = throughput_by_second(run) else {
         return format!("  {figure}");
     };
-    let rest = width.saturating_sub(figure.chars().count() + range.chars().count() + 6);
+    let gaps = 6;
+    let rest = width.saturating_sub(figure.chars().count() + range.chars().count() + gaps);
     let bars = sparkline(&tps, rest.min(MAX_BARS));
     format!("  {figure}  {bars}  {range}")
 }
@@ -172,7 +178,7 @@ fn figure_in_bold(style: &Style, line: &str) -> String {
 
 /// Adds the verdict, a line each for doubt and scope, and the names of the doubts that an invalid run has besides the worst;
 /// nothing for a run in progress.
-fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+fn add_verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let Some(verdict) = verdict_sentence(run) else {
         return;
     };
@@ -207,7 +213,7 @@ fn id_and_text(check: &Check, text: &str) -> String {
 }
 
 /// Adds the table of response and server times of all transactions.
-fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Result<()> {
+fn add_times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Result<()> {
     let Some(all) = run
         .measured
         .all_kinds()
@@ -254,10 +260,10 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
 }
 
 /// Adds what limited the run, and the advice of the worst finding.
-fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+fn add_limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::gap());
     if !run.measured.is_empty() {
-        let limit = limit(run);
+        let limit = limit_text(run);
         paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
     }
     if let Some(mix) = mix_sentence(run) {
@@ -279,9 +285,8 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
 }
 
 /// What limited the throughput, as far as it is known.
-fn limit(run: &Run) -> String {
-    let finding = |id: &str| run.check(id);
-    let (client, limiter) = (finding("client-limit"), finding("limiter"));
+fn limit_text(run: &Run) -> String {
+    let (client, limiter) = (run.check("client-limit"), run.check("limiter"));
     let is_certain = |check: &&Check| check.severity == Severity::Invalid;
     if let Some(check) = client.filter(is_certain).or(limiter).or(client) {
         let text = plain(&check.finding);
@@ -289,7 +294,7 @@ fn limit(run: &Run) -> String {
         return text.trim_end_matches('.').to_owned();
     }
     match (run.drive.rate_tps, run.observed.as_ref()) {
-        (Some(rate), _) if finding("rate").is_none() => {
+        (Some(rate), _) if run.check("rate").is_none() => {
             format!("the scheduled {}", units::transactions_per_second(rate))
         }
         (_, Some(observed)) if observed.off.is_none() => {

@@ -12,8 +12,8 @@ mod paragraph;
 pub(crate) mod reproduced;
 mod verdict;
 
-pub use drill::DRILL_LINES;
-pub use first_screen::{MAX_LINES, StoredRun};
+pub use drill::{DRILL_LINES, write_drill};
+pub use first_screen::{MAX_LINES, StoredRun, write_first_screen};
 pub use verdict::{FormerJudgement, write_judgement};
 
 use crate::printer::Printer;
@@ -34,6 +34,10 @@ use crate::units::{self, count};
 use prony_store::{Answer, Run};
 use std::io::{self, Write};
 
+/// Width of the range beside the bars of the throughput, with the gaps around it.
+const WIDTH_BESIDE_BARS: usize = 42;
+
+/// Where the document of a result is.
 #[derive(Clone, Copy, Debug)]
 pub enum DocumentLocation<'a> {
     /// The current command stored it.
@@ -45,28 +49,6 @@ pub enum DocumentLocation<'a> {
     },
     /// An earlier command stored it.
     ReadFrom { document: &'a str },
-}
-
-/// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
-/// [`MAX_LINES`] lines; the published figures of a scenario follow.
-pub fn write_first_screen(
-    out: &mut dyn Write,
-    style: &Style,
-    run: &Run,
-    stored: Option<StoredRun<'_>>,
-) -> io::Result<()> {
-    let out = &mut Printer::new(out, style);
-    first_screen::write(out, run, stored)
-}
-
-/// Writes the result of a drill, in at most [`DRILL_LINES`] lines.
-pub fn write_drill(
-    out: &mut dyn Write,
-    style: &Style,
-    run: &Run,
-    stored: Option<StoredRun<'_>>,
-) -> io::Result<()> {
-    drill::write(&mut Printer::new(out, style), run, stored)
 }
 
 /// Writes the full result; `stored` is the location of the document, if it is stored.
@@ -125,7 +107,10 @@ fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     );
     out.wrapped(Style::bold, &title)?;
     out.wrapped(Style::dim, &plain(&workload.title))?;
-    incomplete_notice(run).map_or(Ok(()), |notice| out.wrapped(Style::caution, &notice))
+    match incomplete_notice(run) {
+        Some(notice) => out.wrapped(Style::caution, &notice),
+        None => Ok(()),
+    }
 }
 
 fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -161,12 +146,12 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 /// Writes the throughput as one bar per second of the measured window, with its range.
 fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let Some((tps, range)) = throughput_by_second(run) else {
+    let Some(throughput) = throughput_by_second(run) else {
         return Ok(());
     };
-    let bars = sparkline(&tps, out.style.width - 42);
-    let range = out.style.dim(&format!("each second: {range} /s"));
-    out.line(format!("  {bars}  {range}"))
+    let bars = sparkline(&throughput.tps, out.style.width - WIDTH_BESIDE_BARS);
+    let range = format!("each second: {} /s", throughput.range);
+    out.line(format!("  {bars}  {}", out.style.dim(&range)))
 }
 
 pub(crate) fn write_section(

@@ -94,7 +94,10 @@ impl Paragraph {
 /// The first `max_lines` lines of a wrapped text; the last one ends in [`CONTINUED`] if lines are missing.
 fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> {
     let mut kept: Vec<String> = lines.iter().take(max_lines).cloned().collect();
-    let (true, Some(last)) = (lines.len() > max_lines, kept.last_mut()) else {
+    if lines.len() <= max_lines {
+        return kept;
+    }
+    let Some(last) = kept.last_mut() else {
         return kept;
     };
     let mut end = last.trim_end_matches(CONTINUED).trim_end();
@@ -127,11 +130,11 @@ pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) 
             .sum();
         let can_shorten = |paragraph: &&mut Paragraph| paragraph.lines.len() > paragraph.min_lines;
         let paragraphs = paragraphs.iter_mut();
-        let shortest = paragraphs.filter(can_shorten).min_by_key(|paragraph| {
+        let least_important = paragraphs.filter(can_shorten).min_by_key(|paragraph| {
             let is_within_limit = paragraph.lines.len() <= paragraph.max_lines;
             (is_within_limit, paragraph.rank)
         });
-        match shortest {
+        match least_important {
             Some(paragraph) if lines > max_lines => paragraph.shorten(width),
             _ => return,
         }

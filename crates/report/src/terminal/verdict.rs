@@ -14,17 +14,17 @@ use std::io::{self, Write};
 
 /// Writes whether the figures can be used, and the ids of the checks with findings.
 pub(super) fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let Some((worst, text)) = verdict_text(run) else {
+    let Some(verdict) = verdict_text(run) else {
         return Ok(());
     };
-    let format = severity_format(worst);
-    for line in wrap(&text, out.style.width - 2) {
+    let format = severity_format(verdict.severity);
+    for line in wrap(&verdict.text, out.style.width - 2) {
         out.line(format!("  {}", format(out.style, &line)))?;
     }
     Ok(())
 }
 
-/// The findings on a run by earlier rules.
+/// The findings on a run by earlier rules, or by none.
 #[derive(Clone, Debug, Default)]
 pub struct FormerJudgement {
     /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
@@ -40,43 +40,43 @@ pub fn write_judgement(
     former: &FormerJudgement,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    let version = |version: Option<u32>| match version {
+    let rules = |version: Option<u32>| match version {
         Some(version) => format!("rules of version {version}"),
         None => "no recorded rules".to_owned(),
     };
-    out.line(format!(
-        "{}, judged by {}",
-        plain(&run.id),
-        version(run.rules_version)
-    ))?;
+    let id = plain(&run.id);
+    out.line(format!("{id}, judged by {}", rules(run.rules_version)))?;
     write_verdict(out, run)?;
     findings::write_checks(out, run)?;
-    let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
-        let others = others.iter().map(|check| (&check.id, check.severity));
-        let others: BTreeSet<_> = others.collect();
-        let these = these.iter();
-        let missing = these.filter(|check| !others.contains(&(&check.id, check.severity)));
-        missing
-            .map(|check| format!("{} ({})", plain(&check.id), check.word()))
-            .collect()
-    };
-    let added = missing_in(&run.checks, &former.checks);
-    let gone = missing_in(&former.checks, &run.checks);
-    let differences = [("new", added), ("no longer found", gone)];
-    let differences = differences.iter().filter(|(_, ids)| !ids.is_empty());
-    let differences: Vec<String> = differences
-        .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
-        .collect();
+    let mut differences = Vec::new();
+    for (label, checks, others) in [
+        ("new", &run.checks, &former.checks),
+        ("no longer found", &former.checks, &run.checks),
+    ] {
+        let ids = only_in(checks, others);
+        if !ids.is_empty() {
+            differences.push(format!("{label}: {}", ids.join(", ")));
+        }
+    }
     let text = if differences.is_empty() {
         "the same findings".to_owned()
     } else {
         differences.join("; ")
     };
     out.line("")?;
-    out.paragraph(&format!(
-        "Against {}: {text}.",
-        version(former.rules_version)
-    ))
+    let former_rules = rules(former.rules_version);
+    out.paragraph(&format!("Against {former_rules}: {text}."))
+}
+
+/// The checks that `others` do not have with the same severity.
+fn only_in(checks: &[Check], others: &[Check]) -> Vec<String> {
+    let others = others.iter().map(|check| (&check.id, check.severity));
+    let others: BTreeSet<_> = others.collect();
+    let checks = checks.iter();
+    let missing = checks.filter(|check| !others.contains(&(&check.id, check.severity)));
+    missing
+        .map(|check| format!("{} ({})", plain(&check.id), check.word()))
+        .collect()
 }
 
 pub(crate) fn severity_format(severity: Severity) -> fn(&Style, &str) -> String {

@@ -1,4 +1,4 @@
-//! What a result says to what was required of it.
+//! Whether a result meets what was required of it, in words.
 //!
 //! In: an answer. Out: a line for each requirement, the worst first; the first begins with PASS, FAIL or UNDECIDED.
 //! Must never: let what is undecided look like what is met.
@@ -15,22 +15,17 @@ pub(crate) fn answer_lines(answer: &Answer) -> Vec<String> {
     let mut results: Vec<&RequirementResult> = answer.results.iter().collect();
     results.sort_by_key(|result| result.verdict);
     let verdict = answer.verdict.name();
-    let mut reasons = results.iter().map(|result| result.reason.as_deref());
-    // One reason for all, such as that the run is invalid, is said once.
-    let reason = reasons.next().flatten();
-    let reason =
-        reason.filter(|first| results.len() > 1 && reasons.all(|other| other == Some(*first)));
+    let shared_reason = shared_reason(&results);
     let worst = results.first().map(|result| result.verdict);
-    let headline = match reason {
-        Some(reason) => Some(reason),
-        None => (worst != Some(answer.verdict)).then_some("the figures must not be used"),
-    };
-    let mut lines: Vec<String> = headline
-        .map(|headline| plain(&format!("{verdict}: {headline}")))
-        .into_iter()
-        .collect();
+    let mut lines = Vec::new();
+    if let Some(reason) = shared_reason {
+        lines.push(plain(&format!("{verdict}: {reason}")));
+    } else if worst != Some(answer.verdict) {
+        lines.push(format!("{verdict}: the figures must not be used"));
+    }
     for result in results {
-        let sentence = result_sentence(result, reason.is_none());
+        let own_reason = result.reason.as_deref();
+        let sentence = result_sentence(result, own_reason.filter(|_| shared_reason.is_none()));
         lines.push(if lines.is_empty() {
             format!("{verdict}: {sentence}")
         } else {
@@ -38,6 +33,16 @@ pub(crate) fn answer_lines(answer: &Answer) -> Vec<String> {
         });
     }
     lines
+}
+
+/// The reason that several results all have, such as that the run is invalid: it is said once. `None` if there is none.
+fn shared_reason<'a>(results: &[&'a RequirementResult]) -> Option<&'a str> {
+    let [first, others @ ..] = results else {
+        return None;
+    };
+    let reason = first.reason.as_deref()?;
+    let is_shared = !others.is_empty() && others.iter().all(|other| other.reason == first.reason);
+    is_shared.then_some(reason)
 }
 
 pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> String {
@@ -48,19 +53,19 @@ pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> Strin
     }
 }
 
-/// A requirement with its figure, such as `p99 12.1 ms (11.8 ms to 12.4 ms), required below 20.0 ms`.
-pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> String {
+/// A requirement with its figure, such as `p99 12.1 ms (11.8 ms to 12.4 ms), required below 20.0 ms`. `reason`: the reason of
+/// the result, unless it is said elsewhere.
+pub(crate) fn result_sentence(result: &RequirementResult, reason: Option<&str>) -> String {
     let requirement = &result.requirement;
     let show = format_of(&requirement.limit);
-    let reason = result.reason.as_ref().filter(|_| with_reason);
-    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
+    let reason_clause = reason.map_or(String::new(), |reason| format!("; {reason}"));
     let limit = limit_text(requirement);
     if let (RequiredLimit::Of { label, .. }, RequiredFigure::Primary, None) =
         (&requirement.limit, &requirement.figure, result.value)
     {
         // Which figure that is depends on both.
         return plain(&format!(
-            "the run could not be compared with {label}, required {limit}{reason}"
+            "the run could not be compared with {label}, required {limit}{reason_clause}"
         ));
     }
     let (of, figure) = match &requirement.limit {
@@ -74,7 +79,9 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
         });
         format!("{}{of}{}", show(value), interval.unwrap_or_default())
     });
-    plain(&format!("{figure} {value}, required {limit}{reason}"))
+    plain(&format!(
+        "{figure} {value}, required {limit}{reason_clause}"
+    ))
 }
 
 /// A limit in words, such as `below 20.0 ms`.
@@ -176,7 +183,7 @@ mod tests {
     fn a_run_that_cannot_be_compared_says_with_what() {
         let result = result("not slower than main by 3%", Undecided, None, None);
         assert_eq!(
-            result_sentence(&result, true),
+            result_sentence(&result, Some("why")),
             "the run could not be compared with main, required not slower than main by 3%; why"
         );
     }

@@ -39,11 +39,13 @@ fn time_shares(run: &Run) -> Vec<TimeShare> {
             shares.find(|share| share.base == base && share.name == name && share.total > 0);
         share.map(|share| share.count as f64 / share.total as f64)
     };
-    let with_rows = |name: String, facts: &Value, here: f64, is_statement| {
-        let rows = facts["rows"].as_f64().zip(observed(&name, ROWS_OF_CALLS));
+    // `facts` are what was captured; `None` if they lack the time.
+    let time_share = |name: String, facts: &Value, here: f64, is_statement| {
+        let captured_rows = facts["rows"].as_f64();
+        let rows_here = observed(&name, ROWS_OF_CALLS);
         Some(TimeShare {
             captured: facts["time"].as_f64()?,
-            rows: rows.map(<[f64; 2]>::from),
+            rows: captured_rows.zip(rows_here).map(<[f64; 2]>::from),
             name,
             here,
             is_statement,
@@ -58,15 +60,16 @@ fn time_shares(run: &Run) -> Vec<TimeShare> {
         let facts = &transaction["captured"];
         let kind = kinds.iter().find(|kind| kind.kind.as_deref() == Some(name));
         let here = kind.map_or(0.0, |kind| time_ns(kind)) / all_ns;
-        shares.extend(with_rows(name.to_owned(), facts, here, false));
+        shares.extend(time_share(name.to_owned(), facts, here, false));
         let statements = facts["statements"].as_array().into_iter().flatten();
         for (facts, number) in statements.zip(1..) {
             let name = name_of_statement(name, number);
             // Its share of the transaction's time is its share of the round trips'.
             let part = observed(&name, TIME_OF_CALLS).unwrap_or(0.0);
-            shares.extend(with_rows(name, facts, here * part, true));
+            shares.extend(time_share(name, facts, here * part, true));
         }
     }
+    // Without a measured time, the shares of it are not numbers.
     shares.retain(|share| share.here.is_finite());
     shares
 }

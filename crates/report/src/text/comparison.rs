@@ -88,25 +88,24 @@ pub(crate) fn noise_of_variant(runs: &[impl Borrow<Run>], variant: &str) -> Stri
     units::or_dash(noise, |noise| percent_range([noise.low, noise.high]))
 }
 
+/// The caution if others disturbed the runs; `None` if they did not.
 pub(crate) fn disturbed_caution(comparison: &SidesComparison) -> Option<String> {
     let disturbed = comparison.disturbed.as_ref()?;
     let sides = comparison.sides.iter().zip(&disturbed.noise);
-    let noise = sides.map(|(side, noise)| {
+    let noise_of_sides = sides.map(|(side, noise)| {
         let range = percent_range((*noise)?);
         Some(format!("{range} in the runs of {}", plain(&side.label)))
     });
-    let noise: Option<Vec<String>> = noise.collect();
-    let noise = noise.map_or(
-        "How much of the CPUs others used is not known for all runs.".to_owned(),
-        |noise| {
-            format!(
-                "Others used, or the hypervisor withheld, of the CPUs {}.",
-                noise.join(", ")
-            )
-        },
-    );
+    let noise_of_sides: Option<Vec<String>> = noise_of_sides.collect();
+    let sentence = match noise_of_sides {
+        Some(noise) => {
+            let noise = noise.join(", ");
+            format!("Others used, or the hypervisor withheld, of the CPUs {noise}.")
+        }
+        None => "How much of the CPUs others used is not known for all runs.".to_owned(),
+    };
     Some(format!(
-        "{noise} The figures are those of a disturbed system: only their ratios may be used, not the throughput or the \
+        "{sentence} The figures are those of a disturbed system: only their ratios may be used, not the throughput or the \
          response times of a side."
     ))
 }
@@ -152,12 +151,16 @@ pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     let repeated =
         |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
     let [first, second] = labels(compared_side);
-    let titles = if compared_side.figures.iter().any(repeated) {
-        ["{1}, median", "{2}, median", "change"]
+    let change = "change".to_owned();
+    if compared_side.figures.iter().any(repeated) {
+        [
+            format!("{first}, median"),
+            format!("{second}, median"),
+            change,
+        ]
     } else {
-        ["{1}", "{2}", "change"]
-    };
-    titles.map(|title| title.replace("{1}", &first).replace("{2}", &second))
+        [first, second, change]
+    }
 }
 
 pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
@@ -190,15 +193,12 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
         notes.push(PAIRS_CAUTION.to_owned());
     }
     // Sides that are not comparable, or have a single run, have no interval to widen.
-    let has_interval = |compared_side: &&SideComparison| {
-        compared_side.figures.iter().any(|compared| {
-            compared
-                .significance
-                .is_some_and(|significance| significance.p.is_some())
-        })
+    let is_tested = |side: &&SideComparison| {
+        let mut intervals = side.figures.iter().filter_map(|figure| figure.significance);
+        intervals.any(|significance| significance.p.is_some())
     };
     let side_comparisons = comparison.side_comparisons.iter();
-    let tested = side_comparisons.filter(has_interval).count();
+    let tested = side_comparisons.filter(is_tested).count();
     if tested > 1 {
         notes.push(format!(
             "{tested} comparisons against {}: Holm's method widens the intervals, so that if the sides do not \
@@ -211,12 +211,9 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
 
 /// A note that names the sides without a ratio; `None` if all sides have one.
 pub(crate) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
-    let not_comparable = comparison.side_comparisons.iter();
-    let not_comparable =
-        not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
-    let labels: Vec<String> = not_comparable
-        .map(|compared_side| plain(&compared_side.labels[1]))
-        .collect();
+    let sides = comparison.side_comparisons.iter();
+    let not_comparable = sides.filter(|side| side.verdict == Verdict::NotComparable);
+    let labels: Vec<String> = not_comparable.map(|side| plain(&side.labels[1])).collect();
     match labels.len() {
         count if count == comparison.side_comparisons.len() => Some("No ratio is given".to_owned()),
         0 => None,
@@ -228,12 +225,7 @@ pub(crate) fn labels(side: &SideComparison) -> [String; 2] {
     side.labels.each_ref().map(|label| plain(label))
 }
 
-pub(crate) fn side_figure_sentence(side: &SideComparison, compared: &FigureComparison) -> String {
-    let [first, second] = labels(side);
-    figure_sentence([&first, &second], compared)
-}
-
-/// Like [`side_figure_sentence`], with other names for the sides.
+/// Whether a figure of two sides differs; `names` are those of the sides.
 pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
     let name = plain(&compared.name);

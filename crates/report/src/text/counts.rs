@@ -35,14 +35,25 @@ pub(crate) fn throughput_text(run: &Run) -> String {
     format!("{} committed", units::transactions_per_second(tps))
 }
 
-/// Throughput in each whole second of the measured window, and its range; `None` if there are fewer than three.
-pub(crate) fn throughput_by_second(run: &Run) -> Option<(Vec<f64>, String)> {
+/// Throughput in each whole second of the measured window.
+pub(crate) struct ThroughputBySecond {
+    pub tps: Vec<f64>,
+    /// The lowest and the highest: `26,100 to 28,200`.
+    pub range: String,
+}
+
+/// The throughput in the seconds of the window; `None` if there are fewer than three whole ones.
+pub(crate) fn throughput_by_second(run: &Run) -> Option<ThroughputBySecond> {
     let is_whole = |second: &&Second| second.phase == SecondPhase::Measured && second.is_whole();
     let seconds = run.series.iter().filter(is_whole);
     let tps: Vec<f64> = seconds.map(Second::committed_per_second).collect();
+    if tps.len() < 3 {
+        return None;
+    }
     let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
     let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
-    (tps.len() >= 3).then(|| (tps, format!("{lowest} to {highest}")))
+    let range = format!("{lowest} to {highest}");
+    Some(ThroughputBySecond { tps, range })
 }
 
 /// What an industry metric means, and what qualifies it.
@@ -79,8 +90,8 @@ pub(crate) fn describe_counts(run: &Run) -> String {
     }
 }
 
-/// The number of transactions and their outcomes; those in flight at the end are counted only if they are
-/// described.
+/// The number of transactions and their outcomes. `in_flight` describes those that were in flight at the end, which are
+/// left out without it.
 pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
     if run.measured.is_empty() {
         return match run.window.warmup_s {
@@ -106,16 +117,16 @@ pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
             None => "",
         };
     }
-    let unfinished = in_flight.as_ref().map_or(0, |_| run.measured.unfinished);
-    let in_flight = in_flight.unwrap_or_default();
-    let counts = [
+    let mut counts = vec![
         (all.failed, "failed"),
         (all.rolled_back, "rolled back by intent"),
         (all.skipped, "skipped"),
-        (unfinished, &*in_flight),
-        (run.measured.never_started, "due but never started"),
-        (all.retries, "extra tries"),
     ];
+    if let Some(description) = &in_flight {
+        counts.push((run.measured.unfinished, description));
+    }
+    counts.push((run.measured.never_started, "due but never started"));
+    counts.push((all.retries, "extra tries"));
     // Of the zero counts, only that of failures is worth mentioning.
     for (number, outcome) in counts {
         if number > 0 || outcome == "failed" {

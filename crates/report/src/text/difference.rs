@@ -11,7 +11,7 @@ use super::{cut, joined, plain};
 use prony_judge::compare::sides::{
     FigureComparison, SideComparison, SidesComparison, Significance,
 };
-use prony_judge::compare::{Unit, Verdict};
+use prony_judge::compare::{Difference, Unit, Verdict};
 use prony_store::Severity;
 
 /// A figure whose interval ends within this share of no change is called the same.
@@ -26,9 +26,11 @@ const MAX_VALUE_CHARS: usize = 40;
 /// The answer for each side except the first; of several sides by the primary figure only, which leaves one line to each.
 pub(crate) fn answers(comparison: &SidesComparison) -> Vec<String> {
     let sides = &comparison.side_comparisons;
-    let others = if sides.len() == 1 { usize::MAX } else { 0 };
-    let answer = |side| answer(comparison, side, others);
-    sides.iter().map(answer).collect()
+    let max_further = if sides.len() == 1 { usize::MAX } else { 0 };
+    sides
+        .iter()
+        .map(|side| answer(comparison, side, max_further))
+        .collect()
 }
 
 /// The verdict on the comparison below the answers; `None` if the answers say that the sides are not comparable.
@@ -40,8 +42,8 @@ pub(crate) fn label_below(comparison: &SidesComparison) -> Option<String> {
     (!is_said || comparison.side_comparisons.is_empty()).then(|| comparison.label())
 }
 
-/// Whether a side differs from the first, by its primary figure and at most `others` further headline figures.
-fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) -> String {
+/// Whether a side differs from the first, by its primary figure and at most `max_further` further headline figures.
+fn answer(comparison: &SidesComparison, side: &SideComparison, max_further: usize) -> String {
     let figures = comparison.headline_figures(side);
     let Some((primary, further)) = figures.split_first() else {
         let [_, second] = labels(side);
@@ -50,18 +52,18 @@ fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) ->
             1 => String::new(),
             _ => format!("{second}: "),
         };
-        let reason = reason(comparison, side);
+        let reason = why_without_figures(comparison, side);
         return format!("{subject}NOT COMPARABLE: {reason}.");
     };
-    // At a rate, the throughput is that of the load.
-    let further = further.iter();
-    let further = further.filter(|figure| figure.unit != Unit::Rate || !comparison.is_rate_given());
-    let further = further.take(others);
+    // With a given rate, the throughput is that rate, and says nothing of the side.
+    let is_measured =
+        |figure: &&&FigureComparison| figure.unit != Unit::Rate || !comparison.is_rate_given();
+    let further = further.iter().filter(is_measured).take(max_further);
     let text = match primary.significance {
         Some(significance) => {
-            let further = further.map(|figure| further_text(figure));
-            let texts = std::iter::once(tested_text(side, primary, &significance)).chain(further);
-            joined(texts, ", ")
+            let mut texts = vec![tested_text(side, primary, &significance)];
+            texts.extend(further.map(|figure| further_text(figure)));
+            texts.join(", ")
         }
         None => untested_text(side, primary, further.copied()),
     };
@@ -72,37 +74,44 @@ fn answer(comparison: &SidesComparison, side: &SideComparison, others: usize) ->
     format!("{despite}{text}.")
 }
 
-/// Why a side has no figures.
-fn reason(comparison: &SidesComparison, side: &SideComparison) -> String {
+/// Why a side has no figures: its runs or those of the first are no repeats, or the sides differ too much.
+fn why_without_figures(comparison: &SidesComparison, side: &SideComparison) -> String {
+    let shortened = |difference: &Difference| {
+        [&difference.what, &difference.a, &difference.b]
+            .map(|text| cut(&plain(text), MAX_VALUE_CHARS))
+    };
     let mut sides = comparison.sides.iter();
     let mixed = sides.find(|other| {
         let takes_part = other.letter == side.letter || other.letter == comparison.sides[0].letter;
         takes_part && !other.repeat_differences.is_empty()
     });
-    let grave = |differences: &[prony_judge::compare::Difference]| {
-        let differences = differences.iter();
-        let mut grave = differences.filter(|difference| difference.severity == Severity::Invalid);
-        let first = grave.next()?;
-        let [what, a, b] =
-            [&first.what, &first.a, &first.b].map(|text| cut(&plain(text), MAX_VALUE_CHARS));
-        let more = match grave.count() {
-            0 => String::new(),
-            count => format!("; and {count} more"),
-        };
-        Some((what, a, b, format!("{}{more}", first.why)))
-    };
     if let Some(mixed) = mixed {
-        let label = plain(&mixed.label);
-        let values = grave(&mixed.repeat_differences);
-        let values = values.map_or(String::new(), |(what, a, b, _)| {
-            format!(" ({what}: {a} and {b})")
-        });
-        return format!("the runs of {label} are not repeats of each other{values}");
+        let mut text = format!(
+            "the runs of {} are not repeats of each other",
+            plain(&mixed.label)
+        );
+        if let Some(first) = decisive(&mixed.repeat_differences).next() {
+            let [what, a, b] = shortened(first);
+            text += &format!(" ({what}: {a} and {b})");
+        }
+        return text;
     }
-    match grave(&side.differences) {
-        Some((what, a, b, why)) => format!("{what} ({a} against {b}): {why}"),
-        None => "the runs have no figure in common".to_owned(),
+    let mut differences = decisive(&side.differences);
+    let Some(first) = differences.next() else {
+        return "the runs have no figure in common".to_owned();
+    };
+    let [what, a, b] = shortened(first);
+    let text = format!("{what} ({a} against {b}): {}", first.why);
+    match differences.count() {
+        0 => text,
+        more => format!("{text}; and {more} more"),
     }
+}
+
+/// The differences that forbid a comparison.
+fn decisive(differences: &[Difference]) -> impl Iterator<Item = &Difference> {
+    let differences = differences.iter();
+    differences.filter(|difference| difference.severity == Severity::Invalid)
 }
 
 /// What the test of the primary figure says.

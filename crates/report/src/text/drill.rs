@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: facts, each with a label. Must never: leave out the account of the commits of a run that kept one.
 
-use super::findings::describe_event;
+use super::findings::{EventText, describe_event};
 use super::outage::outage_clauses;
 use super::{joined, plain};
 use crate::units::{count, count_of, seconds, span};
@@ -25,7 +25,7 @@ pub(crate) struct DrillFact {
     pub full: String,
 }
 
-/// A fact that needs no shorter form.
+/// A fact whose brief form is also its full one.
 fn same(label: &'static str, text: String) -> DrillFact {
     DrillFact {
         label,
@@ -94,14 +94,14 @@ fn done(run: &Run) -> DrillFact {
     let marks = marks.filter(|event| event.kind == EventKind::Mark);
     let marks: Vec<[String; 2]> = marks
         .map(|mark| {
-            let (time, text) = describe_event(mark);
-            let full = format!("{time}: {}", text.trim_start_matches("mark: "));
+            let EventText { when, what } = describe_event(mark);
+            let full = format!("{when}: {}", what.trim_start_matches("mark: "));
             let result = mark.command.as_ref();
             let status = result.and_then(|result| Some((result.exit_status?, &result.output)));
             let brief = status.map(|(status, output)| {
                 let last = output.lines().last().map(plain);
                 let last = last.map_or(String::new(), |line| format!(": {line}"));
-                format!("{time}, exit status {status}{last}")
+                format!("{when}, exit status {status}{last}")
             });
             [brief.unwrap_or_else(|| full.clone()), full]
         })
@@ -118,8 +118,8 @@ fn server_events(run: &Run) -> String {
     let changes =
         observed.filter(|event| matches!(event.kind, EventKind::Failover | EventKind::Restart));
     let changes = changes.map(|event| {
-        let (time, text) = describe_event(event);
-        format!("{time}: {text}")
+        let EventText { when, what } = describe_event(event);
+        format!("{when}: {what}")
     });
     joined(changes, "; ")
 }
@@ -127,53 +127,67 @@ fn server_events(run: &Run) -> String {
 /// What kept clients waiting: why connections were lost, and why attempts to connect failed, by cause.
 fn waits(run: &Run) -> Option<DrillFact> {
     let is_of = |kind| move |event: &&Event| event.kind == kind;
-    let mut lost = run.events.iter().filter(is_of(EventKind::Outage));
-    let lost = lost.next().map(|outage| plain(&outage.detail));
+    let mut outages = run.events.iter().filter(is_of(EventKind::Outage));
+    let lost = outages.next().map(|outage| plain(&outage.detail));
     let failed = run.events.iter().filter(is_of(EventKind::FailedAttempts));
-    // Each worker has counted its own. A sum is an event of the first attempt to the last.
-    let mut by_cause: BTreeMap<&str, Event> = BTreeMap::new();
-    for attempts in failed {
-        let cause = attempts.cause.as_deref().unwrap_or("for an unknown cause");
-        let sum = by_cause.entry(cause).or_insert(Event {
-            count: 0,
-            ..attempts.clone()
-        });
-        sum.count += attempts.count;
-        sum.at_s = sum.at_s.min(attempts.at_s);
-        let until_s = attempts.until_s.unwrap_or(attempts.at_s);
-        sum.until_s = Some(
-            sum.until_s
-                .map_or(until_s, |latest_s| latest_s.max(until_s)),
-        );
-    }
-    let mut by_cause: Vec<_> = by_cause.into_iter().collect();
-    by_cause.sort_by(|(_, a), (_, b)| a.at_s.total_cmp(&b.at_s));
+    let by_cause = attempts_by_cause(failed);
     let mut full: Vec<String> = lost.iter().cloned().collect();
-    full.extend(by_cause.iter().map(|(cause, sum)| {
-        let attempts = count_of(sum.count, "attempt");
-        let (from, until) = (span(sum.at_s), span(sum.until_s.unwrap_or(sum.at_s)));
-        format!("{}: {attempts} from {from} to {until}", plain(cause))
-    }));
-    let by_cause = by_cause.iter();
-    let brief = by_cause.map(|(cause, sum)| format!("{} {}", plain(cause), count(sum.count)));
-    let mut brief: Vec<String> = brief.collect();
-    if let Some(first) = brief.first_mut() {
-        first.insert_str(0, "failed attempts: ");
+    let mut counts = Vec::new();
+    for attempts in &by_cause {
+        let cause = plain(attempts.cause);
+        let number = count_of(attempts.count, "attempt");
+        let [from, until] = [attempts.first_s, attempts.last_s].map(span);
+        full.push(format!("{cause}: {number} from {from} to {until}"));
+        counts.push(format!("{cause} {}", count(attempts.count)));
     }
-    let brief = brief.join(", ");
-    (!full.is_empty()).then(|| DrillFact {
+    if full.is_empty() {
+        return None;
+    }
+    let failed = format!("failed attempts: {}", counts.join(", "));
+    // The reason of the first loss is often long, and of the attempts there are few kinds.
+    let brief = match lost {
+        Some(lost) if counts.is_empty() => lost,
+        Some(lost) => {
+            let reason = lost.strip_prefix(CONNECTION_WAS_LOST).unwrap_or(&lost);
+            format!("{failed}; {}", system_error(reason))
+        }
+        None => failed,
+    };
+    Some(DrillFact {
         label: "waited",
-        // The reason of the first loss is often long, and of the attempts there are few kinds.
-        brief: match (lost, brief.is_empty()) {
-            (Some(lost), true) => lost,
-            (Some(lost), false) => {
-                let reason = lost.strip_prefix(CONNECTION_WAS_LOST).unwrap_or(&lost);
-                format!("{brief}; {}", system_error(reason))
-            }
-            (None, _) => brief,
-        },
+        brief,
         full: full.join("; "),
     })
+}
+
+/// Attempts to connect that failed for one cause.
+struct FailedAttempts<'a> {
+    cause: &'a str,
+    count: u64,
+    /// The time of the first and of the last one, seconds from the start of the load.
+    first_s: f64,
+    last_s: f64,
+}
+
+/// The failed attempts of all workers, each of which has counted its own, by cause and in order of time.
+fn attempts_by_cause<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<FailedAttempts<'a>> {
+    let mut by_cause: BTreeMap<&str, FailedAttempts<'_>> = BTreeMap::new();
+    for event in events {
+        let cause = event.cause.as_deref().unwrap_or("for an unknown cause");
+        let until_s = event.until_s.unwrap_or(event.at_s);
+        let sum = by_cause.entry(cause).or_insert(FailedAttempts {
+            cause,
+            count: 0,
+            first_s: event.at_s,
+            last_s: until_s,
+        });
+        sum.count += event.count;
+        sum.first_s = sum.first_s.min(event.at_s);
+        sum.last_s = sum.last_s.max(until_s);
+    }
+    let mut attempts: Vec<_> = by_cause.into_values().collect();
+    attempts.sort_by(|a, b| a.first_s.total_cmp(&b.first_s));
+    attempts
 }
 
 /// How long clients wait for a server that is silent, by the names of the options of its clients.
@@ -229,7 +243,7 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> DrillFact {
     of_parts("limits", &parts)
 }
 
-/// Whether each acknowledged commit is there, in a few words.
+/// Whether each acknowledged commit is there, in a few words; `None` if the run kept no ledger.
 pub(crate) fn account_text(run: &Run) -> Option<String> {
     run.ledger.as_ref().map(brief_account)
 }
@@ -263,30 +277,23 @@ fn account_facts(facts: &mut Vec<DrillFact>, run: &Run, account: &LedgerAccount)
         ),
     });
     let positions = [&account.server_before, &account.server_after];
-    let joined = |before: String, after: String| match after.as_str() {
-        "" => plain(&format!("before: {before}; after: not read")),
-        after => plain(&format!("before: {before}; after: {after}")),
-    };
-    if !positions[0].is_empty() {
+    if !account.server_before.is_empty() {
         let [before, after] = positions.map(position_text);
-        let brief = positions.map(brief_position);
+        let after = if after.is_empty() { "not read" } else { &after };
+        let brief = positions.map(brief_position).into_iter();
         facts.push(DrillFact {
             label: "server",
-            brief: brief
-                .into_iter()
-                .filter(|text| !text.is_empty())
-                .collect::<Vec<_>>()
-                .join(", then "),
-            full: joined(before, after),
+            brief: joined(brief.filter(|text| !text.is_empty()), ", then "),
+            full: plain(&format!("before: {before}; after: {after}")),
         });
     }
 }
 
-/// What became of the commits, in a line: what is missing or wrong comes first.
 fn acknowledged(account: &LedgerAccount) -> String {
     count_of(account.acknowledged, "commit") + " acknowledged"
 }
 
+/// What became of the commits, in a line: what is missing or wrong comes first.
 fn brief_account(account: &LedgerAccount) -> String {
     if let Some(reason) = &account.not_read {
         return plain(&format!("{}; not read: {reason}", acknowledged(account)));
@@ -392,7 +399,7 @@ fn staleness_fact(staleness: &ReplicaStaleness) -> DrillFact {
     }
 }
 
-/// The server and where its log or cluster was, in a few words.
+/// The server and where its log or cluster was, in a few words; empty if it was not read.
 fn brief_position(position: &BTreeMap<String, String>) -> String {
     let value = |name: &str| position.get(name);
     let server = value("server")

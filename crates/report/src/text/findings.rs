@@ -11,10 +11,24 @@ pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
     errors.map(|error| error.count).sum()
 }
 
-/// When an event happened, and what it was: `at 12 s` and `outage: ...`.
-pub(crate) fn describe_event(event: &Event) -> (String, String) {
+/// An event in words.
+pub(crate) struct EventText {
+    /// When it happened: `at 12 s`.
+    pub when: String,
+    /// What it was: `outage: ...`.
+    pub what: String,
+}
+
+impl EventText {
+    /// The cells of a row in a table of events.
+    pub fn cells(self) -> [String; 2] {
+        [self.when, self.what]
+    }
+}
+
+pub(crate) fn describe_event(event: &Event) -> EventText {
     let at = span(event.at_s);
-    let time = match event.until_s {
+    let when = match event.until_s {
         Some(end_s) => format!("at {at}, for {}", span((end_s - event.at_s).max(0.0))),
         None if event.kind == EventKind::Outage => format!("from {at} to the end"),
         None => format!("at {at}"),
@@ -32,12 +46,13 @@ pub(crate) fn describe_event(event: &Event) -> (String, String) {
         event.kind.name(),
         plain(&event.detail)
     );
-    let text = text.trim_end_matches([':', ' ']).to_owned();
+    // Without a detail, nothing follows the colon.
+    let mut what = text.trim_end_matches([':', ' ']).to_owned();
     let command = event.command.as_ref();
-    match command.and_then(|command| command.output.lines().last()) {
-        Some(line) => (time, format!("{text}; it printed: {}", plain(line))),
-        None => (time, text),
+    if let Some(line) = command.and_then(|command| command.output.lines().last()) {
+        what += &format!("; it printed: {}", plain(line));
     }
+    EventText { when, what }
 }
 
 /// The checks by severity, the most severe first. Of one severity, those that doubt the figures come before those that

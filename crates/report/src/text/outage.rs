@@ -11,9 +11,9 @@ use prony_store::Run;
 pub(crate) struct OutageText {
     /// How long nobody committed.
     pub outage: String,
-    /// The same with the times of clients, in a line; `None` without an outage.
+    /// The same with the times of clients, in a line; this and what follows are `None` without an outage.
     pub brief: Option<String>,
-    /// How long one client did not; `None` without an outage, as what follows.
+    /// How long single clients did not commit.
     pub clients: Option<String>,
     /// When the throughput was back.
     pub recovery: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         outage += &format!("{bound} by the machines' clocks");
         brief += &bound;
     }
-    // That is what a required outage is compared with.
+    // A requirement on the outage is judged by the longer of the two.
     let longest_s = longest_outage_s(run).unwrap_or_default();
     let is_longer = seconds(longest_s) != length && longest_s > gap_length_s(run, gap);
     if is_longer {
@@ -92,6 +92,7 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     })
 }
 
+/// The same as sentences; `None` if the run did not measure it.
 pub(crate) fn outage_text(run: &Run) -> Option<String> {
     let text = outage_clauses(run)?;
     let clauses = [Some(text.outage), text.clients, text.recovery];

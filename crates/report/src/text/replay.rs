@@ -8,29 +8,28 @@ use crate::units::{count, count_of, or_dash, percent_with_tenths, time};
 use prony_judge::experiment::variant_names;
 use prony_judge::observations;
 use prony_judge::replay::{ReplayedStatement, TimeBesideLog, replayed_statements};
-use prony_store::{Run, StatementLatency};
+use prony_store::Run;
 use std::borrow::Borrow;
 
 /// How a replay compares with the log, in a sentence or two; `None` if the run is not one, or the log has no times.
 pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
-    let statements = run.statements.iter();
-    let statements: Vec<(&StatementLatency, f64)> = statements
-        .flatten()
-        .filter_map(|statement| Some((statement, statement.recorded?.mean_ns)))
-        .collect();
     // Each statement weighs as often as it was executed here, so that the mix does not matter.
-    let executions = |statement: &StatementLatency| statement.latency.samples as f64;
-    let sum = |mean: fn(&(&StatementLatency, f64)) -> f64| -> f64 {
-        let means = statements.iter();
-        means.map(|entry| mean(entry) * executions(entry.0)).sum()
-    };
-    let ratio = sum(|(statement, _)| statement.latency.mean_ns) / sum(|(_, recorded)| *recorded);
-    let added = |(statement, recorded): &(&StatementLatency, f64)| {
-        (statement.latency.mean_ns - recorded) * executions(statement)
-    };
-    let statements = statements.iter();
-    let slowest = statements.max_by(|a, b| added(a).total_cmp(&added(b)));
-    let (slowest, recorded) = slowest.filter(|_| ratio.is_finite())?;
+    let (mut replayed_ns, mut recorded_ns) = (0.0, 0.0);
+    let (mut slowest, mut most_added_ns) = (None, f64::NEG_INFINITY);
+    for statement in run.statements.iter().flatten() {
+        let Some(recorded) = statement.recorded else {
+            continue;
+        };
+        let executions = statement.latency.samples as f64;
+        replayed_ns += statement.latency.mean_ns * executions;
+        recorded_ns += recorded.mean_ns * executions;
+        let added_ns = (statement.latency.mean_ns - recorded.mean_ns) * executions;
+        if added_ns >= most_added_ns {
+            (slowest, most_added_ns) = (Some((statement, recorded)), added_ns);
+        }
+    }
+    let ratio = replayed_ns / recorded_ns;
+    let (statement, recorded) = slowest.filter(|_| ratio.is_finite())?;
     let shares = run.shares.iter().filter_map(|share| {
         Some((share.count as f64 / share.total as f64 - share.expected_share?).abs())
     });
@@ -38,9 +37,9 @@ pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
     let mut text = format!(
         "statements took {ratio:.2} times as long as the server logged for them; most was added to {} (mean {}, recorded {}); \
          no share of a statement differs by more than {}",
-        plain(&slowest.name),
-        time(slowest.latency.mean_ns),
-        time(*recorded),
+        plain(&statement.name),
+        time(statement.latency.mean_ns),
+        time(recorded.mean_ns),
         percent_with_tenths(difference),
     );
     if let Some(waits) = waits_for_commits(run) {
@@ -49,7 +48,7 @@ pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// Each statement's latency over the runs beside the logged one; `None` if they are no replay, or less than two of each
+/// Each statement's latency over the runs beside the logged one; `None` if they are no replay, or fewer than two of each
 /// variant count. With more than `rows_max` statements, those with the most added time.
 pub(crate) fn replayed_over_repeats(
     runs: &[impl Borrow<Run>],
@@ -161,7 +160,9 @@ fn waits_for_commits(run: &Run) -> Option<String> {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::{Latency, Observed, ObservedShare, RecordedLatency, ServerSecond};
+    use prony_store::{
+        Latency, Observed, ObservedShare, RecordedLatency, ServerSecond, StatementLatency,
+    };
 
     fn statement(
         name: &str,

@@ -122,7 +122,7 @@ fn describe_sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> 
     })
 }
 
-/// Kinds of background work of a server, and the queries that report them.
+/// Kinds of background work of a server, and the topics of the queries that report them.
 const REPORTED_BY: [(&str, [ObservedTopic; 2]); 3] = [
     (
         "checkpoint",
@@ -135,7 +135,7 @@ const REPORTED_BY: [(&str, [ObservedTopic; 2]); 3] = [
     ),
 ];
 
-/// Counts of checkpoints and similar events; says which kinds could not be observed.
+/// Counts of checkpoints and similar events; without any, what was not observed at all.
 fn describe_events(run: &Run, observed: &Observed) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let kinds = [
@@ -150,36 +150,45 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
     for event in observations::events(run, &kinds) {
         *counts.entry(event.kind.name()).or_default() += 1;
     }
-    let short = prony_judge::unobserved_maintenance(run);
     if counts.is_empty() {
-        let is_missing = |topic: &ObservedTopic| {
-            observed
-                .missing
-                .iter()
-                .any(|missing| missing.what == *topic)
-        };
-        let is_there = |topic: &ObservedTopic| !observed.is_absent(*topic);
-        let is_vacuumed = run.server.product.is_none_or(|product| product.has_vacuum);
-        let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
-            .iter()
-            .filter(|(name, _)| *name != "vacuum" || (is_vacuumed && short.is_none()))
-            .filter(|(_, queries)| queries.iter().all(is_there))
-            .partition(|(_, queries)| queries.iter().any(&is_missing));
-        let names = |kinds: Vec<&(&'static str, _)>| -> Vec<&str> {
-            kinds.into_iter().map(|(name, _)| *name).collect()
-        };
-        let parts = [
-            join_names(&names(absent), "or").map(|names| format!("no {names} observed")),
-            join_names(&names(unobserved), "and").map(|names| format!("{names} not observed")),
-            short,
-        ];
-        return joined(parts.into_iter().flatten(), ", ");
+        return describe_no_events(run, observed);
     }
     let events = counts.iter().map(|(event, number)| match number {
         1 => format!("1 {}", plain(event)),
         number => format!("{} times {}", count(*number), plain(event)),
     });
-    events.chain(short).collect::<Vec<_>>().join(", ")
+    let unobserved = prony_judge::unobserved_maintenance(run);
+    joined(events.chain(unobserved), ", ")
+}
+
+/// Which kinds of background work did not happen, and which could not be observed.
+fn describe_no_events(run: &Run, observed: &Observed) -> String {
+    let unobserved_maintenance = prony_judge::unobserved_maintenance(run);
+    let has_vacuum = run.server.product.is_none_or(|product| product.has_vacuum);
+    let is_missing = |topic: &ObservedTopic| {
+        let mut missing = observed.missing.iter();
+        missing.any(|missing| missing.what == *topic)
+    };
+    let (mut unobserved, mut absent) = (Vec::new(), Vec::new());
+    for (name, topics) in REPORTED_BY {
+        if name == "vacuum" && (!has_vacuum || unobserved_maintenance.is_some()) {
+            continue;
+        }
+        if topics.iter().any(|topic| observed.is_absent(*topic)) {
+            continue;
+        }
+        if topics.iter().any(is_missing) {
+            unobserved.push(name);
+        } else {
+            absent.push(name);
+        }
+    }
+    let parts = [
+        join_names(&absent, "or").map(|names| format!("no {names} observed")),
+        join_names(&unobserved, "and").map(|names| format!("{names} not observed")),
+        unobserved_maintenance,
+    ];
+    joined(parts.into_iter().flatten(), ", ")
 }
 
 /// Joins names as `a`, `a or b`, `a, b or c`; `None` if there are none.
@@ -286,6 +295,7 @@ fn durability_and_cost(observed: &Observed) -> String {
     let before = observed.before.as_ref();
     let durability = before.and_then(|state| state.durability.as_ref());
     let replication = before.and_then(|state| state.replication);
+    // A service without the topic keeps its data safe in a way of its own.
     let unless_absent = |topic, text: String| {
         if observed.is_absent(topic) { "of its own kind".to_owned() } else { text }
     };
@@ -315,7 +325,7 @@ fn durability_and_cost(observed: &Observed) -> String {
     line
 }
 
-/// What the service does not have, with the reasons.
+/// What the service does not have, with the reasons; `None` if it has everything.
 fn describe_absent(run: &Run, observed: &Observed) -> Option<String> {
     let groups = absent_by_reason(&observed.missing);
     let texts = groups.iter().map(|(topics, why)| {
@@ -327,7 +337,7 @@ fn describe_absent(run: &Run, observed: &Observed) -> Option<String> {
     (!texts.is_empty()).then(|| format!("{service} does not have: {}", texts.join("; ")))
 }
 
-/// The topics that were not observed, with the reasons.
+/// The topics that were not observed, with the reasons; `None` if all were.
 fn describe_missing(observed: &Observed) -> Option<String> {
     let missing = observed.missing.iter().filter(|missing| !missing.absent);
     let topics = missing.map(|topic| format!("{} ({})", topic.what.text(), plain(&topic.why)));

@@ -95,6 +95,7 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     parts.collect()
 }
 
+/// The machines that drove the clients; machines that are alike are counted.
 fn describe_client_machines(run: &Run) -> String {
     let mut kinds: Vec<(String, u64)> = Vec::new();
     for machine in &run.machines {
@@ -104,14 +105,14 @@ fn describe_client_machines(run: &Run) -> String {
             None => kinds.push((text, 1)),
         }
     }
+    if kinds.is_empty() {
+        return describe_client_machine(&run.machine().host);
+    }
     let kinds = kinds.into_iter().map(|(text, number)| match number {
         1 => text,
         _ => format!("{number} × {text}"),
     });
-    match kinds.collect::<Vec<_>>() {
-        kinds if kinds.is_empty() => describe_client_machine(&run.machine().host),
-        kinds => kinds.join("; "),
-    }
+    joined(kinds, "; ")
 }
 
 /// What the user said of the server; empty if that is nothing.
@@ -135,19 +136,16 @@ fn describe_doctor(run: &Run) -> String {
     let Some(doctor) = &run.doctor else {
         return String::new();
     };
-    let findings = [DoctorState::Bad, DoctorState::Caution].map(|state| {
+    let mut parts = Vec::new();
+    for state in [DoctorState::Bad, DoctorState::Caution] {
         let findings = doctor.findings.iter();
-        let ids = findings
-            .filter(|finding| finding.state == state)
-            .map(|finding| finding.id.as_str());
-        (state.name(), ids.collect::<Vec<_>>())
-    });
-    let findings = findings.into_iter().filter(|(_, ids)| !ids.is_empty());
-    let parts = findings.map(|(state, ids)| format!("{state}: {}", ids.join(", ")));
-    match joined(parts, "; ") {
-        parts if parts.is_empty() => "everything ok".to_owned(),
-        parts => plain(&parts),
+        let in_state = findings.filter(|finding| finding.state == state);
+        let ids = joined(in_state.map(|finding| finding.id.as_str()), ", ");
+        if !ids.is_empty() {
+            parts.push(format!("{}: {ids}", state.name()));
+        }
     }
+    if parts.is_empty() { "everything ok".to_owned() } else { plain(&parts.join("; ")) }
 }
 
 fn describe_options(run: &Run) -> String {

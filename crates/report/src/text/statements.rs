@@ -11,7 +11,7 @@ use prony_store::{Run, StatementLatency};
 /// The latencies of the statements; `None` if the run did not measure them.
 pub(crate) fn statements(run: &Run) -> Option<TableSection> {
     let statements = run.statements.as_ref()?;
-    let titles = [
+    let mut titles = vec![
         "statement",
         "count",
         "mean",
@@ -24,24 +24,13 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
     let is_replay = statements
         .iter()
         .any(|statement| statement.recorded.is_some());
-    let recorded_titles = ["recorded mean", "recorded p50", "recorded p99"];
-    let recorded_titles = recorded_titles.iter().filter(|_| is_replay);
-    let mut table = Table::new(
-        &titles
-            .iter()
-            .chain(recorded_titles)
-            .copied()
-            .collect::<Vec<_>>(),
-    );
+    if is_replay {
+        titles.extend(["recorded mean", "recorded p50", "recorded p99"]);
+    }
+    let mut table = Table::new(&titles);
     for statement in statements {
         let latency = &statement.latency;
-        let recorded = statement.recorded.as_ref();
-        let recorded = [
-            or_dash(recorded, |recorded| units::time(recorded.mean_ns)),
-            time_or_dash(recorded.and_then(|recorded| recorded.p50_ns)),
-            time_or_dash(recorded.and_then(|recorded| recorded.p99_ns)),
-        ];
-        let row = [
+        let mut row = vec![
             plain(&statement.display_name()),
             count(latency.samples),
             units::time(latency.mean_ns),
@@ -51,10 +40,15 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
             units::time(latency.max_ns as f64),
             or_dash(statement.service_time_share, units::percent_with_tenths),
         ];
-        table.row(
-            row.into_iter()
-                .chain(recorded.into_iter().filter(|_| is_replay)),
-        );
+        if is_replay {
+            let recorded = statement.recorded.as_ref();
+            row.extend([
+                or_dash(recorded, |recorded| units::time(recorded.mean_ns)),
+                time_or_dash(recorded.and_then(|recorded| recorded.p50_ns)),
+                time_or_dash(recorded.and_then(|recorded| recorded.p99_ns)),
+            ]);
+        }
+        table.row(row);
     }
     Some(TableSection {
         heading: "Latency of statements",

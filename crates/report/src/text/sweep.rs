@@ -31,7 +31,7 @@ fn at(axis: &str, value: &str) -> String {
 /// What the table says of machines.
 const EFFICIENCY_LEGEND: &str = "Efficiency: throughput for a CPU, against the smallest machine.";
 
-/// What the table shows means.
+/// What the columns of the table mean.
 pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
     let has_invalid = sweep.points().any(|point| !point.invalid_by.is_empty());
     let of_invalid = has_invalid.then_some(INVALID_LEGEND);
@@ -74,12 +74,23 @@ pub(crate) fn curves_legend(sweep: &Sweep) -> String {
 
 /// The knee of a curve and what limits it there, in one sentence; `None` if the axis has no numbers.
 fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
-    let prefix = match curve_name(curve) {
-        name if name.is_empty() => String::new(),
-        name => format!("{name}: "),
-    };
+    let text = knee_text(sweep, curve)?;
+    let name = curve_name(curve);
+    Some(if name.is_empty() { capitalized(&text) } else { format!("{name}: {text}") })
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => format!("{}{}", first.to_uppercase(), characters.as_str()),
+        None => String::new(),
+    }
+}
+
+/// The sentence about the knee, which begins in lower case.
+fn knee_text(sweep: &Sweep, curve: &Curve) -> Option<String> {
     let knee = curve.knee.map(|index| &curve.points[index]);
-    let text = match (curve.knee_state?, knee) {
+    Some(match (curve.knee_state?, knee) {
         (KneeState::Found, Some(knee)) => format!(
             "the knee is at {}, with {}; {}",
             at(&sweep.axis, &knee.value),
@@ -100,38 +111,30 @@ fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
         (KneeState::TooFewPoints, _) => {
             "no knee is sought: fewer than three points have figures.".to_owned()
         }
-        _ => {
-            let last = curve
-                .points
-                .iter()
-                .rposition(|point| point.rate.is_some())?;
-            let (last, after) = (&curve.points[last], &curve.points[last + 1..]);
-            let causes: BTreeSet<&str> = after
-                .iter()
-                .flat_map(|point| point.invalid_by.iter().map(String::as_str))
-                .collect();
-            let causes: Vec<&str> = causes.into_iter().collect();
-            let advice = match (after.is_empty(), causes.is_empty()) {
-                (true, _) => "Sweep further to find it.".to_owned(),
-                (false, true) => "The points after it have no run that counts.".to_owned(),
-                (false, false) => format!(
-                    "The points after it must not be used ({}).",
-                    plain(&causes.join(", "))
-                ),
-            };
-            format!(
-                "no knee up to {}: throughput still rises there ({}). {advice}",
-                at(&sweep.axis, &last.value),
-                figures(sweep, last)
-            )
-        }
-    };
-    let mut letters = text.chars();
-    let first = letters.next().filter(|_| prefix.is_empty());
-    Some(match first {
-        Some(first) => format!("{}{}", first.to_uppercase(), letters.as_str()),
-        None => format!("{prefix}{text}"),
+        _ => return not_reached_text(sweep, curve),
     })
+}
+
+/// That throughput rises up to the last point with figures, and why that is the last one; `None` if no point has any.
+fn not_reached_text(sweep: &Sweep, curve: &Curve) -> Option<String> {
+    let mut points = curve.points.iter();
+    let last = points.rposition(|point| point.rate.is_some())?;
+    let (last, after) = (&curve.points[last], &curve.points[last + 1..]);
+    let causes = after.iter().flat_map(|point| &point.invalid_by);
+    let causes: BTreeSet<&str> = causes.map(String::as_str).collect();
+    let advice = if after.is_empty() {
+        "Sweep further to find it.".to_owned()
+    } else if causes.is_empty() {
+        "The points after it have no run that counts.".to_owned()
+    } else {
+        let causes = plain(&joined(causes, ", "));
+        format!("The points after it must not be used ({causes}).")
+    };
+    Some(format!(
+        "no knee up to {}: throughput still rises there ({}). {advice}",
+        at(&sweep.axis, &last.value),
+        figures(sweep, last)
+    ))
 }
 
 /// `4,210 transactions/s (95 % interval 4,100 to 4,300), p99 9.2 ms`.
@@ -190,14 +193,11 @@ pub(crate) fn usl_sentence(curve: &Curve) -> Option<String> {
 }
 
 fn peak_text(curve: &Curve, usl: &Usl) -> String {
-    let last = curve
-        .points
-        .iter()
-        .filter_map(|point| point.x)
-        .fold(0.0, f64::max);
+    let measured = curve.points.iter().filter_map(|point| point.x);
+    let highest = measured.fold(0.0, f64::max);
     match usl.peak() {
         None => "throughput does not fall again".to_owned(),
-        Some(peak) if peak > last => {
+        Some(peak) if peak > highest => {
             "the highest throughput lies beyond the measured points".to_owned()
         }
         Some(peak) => format!(
@@ -235,13 +235,12 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
             cells.extend(has_names.then(|| curve_name(curve)));
             cells.push(plain(&point.value));
             cells.extend(point_cells(point));
-            let efficiency = || or_dash(curve.efficiency(point), units::whole_percent);
-            cells.extend(is_over_machines.then(efficiency));
-            cells.extend(
-                money_title
-                    .is_some()
-                    .then(|| or_dash(point.tps_per_money, rate)),
-            );
+            if is_over_machines {
+                cells.push(or_dash(curve.efficiency(point), units::whole_percent));
+            }
+            if money_title.is_some() {
+                cells.push(or_dash(point.tps_per_money, rate));
+            }
             cells.push(if curve.knee == Some(index) {
                 "knee".to_owned()
             } else {

@@ -35,14 +35,14 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
     }
 }
 
-pub(crate) struct VerdictSentence {
+/// Whether the figures of a run can be used.
+pub(crate) struct VerdictText {
     pub severity: Severity,
-    /// Whether the figures can be used, without a final period.
     pub text: String,
 }
 
-/// The verdict; `None` for a run in progress, which has not been checked.
-pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
+/// The verdict in one sentence without a final period; `None` for a run in progress, which has not been checked.
+pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictText> {
     let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
         let consequence = if run.measured.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         } else {
             "this figure must not be used"
         };
-        return Some(VerdictSentence {
+        return Some(VerdictText {
             severity: Severity::Invalid,
             text: format!("Invalid ({}): {consequence}", invalid.join(", ")),
         });
@@ -65,7 +65,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             Some(version) => format!(", only by rules of version {version}"),
             None => String::new(),
         };
-        return Some(VerdictSentence {
+        return Some(VerdictText {
             severity: Severity::Caveat,
             text: format!("Not judged by this version of Prony{others} (prony judge RUN does it)"),
         });
@@ -95,26 +95,27 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         }
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
         (_, number) => {
-            let number = count_of(number as u64, "doubt");
+            let doubts = count_of(number as u64, "doubt");
             let state = match run.state {
                 RunState::Partial => "Partial",
                 RunState::Complete | RunState::Running => "Valid",
             };
             (
                 Severity::Caveat,
-                format!("{state}{}, with {number}", too_short(", but")),
+                format!("{state}{}, with {doubts}", too_short(", but")),
             )
         }
     };
-    Some(VerdictSentence { severity, text })
+    Some(VerdictText { severity, text })
 }
 
-/// The worst severity and the verdict in one or two sentences, for a result with its checks; `None` for a run in
-/// progress. The first sentence names the checks that raise doubts; the second one states the scope of the figure.
-pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let VerdictSentence { severity, text } = verdict_sentence(run)?;
+/// The verdict in one or two sentences, for a result with its checks; `None` for a run in progress. The first sentence
+/// names the checks that raise doubts; the second one states the scope of the figure.
+pub(crate) fn verdict_text(run: &Run) -> Option<VerdictText> {
+    let VerdictText { severity, text } = verdict_sentence(run)?;
     if severity == Severity::Invalid {
-        return Some((severity, format!("{text}, see the checks below.")));
+        let text = format!("{text}, see the checks below.");
+        return Some(VerdictText { severity, text });
     }
     let doubts = doubts(run);
     let verdict = if doubts.is_empty() {
@@ -128,9 +129,10 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     } else {
         format!("{verdict} Scope: {}.", limits.join("; "))
     };
-    Some((severity, text))
+    Some(VerdictText { severity, text })
 }
 
+/// The ids of the checks with findings of this severity.
 pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
     let checks = run.checks.iter().filter(|check| check.severity == severity);
     checks.map(|check| plain(&check.id)).collect()

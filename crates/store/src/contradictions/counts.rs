@@ -23,13 +23,13 @@ pub(super) fn check_counts(found: &mut Contradictions, phase: &str, figures: &Fi
             in_flight.cut_off,
         ];
         let name = format!("unfinished in {phase}, by their outcomes,");
-        found.equal(&name, figures.unfinished, saturating_sum(outcomes));
+        found.require_equal(&name, figures.unfinished, saturating_sum(outcomes));
     }
     // The output of another tool may count failures and name none.
     if let (Some(all), [_, ..]) = (figures.all_kinds(), &figures.errors[..]) {
         let counts = figures.errors.iter().map(|error| error.count);
         let name = format!("failed in {phase}, by its errors,");
-        found.equal(&name, all.failed, saturating_sum(counts));
+        found.require_equal(&name, all.failed, saturating_sum(counts));
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn check_queries<'a>(
     for (name, count) in counts {
         let by_second = rows.clone().filter_map(|row| row.queries.as_ref());
         let name = format!("{name} of the queries in {phase}, by its seconds,");
-        found.equal(&name, count(all), saturating_sum(by_second.map(count)));
+        found.require_equal(&name, count(all), saturating_sum(by_second.map(count)));
     }
 }
 

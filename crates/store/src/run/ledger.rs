@@ -101,11 +101,11 @@ impl LedgerMark {
     /// marks.
     pub fn add_to(self, marks: &mut Vec<LedgerMark>) {
         if (marks.len() + 1) * self.last.len() > MAX_MARKED {
-            let between = |three: &[LedgerMark]| three[2].at_s - three[0].at_s;
-            let closest = marks.windows(3).enumerate();
-            let closest = closest.min_by(|a, b| between(a.1).total_cmp(&between(b.1)));
-            if let Some(index) = closest.map(|(index, _)| index + 1) {
-                marks.remove(index);
+            let length_s = |three: &[LedgerMark]| three[2].at_s - three[0].at_s;
+            let threes = marks.windows(3).enumerate();
+            let closest = threes.min_by(|a, b| length_s(a.1).total_cmp(&length_s(b.1)));
+            if let Some((first, _)) = closest {
+                marks.remove(first + 1);
             }
         }
         marks.push(self);
@@ -126,18 +126,20 @@ impl LedgerAccount {
 }
 
 impl LedgerState {
-    /// Between which times the server acknowledged a transaction, seconds from the start of the load.
+    /// Between which times the server acknowledged a transaction, seconds from the start of the load; each `None` if it is
+    /// not known.
     pub fn acknowledged_between(&self, number: LedgerNumber) -> [Option<f64>; 2] {
         let last_of = |mark: &LedgerMark| mark.last.get(number.client as usize).copied();
         let is_before = |mark: &LedgerMark| last_of(mark).unwrap_or(0) < number.sequence;
-        let index = self.marks.partition_point(is_before);
-        let before = index.checked_sub(1).map(|index| {
-            let mark = &self.marks[index];
-            mark.complete_s.unwrap_or(mark.at_s)
-        });
-        let by = self.marks.get(index).map(|mark| mark.at_s).or(self.at_s);
-        // Without a later mark nothing is known, because documents of earlier versions have none.
-        [by.map(|_| before.unwrap_or(0.0)), by]
+        let (earlier, later) = self.marks.split_at(self.marks.partition_point(is_before));
+        let Some(by_s) = later.first().map(|mark| mark.at_s).or(self.at_s) else {
+            // Documents of earlier versions have neither marks nor a time.
+            return [None, None];
+        };
+        let after_s = earlier
+            .last()
+            .map_or(0.0, |mark| mark.complete_s.unwrap_or(mark.at_s));
+        [Some(after_s), Some(by_s)]
     }
 }
 

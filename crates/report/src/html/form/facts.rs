@@ -10,7 +10,7 @@ use crate::text::{joined, plain};
 use crate::units;
 use prony_judge::memory::data_fit;
 use prony_store::scenario::OriginalSetup;
-use prony_store::{Choice, DeclaredFact, Host, Replication, Run};
+use prony_store::{Choice, DeclaredFact, Host, Replication, Run, ServerMachine};
 use std::fmt;
 
 /// Stands for what no document says.
@@ -27,15 +27,19 @@ enum Read {
     Text(fn(&Run) -> Option<String>),
     /// Only a publication states it: the row is left out without one.
     PublishedOnly,
-    /// A number that differs a little in every run, and how it is written: the lowest and the highest are shown.
-    Range(fn(&Run) -> Option<f64>, fn(f64) -> String),
+    /// A number that differs a little in every run: the lowest and the highest are shown.
+    Range {
+        read: fn(&Run) -> Option<f64>,
+        format: fn(f64) -> String,
+    },
 }
 
+/// A fact that no publication states.
 const fn fact(label: &'static str, read: fn(&Run) -> Option<String>) -> Fact {
-    published(label, read, |_| None)
+    published_fact(label, read, |_| None)
 }
 
-const fn published(
+const fn published_fact(
     label: &'static str,
     read: fn(&Run) -> Option<String>,
     published: fn(&OriginalSetup) -> Option<String>,
@@ -52,7 +56,7 @@ impl Fact {
         match self.read {
             Read::Text(read) => read(run).is_some(),
             Read::PublishedOnly => true,
-            Read::Range(read, _) => read(run).is_some(),
+            Read::Range { read, .. } => read(run).is_some(),
         }
     }
 
@@ -60,16 +64,15 @@ impl Fact {
         let (read, format) = match self.read {
             Read::Text(read) => return describe_by_runs(runs, read),
             Read::PublishedOnly => return NOT_OBSERVED.to_owned(),
-            Read::Range(read, format) => (read, format),
+            Read::Range { read, format } => (read, format),
         };
         let values: Vec<f64> = runs.iter().filter_map(|run| read(run)).collect();
-        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let highest = values.iter().copied().fold(0.0, f64::max);
-        let range = match (format(lowest), format(highest)) {
-            _ if values.is_empty() => return NOT_OBSERVED.to_owned(),
-            (lowest, highest) if lowest == highest => lowest,
-            (lowest, highest) => format!("{lowest} to {highest}"),
-        };
+        if values.is_empty() {
+            return NOT_OBSERVED.to_owned();
+        }
+        let lowest = format(values.iter().copied().fold(f64::INFINITY, f64::min));
+        let highest = format(values.iter().copied().fold(0.0, f64::max));
+        let range = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
         match runs.len() - values.len() {
             0 => range,
             missing => {
@@ -86,27 +89,22 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
         let service = run.server.service.map(|service| service.name().to_owned());
         service.or_else(|| declared(run, DeclaredFact::Service))
     }),
-    published(
+    published_fact(
         "region",
         |run| declared(run, DeclaredFact::Region),
         |original| original.setup.region.clone(),
     ),
-    published(
+    published_fact(
         "zones",
         |run| declared(run, DeclaredFact::Zones),
         |original| original.setup.zones.map(|zones| zones.to_string()),
     ),
     fact("place of the client", |run| {
-        let shared = run
-            .observed
-            .as_ref()
-            .and_then(|observed| observed.machine.shared);
-        let is_found = run.check("one-host").is_some();
-        match (is_found, shared) {
-            (true, _) | (_, Some(true)) => Some("on the server's machine".to_owned()),
-            (false, Some(false)) => Some("on another machine".to_owned()),
-            (false, None) => None,
+        let is_shared = server_machine(run).and_then(|machine| machine.shared);
+        if run.check("one-host").is_some() || is_shared == Some(true) {
+            return Some("on the server's machine".to_owned());
         }
+        is_shared.map(|_| "on another machine".to_owned())
     }),
     fact("network", |run| {
         let network = run.drive.network?.to_string();
@@ -118,10 +116,10 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
     }),
     Fact {
         label: "round trip of an empty statement, median",
-        read: Read::Range(
-            |run| Some(run.observed.as_ref()?.round_trip.as_ref()?.p50_ns as f64),
-            units::time,
-        ),
+        read: Read::Range {
+            read: |run| Some(run.observed.as_ref()?.round_trip.as_ref()?.p50_ns as f64),
+            format: units::time,
+        },
         published: |_| None,
     },
     fact("date", |run| text(run.started_at.split('T').next()?)),
@@ -132,57 +130,52 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
 ];
 
 pub(super) const INSTANCE: [Fact; 16] = [
-    published("server", server, |original| {
+    published_fact("server", server, |original| {
         let version = original.setup.version.as_deref().unwrap_or_default();
         text(&format!("{} {version}", original.setup.product))
     }),
-    published(
+    published_fact(
         "instance type",
         |run| declared(run, DeclaredFact::Machine),
         |original| original.setup.machine.clone(),
     ),
-    published(
+    published_fact(
         "CPUs",
         |run| {
-            let observed = run
-                .observed
-                .as_ref()
-                .and_then(|observed| observed.machine.cpus);
-            let observed = observed.map(|cpus| cpus.to_string());
+            let cpus = server_machine(run).and_then(|machine| machine.cpus);
+            let observed = cpus.map(|cpus| cpus.to_string());
             observed.or_else(|| declared(run, DeclaredFact::Cpus))
         },
         |original| original.setup.cpus.map(|cpus| cpus.to_string()),
     ),
-    published(
+    published_fact(
         "memory",
         |run| {
-            let machine = run.observed.as_ref().map(|observed| &observed.machine);
-            let observed = machine.and_then(|machine| machine.memory_bytes);
-            let observed = observed.map(units::bytes);
+            let bytes = server_machine(run).and_then(|machine| machine.memory_bytes);
+            let observed = bytes.map(units::bytes);
             observed.or_else(|| declared(run, DeclaredFact::Memory))
         },
         |original| original.memory_bytes.map(units::bytes),
     ),
-    published(
+    published_fact(
         "storage",
         |run| {
-            let machine = run.observed.as_ref().map(|observed| &observed.machine);
             let declared = declared(run, DeclaredFact::Storage);
-            declared.or_else(|| text(machine?.storage.as_deref()?))
+            declared.or_else(|| text(server_machine(run)?.storage.as_deref()?))
         },
         |original| original.setup.disk.clone(),
     ),
-    published(
+    published_fact(
         "size of storage",
         |run| declared(run, DeclaredFact::StorageSize),
         |original| original.setup.storage_size.clone(),
     ),
-    published(
+    published_fact(
         "IOPS limit",
         |run| declared(run, DeclaredFact::Iops),
         |original| original.setup.iops.map(units::count),
     ),
-    published(
+    published_fact(
         "maximum connections",
         |run| super::setting(run, "max_connections"),
         |original| original.setup.max_connections.map(units::count),
@@ -192,7 +185,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
         read: Read::PublishedOnly,
         published: |original| original.setup.max_rows.map(units::count),
     },
-    published(
+    published_fact(
         "replication",
         |run| {
             let state = run.state_before()?;
@@ -208,7 +201,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
         |original| original.replication.map(|how| how.name().to_owned()),
     ),
     fact("replicas", |run| declared(run, DeclaredFact::Replicas)),
-    published(
+    published_fact(
         "high availability",
         |run| declared(run, DeclaredFact::HighAvailability),
         |original| {
@@ -218,7 +211,7 @@ pub(super) const INSTANCE: [Fact; 16] = [
                 .map(|kind| kind.name().to_owned())
         },
     ),
-    published(
+    published_fact(
         "durability of a commit",
         |run| {
             let durability = run.state_before()?.durability.as_ref()?;
@@ -233,18 +226,18 @@ pub(super) const INSTANCE: [Fact; 16] = [
         declared(run, DeclaredFact::Encryption)
     }),
     fact("operating system", |run| {
-        text(run.observed.as_ref()?.machine.kernel.as_deref()?)
+        text(server_machine(run)?.kernel.as_deref()?)
     }),
 ];
 
 pub(super) const CLIENT: [Fact; 6] = [
-    published(
+    published_fact(
         "machine",
         |run| text(&host(run).name),
         |original| original.setup.client_machine.clone(),
     ),
     fact("CPU", |run| text(&host(run).cpu)),
-    published(
+    published_fact(
         "CPUs",
         |run| positive(host(run).cpus.into()).map(units::count),
         |original| original.setup.client_cpus.map(|cpus| cpus.to_string()),
@@ -260,7 +253,7 @@ pub(super) const CLIENT: [Fact; 6] = [
 
 pub(super) const DATA: [Fact; 8] = [
     fact("workload", |run| text(&run.workload.name)),
-    published(
+    published_fact(
         "scale",
         |run| {
             let scale = positive(run.workload.scale.into())?;
@@ -281,10 +274,10 @@ pub(super) const DATA: [Fact; 8] = [
     }),
     Fact {
         label: "size of the database before the run",
-        read: Read::Range(
-            |run| Some(run.state_before()?.database_bytes? as f64),
-            |bytes| units::bytes(bytes as u64),
-        ),
+        read: Read::Range {
+            read: |run| Some(run.state_before()?.database_bytes? as f64),
+            format: |bytes| units::bytes(bytes as u64),
+        },
         published: |original| {
             original
                 .setup
@@ -295,7 +288,7 @@ pub(super) const DATA: [Fact; 8] = [
     fact("server's cache", |run| {
         run.state_before()?.cache_bytes.map(units::bytes)
     }),
-    published(
+    published_fact(
         "data and memory",
         |run| data_fit(run).map(|fit| fit.describe().to_owned()),
         |original| {
@@ -322,7 +315,7 @@ pub(super) const DATA: [Fact; 8] = [
 ];
 
 pub(super) const METHOD: [Fact; 5] = [
-    published(
+    published_fact(
         "load",
         |run| {
             let is_known = run.drive.clients > 0;
@@ -339,12 +332,12 @@ pub(super) const METHOD: [Fact; 5] = [
             text(&joined(clients.into_iter().chain(protocol), ", "))
         },
     ),
-    published(
+    published_fact(
         "warm-up",
         |run| Some(units::span(run.window.warmup_s)),
         |original| original.warmup_s.map(units::span),
     ),
-    published(
+    published_fact(
         "measured time",
         |run| (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
         |original| original.duration_s.map(units::span),
@@ -380,10 +373,16 @@ fn declared(run: &Run, fact: DeclaredFact) -> Option<String> {
     Some(format!("{value} (declared)"))
 }
 
+/// The server's machine as it was observed.
+fn server_machine(run: &Run) -> Option<&ServerMachine> {
+    Some(&run.observed.as_ref()?.machine)
+}
+
 fn host(run: &Run) -> &Host {
     &run.machine().host
 }
 
+/// The values of the runs, each with the numbers of its runs, from 1; `None` stands for those that do not have it.
 pub(super) fn by_runs(
     runs: &[&Run],
     read: impl Fn(&Run) -> Option<String>,
@@ -420,19 +419,15 @@ pub(super) fn runs_text(numbers: &[usize]) -> String {
 /// The value of all runs; if they differ, each value with its runs.
 pub(super) fn describe_by_runs(runs: &[&Run], read: impl Fn(&Run) -> Option<String>) -> String {
     let values = by_runs(runs, read);
-    let or_not_observed = |value: Option<String>| value.unwrap_or(NOT_OBSERVED.to_owned());
-    if values.len() == 1 {
-        return values
-            .into_iter()
-            .map(|(value, _)| or_not_observed(value))
-            .collect();
-    }
-    let values = values
-        .into_iter()
-        .map(|(value, numbers)| format!("{} ({})", or_not_observed(value), runs_text(&numbers)));
-    joined(values, "; ")
+    let is_of_all = values.len() == 1;
+    let texts = values.into_iter().map(|(value, numbers)| {
+        let value = value.unwrap_or_else(|| NOT_OBSERVED.to_owned());
+        if is_of_all { value } else { format!("{value} ({})", runs_text(&numbers)) }
+    });
+    joined(texts, "; ")
 }
 
+/// The published values; `None` if the runs repeat no publication that states one.
 fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
     let published = |run: &Run| {
         let value = (fact.published)(&run.scenario.as_ref()?.original)?;
@@ -459,12 +454,14 @@ pub(super) fn write_facts(
     columns.extend(has_published.then_some("published"));
     start_table_of_section(out, section, &columns)?;
     for (fact, published) in facts.iter().zip(&published) {
-        let value = fact.describe(runs);
-        let mut cells = vec![fact.label, &value];
         if published.is_none() && matches!(fact.read, Read::PublishedOnly) {
             continue;
         }
-        cells.extend(has_published.then(|| published.as_deref().unwrap_or("not stated")));
+        let value = fact.describe(runs);
+        let mut cells = vec![fact.label, &value];
+        if has_published {
+            cells.push(published.as_deref().unwrap_or("not stated"));
+        }
         write_text_row(out, &cells)?;
     }
     end_table(out)

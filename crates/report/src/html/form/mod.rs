@@ -135,9 +135,9 @@ fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             scenarios.join(", ")
         )?;
     }
-    let names = variant_names(runs);
-    if names.len() > 1 && scenarios.is_empty() {
-        let names = names.iter().map(|name| plain(name));
+    let variants = variant_names(runs);
+    if variants.len() > 1 && scenarios.is_empty() {
+        let names = variants.iter().map(|name| plain(name));
         writeln_markup!(out, "<p>What it compares: {}.</p>", joined(names, ", "))?;
     }
     out.push_str(
@@ -160,8 +160,8 @@ fn write_statements(out: &mut Html, runs: &[&Run]) -> fmt::Result {
 /// Writes each command that repeats a run once, without its seed, by which the commands of repeats differ.
 fn write_commands(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let commands = by_runs(runs, |run| {
-        let (command, _) = repeat::repeat_command(run, false)?;
-        Some(command)
+        let repeat = repeat::repeat_command(run, None)?;
+        Some(repeat.command)
     });
     for (command, numbers) in commands {
         let of = facts::runs_text(&numbers);
@@ -282,8 +282,8 @@ fn write_problems(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             number = number,
             id = id
         )?;
-        if let Some((worst, text)) = verdict_text(run) {
-            write_verdict_line(out, one::severity_class(worst), &text)?;
+        if let Some(verdict) = verdict_text(run) {
+            write_verdict_line(out, one::severity_class(verdict.severity), &verdict.text)?;
         }
         one::write_errors_and_events(out, run)?;
         one::write_checks(out, run)?;

@@ -21,6 +21,7 @@ pub(super) struct ResultRow<'a> {
     pub runs: Vec<&'a Run>,
 }
 
+/// The runs by row, in their order.
 pub(super) fn result_rows<'a>(runs: &[&'a Run]) -> Vec<ResultRow<'a>> {
     let mut rows: Vec<ResultRow<'a>> = Vec::new();
     for run in runs {
@@ -47,6 +48,7 @@ fn row_name(run: &Run) -> String {
 }
 
 type Read = fn(&Run) -> Option<f64>;
+/// A title, how a figure is read, and how it is formatted.
 type Column = (&'static str, Read, fn(f64) -> String);
 
 impl ResultRow<'_> {

@@ -15,6 +15,7 @@ const MAX_WAIT_EVENTS: usize = 4;
 /// Whether a line of a chart counts the sessions that wait for an event with this name.
 type IsCounted<'a> = &'a dyn Fn(&str) -> bool;
 
+/// The readings of the server, some for each point of a line.
 pub struct Readings<'a>(pub Vec<&'a [ServerSecond]>);
 
 /// The mean of a value weighted by time; `None` if no reading has the value.
@@ -22,13 +23,14 @@ fn mean<'a>(
     rows: impl IntoIterator<Item = &'a ServerSecond>,
     value: impl Fn(&ServerSecond) -> Option<f64>,
 ) -> Option<f64> {
-    let known = rows
-        .into_iter()
-        .filter_map(|row| Some((value(row)?, row.length_s)));
-    let (sum, total_s) = known.fold((0.0, 0.0), |(sum, total_s), (value, length_s)| {
-        (sum + value * length_s, total_s + length_s)
-    });
-    (total_s > 0.0).then(|| sum / total_s)
+    let (mut sum, mut length_s) = (0.0, 0.0);
+    for row in rows {
+        if let Some(value) = value(row) {
+            sum += value * row.length_s;
+            length_s += row.length_s;
+        }
+    }
+    (length_s > 0.0).then(|| sum / length_s)
 }
 
 /// An amount of a reading per second.

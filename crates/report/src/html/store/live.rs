@@ -90,7 +90,7 @@ fn content(run: &Run) -> Result<Html, fmt::Error> {
     seconds::write(&mut out, &RunOverTime::new(run, 1, max_points(1)))?;
     let events = marks::events_by_time(run);
     let latest = events.iter().rev().take(MAX_EVENTS);
-    let rows = latest.map(|event| describe_event(event).into());
+    let rows = latest.map(|event| describe_event(event).cells());
     table::write_text_table(&mut out, "Latest events", ["when", "what"], rows)?;
     Ok(out)
 }

@@ -35,22 +35,17 @@ impl ListPage {
         ListPage::Drills,
     ];
 
-    pub fn path(self) -> &'static str {
+    fn path_and_title(self) -> (&'static str, &'static str) {
         match self {
-            ListPage::Runs => "/",
-            ListPage::Experiments => "/experiments",
-            ListPage::Trends => "/trends",
-            ListPage::Drills => "/drills",
+            ListPage::Runs => ("/", "Runs"),
+            ListPage::Experiments => ("/experiments", "Experiments"),
+            ListPage::Trends => ("/trends", "Trends"),
+            ListPage::Drills => ("/drills", "Drills"),
         }
     }
 
-    fn title(self) -> &'static str {
-        match self {
-            ListPage::Runs => "Runs",
-            ListPage::Experiments => "Experiments",
-            ListPage::Trends => "Trends",
-            ListPage::Drills => "Drills",
-        }
+    pub fn path(self) -> &'static str {
+        self.path_and_title().0
     }
 }
 
@@ -117,12 +112,13 @@ fn page_text(
     );
     for page in ListPage::ALL {
         let is_current = if Some(page) == current { " aria-current=\"page\"" } else { "" };
+        let (path, title) = page.path_and_title();
         write_markup!(
             out,
             "<li><a href=\"{}\"{}>{}</a></li>",
-            page.path(),
+            path,
             super::Raw(is_current),
-            page.title()
+            title
         )?;
     }
     write_markup!(
