@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::atomic::AtomicBool;
 
-/// The CPUs that drive a load, and its least number of threads, one for each agent. `cpus_here`: without a fleet.
+/// The CPUs that drive a load, and its least number of threads: one for each agent, or 0 without a fleet. `cpus_here`:
+/// the CPUs of this machine, which drives the load if there is no fleet.
 pub fn cpus_and_threads(fleet: Option<&Fleet>, cpus_here: usize) -> (usize, u32) {
     fleet.map_or((cpus_here, 0), |fleet| {
         (fleet.cpus(), fleet.agents().count() as u32)
@@ -41,21 +42,25 @@ pub fn start(interrupt: &AtomicBool) -> Result<Option<Fleet>, Error> {
     Ok(Some(fleet))
 }
 
-/// Why so many of something are too few for the agents of the environment; `None` if they are enough, or there are none.
-/// `remedy`: what to do.
-pub fn too_few(count: u32, of: &str, remedy: &str) -> Option<String> {
+/// The problem if there are fewer `things`, such as threads, than agents in the environment. `remedy`: what to do.
+pub fn too_few(count: u32, things: &str, remedy: &str) -> Option<String> {
     let machines = agents_of_environment().len();
-    let is_short = (count as usize) < machines;
-    is_short.then(|| {
-        format!("{count} {of} are fewer than the {machines} machines of PRONY_AGENTS: {remedy}")
-    })
+    if count as usize >= machines {
+        return None;
+    }
+    Some(format!(
+        "{count} {things} are fewer than the {machines} machines of PRONY_AGENTS: {remedy}"
+    ))
 }
 
-/// Why a tool does not do something with the agents of the environment; `None` if there are none, or it does not
-/// do that.
-pub fn refusal(does: bool, what: &str) -> Option<String> {
-    (does && !agents_of_environment().is_empty())
-        .then(|| format!("{what}: unset PRONY_AGENTS to drive from this machine alone"))
+/// The problem if the environment names agents and the run needs something that they lack. `lack`: a sentence about it.
+pub fn refusal(is_needed: bool, lack: &str) -> Option<String> {
+    if !is_needed || agents_of_environment().is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{lack}: unset PRONY_AGENTS to drive from this machine alone"
+    ))
 }
 
 /// The program of a tool at an agent.
@@ -75,24 +80,24 @@ pub fn make_tool_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorP
 /// A tool's side at the coordinator: its load, and what it does with a message of an agent.
 pub struct Coordinator<'a, M> {
     load: ToolLoad,
-    heard: Box<dyn Fn(usize, M) -> Result<(), String> + 'a>,
+    on_message: Box<dyn Fn(usize, M) -> Result<(), String> + 'a>,
 }
 
 impl<'a, M> Coordinator<'a, M> {
-    /// `program`: what its program at an agent is made of; `heard`: takes what the agent with this index has said.
+    /// `program`: what its program at an agent is made of; `on_message`: handles a message of the agent with this index.
     pub fn new(
         tool: &'static str,
         program: &impl Serialize,
         server: ToolServer,
-        heard: impl Fn(usize, M) -> Result<(), String> + 'a,
+        on_message: impl Fn(usize, M) -> Result<(), String> + 'a,
     ) -> Self {
         Coordinator {
             load: ToolLoad {
                 tool,
-                program: write(program),
+                program: encode(program),
                 server,
             },
-            heard: Box::new(heard),
+            on_message: Box::new(on_message),
         }
     }
 }
@@ -103,19 +108,19 @@ impl<M: DeserializeOwned> ToolCoordinator for Coordinator<'_, M> {
     }
 
     fn heard(&self, agent: usize, text: &str) -> Result<(), String> {
-        (self.heard)(agent, read(text)?)
+        (self.on_message)(agent, decode(text)?)
     }
 }
 
-/// What one side says, for the other.
-pub fn write(message: &impl Serialize) -> String {
+/// The text of a program or message, for the other side.
+pub fn encode(message: &impl Serialize) -> String {
     serde_json::to_string(message).expect("plain data is always JSON")
 }
 
-/// What the other side said.
+/// The program or message in a text of the other side.
 ///
 /// # Errors
-/// It is not of this build.
-pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// The other side is another build.
+pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| format!("not a message of this tool: {error}"))
 }

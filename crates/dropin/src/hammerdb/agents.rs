@@ -7,7 +7,7 @@ use super::bench::{
     CallTimes, DelayedUsers, ErrorFlags, SampleSinks, StartDelays, TimesRecorder, UserTimes,
 };
 use super::connection::tool_server;
-use crate::agents::{Coordinator, read, refusal, too_few, write};
+use crate::agents::{Coordinator, decode, encode, refusal, too_few};
 use prony_dialect::hammerdb::{Driver, RunRequest};
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_fleet::{ToolCoordinator, ToolListening, ToolOutput, ToolProgram, ToolRequest};
@@ -32,8 +32,11 @@ struct SentProgram {
 /// What an agent sends to the coordinator.
 #[derive(Serialize, Deserialize)]
 enum SentMessage {
-    /// A failed transaction: client, index of the kind, SQLSTATE.
-    Failed(u32, usize, [u8; 5]),
+    Failed {
+        client: u32,
+        kind_index: usize,
+        sqlstate: [u8; 5],
+    },
     Times(SentTimes),
 }
 
@@ -44,14 +47,24 @@ struct SentTimes {
     all_users: Vec<SerializedTimes>,
 }
 
-/// A virtual user's number, the start of its first transaction and the end of its last one, and its times by kind.
-type SentUserTimes = (u32, Option<(u64, u64)>, Vec<SerializedTimes>);
+/// [`UserTimes`] with serialised distributions.
+#[derive(Serialize, Deserialize)]
+struct SentUserTimes {
+    vuser: u32,
+    span_ns: Option<(u64, u64)>,
+    times_by_kind: Vec<SerializedTimes>,
+}
 
 impl SentTimes {
     fn of(times: &CallTimes) -> SentTimes {
-        let users = times.users.iter().map(|user| {
-            let times_by_kind = user.times_by_kind.iter().map(SerializedTimes::new);
-            (user.vuser, user.span_ns, times_by_kind.collect())
+        let users = times.users.iter().map(|user| SentUserTimes {
+            vuser: user.vuser,
+            span_ns: user.span_ns,
+            times_by_kind: user
+                .times_by_kind
+                .iter()
+                .map(SerializedTimes::new)
+                .collect(),
         });
         SentTimes {
             users: users.collect(),
@@ -60,33 +73,35 @@ impl SentTimes {
     }
 
     fn into_times(self) -> Result<CallTimes, InvalidInterval> {
-        let user = |(vuser, span_ns, times): SentUserTimes| {
-            let times = times.into_iter();
-            let times = times.map(|times| times.into_distribution_like(Distribution::coarse()));
-            Ok(UserTimes {
-                vuser,
-                span_ns,
-                times_by_kind: times.collect::<Result<_, _>>()?,
-            })
-        };
-        let all = self.all_users.into_iter();
-        let all = all.map(|times| times.into_distribution_like(Distribution::default()));
-        Ok(CallTimes {
-            users: self.users.into_iter().map(user).collect::<Result<_, _>>()?,
-            all_users: all.collect::<Result<_, _>>()?,
-        })
+        let mut times = CallTimes::default();
+        for user in self.users {
+            let by_kind = user.times_by_kind.into_iter();
+            let by_kind = by_kind.map(|sent| sent.into_distribution_like(Distribution::coarse()));
+            times.users.push(UserTimes {
+                vuser: user.vuser,
+                span_ns: user.span_ns,
+                times_by_kind: by_kind.collect::<Result<_, _>>()?,
+            });
+        }
+        for sent in self.all_users {
+            let all_users = sent.into_distribution_like(Distribution::default())?;
+            times.all_users.push(all_users);
+        }
+        Ok(times)
     }
 }
 
 /// Why agents cannot drive this run, in one sentence; `None` if they can, or there are none.
 pub fn problem(request: &RunRequest) -> Option<String> {
     let is_test = matches!(request.driver, Driver::Test);
-    let what = "agents have no test driver, which prints each transaction";
-    let too_few = || too_few(request.vusers, "virtual users", "set vuset vu");
-    refusal(is_test, what).or_else(too_few)
+    refusal(
+        is_test,
+        "agents have no test driver, which prints each transaction",
+    )
+    .or_else(|| too_few(request.vusers, "virtual users", "set vuset vu"))
 }
 
-/// HammerDB's side at the coordinator. `warmup`: of the run.
+/// HammerDB's side at the coordinator. `warmup`: the run's.
 pub fn coordinator<'a>(
     request: &RunRequest,
     warmup: Duration,
@@ -102,7 +117,11 @@ pub fn coordinator<'a>(
     let server = tool_server(&request.login, target);
     Coordinator::new(TOOL, &program, server, move |_, message| {
         match message {
-            SentMessage::Failed(client, kind, code) => sinks.record_failure(client, kind, code),
+            SentMessage::Failed {
+                client,
+                kind_index,
+                sqlstate,
+            } => sinks.record_failure(client, kind_index, sqlstate),
             SentMessage::Times(times) => {
                 let times = times.into_times().map_err(|error| error.to_string())?;
                 sinks.add_times(times)?;
@@ -126,19 +145,22 @@ impl SampleListener for Reporter {
         if let Some(times) = &mut self.times {
             times.record(client, sample);
         }
-        let Outcome::Failed(_, code) = sample.outcome else {
+        let Outcome::Failed(_, sqlstate) = sample.outcome else {
             return;
         };
-        if self.error_flags.note(client) {
-            let failed = SentMessage::Failed(client, usize::from(sample.kind), code);
-            self.output.say(write(&failed));
+        if self.error_flags.record(client) {
+            self.output.say(encode(&SentMessage::Failed {
+                client,
+                kind_index: usize::from(sample.kind),
+                sqlstate,
+            }));
         }
     }
 
     fn ended(&mut self, _: u64) {
         if let Some(times) = self.times.take() {
             let times = SentTimes::of(&times.into_times());
-            self.output.say(write(&SentMessage::Times(times)));
+            self.output.say(encode(&SentMessage::Times(times)));
         }
     }
 }
@@ -148,10 +170,11 @@ impl SampleListener for Reporter {
 /// # Errors
 /// The workload is not one of this build, or its tables cannot be read.
 pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
-    let sent: SentProgram = read(request.program).map_err(ErrorParts::new)?;
+    let sent: SentProgram = decode(request.program).map_err(ErrorParts::new)?;
     let workload = prony_workload::find(&request.workload.name).map_err(|error| error.parts())?;
-    let ready = workload.program(request.control, request.workload);
-    let mut ready = ready.map_err(|error| error.parts())?;
+    let mut ready = workload
+        .program(request.control, request.workload)
+        .map_err(|error| error.parts())?;
     let error_flags = ErrorFlags::new(sent.raise_error, request.drive.clients);
     let delayed = DelayedUsers::new(ready.program, sent.delays, error_flags.clone());
     ready.program = Arc::new(delayed);

@@ -44,8 +44,8 @@ impl ScriptBackend {
         job.lines = lines.take_lines();
         if let Err(reason) = &outcome {
             // The session prints these two lines.
-            let lines = [text::failure_line(1, reason), text::finished_line(1, false)];
-            job.lines.extend(lines);
+            let end_lines = [text::failure_line(1, reason), text::finished_line(1, false)];
+            job.lines.extend(end_lines);
         }
         if let Err(reason) = self.storage.save_job(&job) {
             warn(&format!("cannot store the job: {reason}"));

@@ -22,7 +22,7 @@ fn time_zone(utc: bool) -> TimeZone {
     if utc { TimeZone::UTC } else { TimeZone::system() }
 }
 
-/// Formats a time with a strftime format, or in HammerDB's format.
+/// Formats a time, in seconds since 1970, with a strftime format; without one in HammerDB's format.
 ///
 /// # Errors
 /// The time is out of range, or the format invalid.
@@ -60,8 +60,9 @@ pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, St
     match fields.as_slice() {
         // With any zone name other than UTC and GMT, the time is read as local time.
         [_, month, day, time_of_day, zone_name, year] => {
-            let text = format!("{month} {day} {time_of_day} {year}");
-            let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
+            let without_zone = format!("{month} {day} {time_of_day} {year}");
+            let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", without_zone);
+            let time = time.map_err(invalid)?;
             seconds(time, utc || matches!(*zone_name, "UTC" | "GMT"))
         }
         _ => seconds(text.parse().map_err(invalid)?, utc),

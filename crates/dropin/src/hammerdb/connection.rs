@@ -141,8 +141,8 @@ pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
     Ok(control)
 }
 
-/// The server's name of the cipher of a connection to MySQL or MariaDB, which virtual users print there; empty
-/// without TLS.
+/// The cipher of a connection to MySQL or MariaDB, as the server names it, empty without TLS; `None` on the other
+/// engines, where virtual users do not print it.
 pub fn cipher(control: &Control) -> Option<String> {
     match control.dialect() {
         SqlDialect::PostgreSql | SqlDialect::TransactSql => None,

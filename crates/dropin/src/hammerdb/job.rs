@@ -66,23 +66,18 @@ pub struct RoutineTiming {
 impl Job {
     /// A job that starts now.
     pub fn begin(id: &str, settings: &Settings) -> Job {
-        let section = |(name, keys): (&str, Vec<(&str, String)>)| {
-            let keys = keys.into_iter();
-            let keys: Map<String, Value> = keys
-                .map(|(key, value)| (key.to_owned(), Value::String(value)))
-                .collect();
-            (name.to_owned(), Value::Object(keys))
-        };
+        let mut dictionary = Map::new();
+        for (section, settings) in settings.masked_dictionary() {
+            let settings = settings.into_iter();
+            let values = settings.map(|(key, value)| (key.to_owned(), Value::String(value)));
+            dictionary.insert(section.to_owned(), Value::Object(values.collect()));
+        }
         Job {
             id: id.to_owned(),
             timestamp: clock::job_timestamp(),
             database: settings.database_name().to_owned(),
             benchmark: "TPC-C".to_owned(),
-            dictionary: settings
-                .masked_dictionary()
-                .into_iter()
-                .map(section)
-                .collect(),
+            dictionary,
             ..Job::default()
         }
     }

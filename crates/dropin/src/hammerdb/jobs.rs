@@ -48,8 +48,8 @@ fn job_output(storage: &Storage, job: &Job, item: &str) -> Result<String, String
         }
         "tcount" => {
             // The key is the time. HammerDB's key is the count, which loses one of two equal counts.
-            let counts = job.tpm_readings.iter();
-            let counts: Map<String, Value> = counts
+            let readings = job.tpm_readings.iter();
+            let counts: Map<String, Value> = readings
                 .map(|(time, tpm)| (time.clone(), (*tpm).into()))
                 .collect();
             json(&Map::from_iter([(
@@ -86,7 +86,7 @@ fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
         let user_line = line.strip_prefix("Vuser ").and_then(|line| {
             let (number, text) = line.split_once(':')?;
             let is_status = text == "RUNNING" || text.starts_with("FINISHED ");
-            Some((number.parse().ok()?, text)).filter(|_| !is_status)
+            if is_status { None } else { Some((number.parse().ok()?, text)) }
         });
         let (number, text) = user_line.unwrap_or((0, line));
         if vuser.is_none_or(|vuser| vuser == number) {
@@ -101,17 +101,18 @@ fn timing_output(job: &Job, argument: Option<&str>) -> Result<String, String> {
     let number = argument.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
     let vuser = number.map(str::parse).transpose().map_err(|_| USAGE)?;
     let timing = job.timings.iter().find(|timing| timing.vuser == vuser);
-    match (timing.filter(|timing| !timing.routines.is_empty()), vuser) {
-        (Some(timing), _) => json(&OrderedObject(&timing.routines)),
-        (None, None) => Err(format!(
-            "No Timing Data for JOB {}: jobs jobid timing",
-            job.id
-        )),
-        (None, Some(vuser)) => Err(format!(
-            "No Timing Data for VU {vuser} for JOB {}: jobs jobid timing vuid",
-            job.id
-        )),
+    if let Some(timing) = timing
+        && !timing.routines.is_empty()
+    {
+        return json(&OrderedObject(&timing.routines));
     }
+    let id = &job.id;
+    Err(match vuser {
+        None => format!("No Timing Data for JOB {id}: jobs jobid timing"),
+        Some(vuser) => {
+            format!("No Timing Data for VU {vuser} for JOB {id}: jobs jobid timing vuid")
+        }
+    })
 }
 
 /// Serializes pairs as one JSON object, in order.

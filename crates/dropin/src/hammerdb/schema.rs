@@ -7,7 +7,7 @@ use super::build::owner;
 use super::connection;
 use super::lines::VuserLines;
 use prony_dialect::hammerdb::plan::WORKLOAD_NAME;
-use prony_dialect::hammerdb::{HammerdbCommands, Login, SchemaRequest, VuserOutcome};
+use prony_dialect::hammerdb::{HammerdbCommands, SchemaRequest, VuserOutcome};
 use prony_document::SqlDialect;
 use prony_runner::Signals;
 use prony_server::Control;
@@ -89,41 +89,48 @@ pub fn delete(
     }
     refuse_other_tables(&mut control, request)?;
     lines.say("DELETING TPCC SCHEMA");
-    let mut objects = vec![("DATABASE", database)];
-    match owner.product.dialect {
-        SqlDialect::PostgreSql => objects.push(("ROLE", &owner.user)),
-        // On the other engines the owner is the connected user, who is not dropped.
-        SqlDialect::MySql | SqlDialect::TransactSql => {}
-    }
-    for (object, name) in objects {
-        let exists = match object {
-            "ROLE" => role_exists(&mut control, name),
-            _ => database_exists(&mut control, name),
-        };
-        if !exists.map_err(|error| error.to_string())? {
-            lines.say(format!("THERE IS NO {object} {name}"));
-            continue;
-        }
-        if object == "ROLE" && *name == superuser.user {
-            lines.say(format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
-            continue;
-        }
-        lines.say(format!("DROPPING {object} {name}"));
+    if database_exists(&mut control, database).map_err(|error| error.to_string())? {
+        lines.say(format!("DROPPING DATABASE {database}"));
         let dropped = with_stop_watcher(&signals.flag(), |watch| {
             watch.register(&control);
-            match object {
-                "ROLE" => drop_role(&mut control, name),
-                _ => drop_database(&mut control, name),
-            }
+            drop_database(&mut control, database)
         });
-        dropped.map_err(|error| match object {
-            "ROLE" => format!("the database is dropped, but not the role {name}: {error}"),
-            _ => error.to_string(),
-        })?;
+        dropped.map_err(|error| error.to_string())?;
+    } else {
+        lines.say(format!("THERE IS NO DATABASE {database}"));
+    }
+    match owner.product.dialect {
+        SqlDialect::PostgreSql => delete_role(&mut control, request, lines, signals)?,
+        // On the other engines the owner is the connected user, who is not dropped.
+        SqlDialect::MySql | SqlDialect::TransactSql => {}
     }
     lines.say("TPCC SCHEMA DELETED");
     lines.print_finished(1, true);
     Ok(VuserOutcome::default())
+}
+
+/// Drops the role that owned the database, unless it is the superuser.
+fn delete_role(
+    control: &mut Control,
+    request: &SchemaRequest,
+    lines: &VuserLines,
+    signals: &Signals,
+) -> Result<(), String> {
+    let role = &request.owner.user;
+    if !role_exists(control, role).map_err(|error| error.to_string())? {
+        lines.say(format!("THERE IS NO ROLE {role}"));
+        return Ok(());
+    }
+    if *role == request.superuser.user {
+        lines.say(format!("KEEPING ROLE {role}, WHICH IS THE SUPERUSER"));
+        return Ok(());
+    }
+    lines.say(format!("DROPPING ROLE {role}"));
+    let dropped = with_stop_watcher(&signals.flag(), |watch| {
+        watch.register(control);
+        drop_role(control, role)
+    });
+    dropped.map_err(|error| format!("the database is dropped, but not the role {role}: {error}"))
 }
 
 /// Refuses to drop a database that contains other tables, because `deleteschema` does not ask for
@@ -133,12 +140,8 @@ fn refuse_other_tables(control: &mut Control, request: &SchemaRequest) -> Result
     if !database_exists(control, database).map_err(|error| error.to_string())? {
         return Ok(());
     }
-    let login = Login {
-        database: database.clone(),
-        ..request.superuser.clone()
-    };
-    let (_, mut control) = connection::open(&login)?;
-    let other_tables = owner::list_tables(&mut control)?.other_tables;
+    let mut database_control = owner::connect_to_database(&request.superuser, database)?;
+    let other_tables = owner::list_tables(&mut database_control)?.other_tables;
     if other_tables.is_empty() {
         return Ok(());
     }

@@ -97,15 +97,12 @@ impl System for ScriptSystem {
     }
 
     fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
-        let write = || {
-            let mut options = OpenOptions::new();
-            options.create(true).append(append);
-            if !append {
-                options.write(true).truncate(true);
-            }
-            options.open(path)?.write_all(text.as_bytes())
-        };
-        write().map_err(|error: io::Error| tcl_error_text(&error))
+        let mut options = OpenOptions::new();
+        options.create(true).append(append);
+        options.write(!append).truncate(!append);
+        let opened = options.open(path);
+        let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| tcl_error_text(&error))
     }
 
     fn path_kind(&self, path: &str) -> PathKind {
@@ -134,6 +131,7 @@ impl System for ScriptSystem {
             Err(error) => Err(error),
         };
         match result {
+            // As in Tcl, deleting what does not exist is not an error.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(tcl_error_text(&error)),
             _ => Ok(()),
         }

@@ -8,7 +8,7 @@ use super::bench::logs::{Logs, SampleLogger, uses_default_seed};
 use super::call::PgbenchCall;
 use super::connection::libpq_options;
 use super::host::ScriptFiles;
-use crate::agents::{self, Coordinator, read, refusal, too_few, write};
+use crate::agents::{self, Coordinator, decode, encode, refusal, too_few};
 use crate::output::{eprint, lock};
 use prony_dialect::pgbench::{
     Level, LogOptions, Logger, Messages, RunOptions, ScriptSource, script_policy,
@@ -195,7 +195,7 @@ struct AgentMessages {
 
 impl AgentMessages {
     fn say(&self, message: &SentMessage) {
-        self.output.say(write(message));
+        self.output.say(encode(message));
     }
 }
 
@@ -222,7 +222,7 @@ impl MessageListener for AgentMessages {
 /// # Errors
 /// The scripts are not those of this build.
 pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
-    let sent: SentProgram = read(request.program).map_err(ErrorParts::new)?;
+    let sent: SentProgram = decode(request.program).map_err(ErrorParts::new)?;
     let level = Level::of_major(sent.major).unwrap_or_default();
     let major = u32::from(level.major());
     let options = sent.options;
@@ -270,7 +270,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         let scripts = stats
             .iter()
             .map(|script| script.iter().map(of_command).collect());
-        write(&SentMessage::Commands(scripts.collect()))
+        encode(&SentMessage::Commands(scripts.collect()))
     };
     Ok(ToolProgram {
         ready,
@@ -324,7 +324,8 @@ struct LogLines {
 impl Write for LogLines {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(lines).into_owned();
-        self.output.say(write(&SentMessage::Log(self.thread, text)));
+        self.output
+            .say(encode(&SentMessage::Log(self.thread, text)));
         Ok(lines.len())
     }
 

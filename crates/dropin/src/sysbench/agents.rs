@@ -6,7 +6,7 @@
 use super::bench::EventCounts;
 use super::errors::{FatalError, SysbenchErrorPolicy, fatal_error};
 use super::native::BULK_INSERT;
-use crate::agents::{Coordinator, read, write};
+use crate::agents::{Coordinator, decode, encode};
 use prony_dialect::sysbench::{Driver, IgnoredErrors};
 use prony_document::SqlDialect;
 use prony_fleet::{
@@ -90,7 +90,7 @@ impl ErrorPolicy for AgentErrors {
         }
         let error = fatal_error(self.driver, self.is_bulk, failure);
         let reason = error.reason.clone();
-        self.output.say(write(&SentMessage::Fatal(error)));
+        self.output.say(encode(&SentMessage::Fatal(error)));
         ErrorAction::EndUser(reason)
     }
 }
@@ -100,7 +100,7 @@ impl ErrorPolicy for AgentErrors {
 /// # Errors
 /// The test is not one of this build, or its tables cannot be read.
 pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts> {
-    let SentProgram { driver, ignored } = read(request.program).map_err(ErrorParts::new)?;
+    let SentProgram { driver, ignored } = decode(request.program).map_err(ErrorParts::new)?;
     let name = &request.workload.name;
     let workload = oltp::find(name)
         .ok_or_else(|| ErrorParts::new(format!("{name} is not a test of this build")))?;
@@ -118,7 +118,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     });
     let counts = Arc::new(EventCounts::new(request.drive.clients));
     let listened = Arc::clone(&counts);
-    let report = move || write(&SentMessage::Events(SentEvents::of(&counts)));
+    let report = move || encode(&SentMessage::Events(SentEvents::of(&counts)));
     Ok(ToolProgram {
         ready: ReadyWorkload::new(Arc::new(program), scale),
         listening: ToolListening {

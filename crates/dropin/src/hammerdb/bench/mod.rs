@@ -84,9 +84,11 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
     let (prepared, control) = prepare_run(context, fleet.as_ref())?;
     let sinks = SampleSinks::new(context, &prepared);
     let ended_run = drive_load(context, &prepared, control, &sinks, fleet, job)?;
-    let ended = &ended_run.finished;
-    job.run_id = ended_run.is_stored().then(|| ended.run.id.clone());
-    print_errors(&ended.run);
+    let run = &ended_run.finished.run;
+    if ended_run.is_stored() {
+        job.run_id = Some(run.id.clone());
+    }
+    print_errors(run);
     if let Some(reason) = reason_for_no_result(context, &ended_run) {
         return Err(reason);
     }
@@ -106,12 +108,12 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
             context.lines.print_finished(vuser, true);
         }
     }
-    if let Some(path) = &context.request.time_profile_path
-        && context.request.first_vuser() > 1
-    {
-        timings::write(path, context, sinks.times(), job)?;
-    }
-    if context.request.first_vuser() > 1 {
+    // Without a monitor, virtual user 1 runs transactions as the others do.
+    let has_monitor = context.request.first_vuser() > 1;
+    if has_monitor {
+        if let Some(path) = &context.request.time_profile_path {
+            timings::write(path, context, sinks.times(), job)?;
+        }
         context.lines.print_finished(1, true);
     }
     Ok(VuserOutcome { failed_vusers })
@@ -261,7 +263,8 @@ fn drive_load(
     let ended_run = EndedRun { finished, figures };
     ended_run.report_checks(&tool_run);
     let result = monitor_result.map_err(|reason| ended_run.with_stored_part(reason))?;
-    (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
+    job.result_lines = result.result_lines;
+    job.tpm_readings = result.tpm_readings;
     Ok(ended_run)
 }
 

@@ -223,7 +223,8 @@ impl<'a> Monitor<'a> {
             if !error.is_lost() || waited > MAX_RECONNECT_TIME || interrupted {
                 return Err(format!("the server's counts could not be read: {error}"));
             }
-            if !std::mem::replace(&mut wait_reported, true) {
+            if !wait_reported {
+                wait_reported = true;
                 let limit = MAX_RECONNECT_TIME.as_secs();
                 let line =
                     format!("The server does not answer: waiting up to {limit} s for its counts");
@@ -247,17 +248,20 @@ impl<'a> Monitor<'a> {
 
     /// The server's count of transactions; `None` if SQL Server does not show it to this login.
     fn read_transactions(&mut self) -> Result<Option<u64>, control::Error> {
-        let is_right_needed = match self.control.dialect() {
+        let needs_privilege = match self.control.dialect() {
             SqlDialect::PostgreSql | SqlDialect::MySql => false,
             SqlDialect::TransactSql => true,
         };
         let readings = match prony_server::read_txn_counts(&mut self.control, 1, |_| true) {
-            Err(error) if is_right_needed && !error.is_lost() => return Ok(None),
+            Err(error) if needs_privilege && !error.is_lost() => return Ok(None),
             readings => readings?,
         };
         let reading = readings.and_then(|readings| readings.first().copied());
-        let count = reading.map(|reading| reading.transactions);
-        Ok(count.or((!is_right_needed).then_some(0)))
+        match reading {
+            Some(reading) => Ok(Some(reading.transactions)),
+            None if needs_privilege => Ok(None),
+            None => Ok(Some(0)),
+        }
     }
 
     /// Prints and logs the current transactions per minute; prints nothing if the server does not answer.

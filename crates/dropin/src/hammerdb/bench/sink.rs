@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 pub struct UserTimes {
     /// The virtual user's number.
     pub vuser: u32,
-    /// Start of its first transaction and end of its last, on the run's clock.
+    /// Start of its first transaction and end of its last, on the run's clock; `None` without transactions.
     pub span_ns: Option<(u64, u64)>,
     /// Response times by kind, in the workload's order.
     pub times_by_kind: Vec<Distribution<u32>>,
@@ -102,8 +102,7 @@ struct SinkState {
 impl SampleSinks {
     pub(super) fn new(context: &RunContext<'_>, prepared: &PreparedRun) -> SampleSinks {
         let request = context.request;
-        let kinds = prepared.ready_workload.program.kinds().iter();
-        let kinds: Vec<TransactionKind> = kinds.map(|name| TransactionKind::find(name)).collect();
+        let kind_names = prepared.ready_workload.program.kinds().iter();
         let is_test_driver = request.first_vuser() == 1;
         SampleSinks {
             clients: request.vusers,
@@ -111,7 +110,7 @@ impl SampleSinks {
             has_time_profile: request.time_profile_path.is_some() && !is_test_driver,
             state: Arc::new(SinkState {
                 lines: Arc::clone(context.lines),
-                kinds,
+                kinds: kind_names.map(|name| TransactionKind::find(name)).collect(),
                 first_vuser: request.first_vuser(),
                 is_test_driver,
                 error_flags: prepared.error_flags.clone(),
@@ -134,11 +133,11 @@ impl SampleSinks {
     }
 
     /// Records a failed transaction of another machine's client.
-    pub fn record_failure(&self, client: u32, kind_index: usize, code: [u8; 5]) {
+    pub fn record_failure(&self, client: u32, kind_index: usize, sqlstate: [u8; 5]) {
         if let Some(kind) = self.state.kinds.get(kind_index)
             && client < self.clients
         {
-            self.state.record_failure(client, *kind, code);
+            self.state.record_failure(client, *kind, sqlstate);
         }
     }
 
@@ -152,7 +151,7 @@ impl SampleSinks {
             (first..first.saturating_add(self.clients)).contains(&user.vuser)
                 && user.times_by_kind.len() == kinds
         };
-        // Each worker says its own once.
+        // A worker sends its times once, so that each virtual user is new.
         let mut known: BTreeSet<u32> = {
             let times = lock(&self.state.times);
             times.users.iter().map(|user| user.vuser).collect()
@@ -194,18 +193,18 @@ impl SinkState {
         }
     }
 
-    fn record_failure(&self, client: u32, kind: TransactionKind, code: [u8; 5]) {
+    fn record_failure(&self, client: u32, kind: TransactionKind, sqlstate: [u8; 5]) {
         let vuser = client + self.first_vuser;
-        if !self.error_flags.note(client) {
+        if !self.error_flags.record(client) {
             return;
         }
-        if !self.error_flags.end_clients() {
+        if !self.error_flags.ends_clients() {
             let line = format!("{} Procedure Error set RAISEERROR for Details", kind.title);
             self.lines.print_line(vuser, line);
             return;
         }
-        let code = String::from_utf8_lossy(&code);
-        let reason = format!("{} failed with SQLSTATE {code}", kind.title);
+        let sqlstate = String::from_utf8_lossy(&sqlstate);
+        let reason = format!("{} failed with SQLSTATE {sqlstate}", kind.title);
         self.lines.print_failed(vuser, &reason);
         lock(&self.failed_vusers).push(vuser);
     }
@@ -227,8 +226,8 @@ impl SampleListener for SampleSink {
             let line = kind.title.to_lowercase();
             self.state.lines.print_line(vuser, line);
         }
-        if let Outcome::Failed(_, code) = sample.outcome {
-            self.state.record_failure(client, *kind, code);
+        if let Outcome::Failed(_, sqlstate) = sample.outcome {
+            self.state.record_failure(client, *kind, sqlstate);
         }
     }
 

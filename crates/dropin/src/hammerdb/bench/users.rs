@@ -14,41 +14,43 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The most errors that are told one by one if they do not end clients; all are counted.
-const TOLD_ERRORS_MAX: u32 = 1000;
+/// The most errors that are printed one by one if they do not end clients; all are counted.
+const PRINTED_ERRORS_MAX: u32 = 1000;
 
-/// Whether errors end clients, for each client whether one has, and how many were told.
+/// Which clients errors have ended, or how many errors there were if they end no client.
 #[derive(Clone)]
 pub struct ErrorFlags {
-    of_clients: Option<Arc<[AtomicBool]>>,
-    told: Arc<AtomicU32>,
+    /// Whether an error has ended each client; `None` if errors end no client.
+    ended_clients: Option<Arc<[AtomicBool]>>,
+    /// Errors that ended no client.
+    errors: Arc<AtomicU32>,
 }
 
 impl ErrorFlags {
     pub fn new(ends_clients: bool, clients: u32) -> ErrorFlags {
-        let flags = || (0..clients).map(|_| AtomicBool::new(false));
+        let flags = (0..clients).map(|_| AtomicBool::new(false));
         ErrorFlags {
-            of_clients: ends_clients.then(|| flags().collect()),
-            told: Arc::default(),
+            ended_clients: if ends_clients { Some(flags.collect()) } else { None },
+            errors: Arc::default(),
         }
     }
 
     /// Whether errors end clients.
-    pub fn end_clients(&self) -> bool {
-        self.of_clients.is_some()
+    pub fn ends_clients(&self) -> bool {
+        self.ended_clients.is_some()
     }
 
-    /// Notes an error of a client, and returns whether it is to be told: the first of a client that it ends.
-    pub fn note(&self, client: u32) -> bool {
-        let Some(flags) = &self.of_clients else {
-            return self.told.fetch_add(1, Ordering::Relaxed) < TOLD_ERRORS_MAX;
+    /// Records an error of a client. Returns whether to print it: if errors end clients, only the first of each client.
+    pub fn record(&self, client: u32) -> bool {
+        let Some(flags) = &self.ended_clients else {
+            return self.errors.fetch_add(1, Ordering::Relaxed) < PRINTED_ERRORS_MAX;
         };
         let flag = flags.get(client as usize);
         flag.is_none_or(|flag| !flag.swap(true, Ordering::Relaxed))
     }
 
     fn has_ended(&self, client: u32) -> bool {
-        let flags = self.of_clients.as_deref().unwrap_or_default();
+        let flags = self.ended_clients.as_deref().unwrap_or_default();
         let flag = flags.get(client as usize);
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
@@ -64,7 +66,7 @@ pub struct StartDelays {
 }
 
 impl StartDelays {
-    /// Those of a run with this warm-up.
+    /// The delays of a run with this warm-up.
     pub fn of(request: &RunRequest, warmup: Duration) -> StartDelays {
         let last_start = request.start_delay(request.vusers.saturating_sub(1));
         StartDelays {
@@ -125,7 +127,7 @@ impl Program for DelayedUsers {
                 db.sleep(delay).await;
             }
             let user = program.create_user(id, db);
-            if !error_flags.end_clients() {
+            if !error_flags.ends_clients() {
                 return user.await;
             }
             EndOnError {

@@ -15,7 +15,7 @@ use prony_dialect::hammerdb::{
 };
 use prony_plan::WorkloadPlan;
 use prony_runner::Signals;
-use prony_server::{Control, Target};
+use prony_server::Target;
 use prony_workload::{Error, LoadDivision, LoadRequest, Workload};
 
 /// The default seed of `prony load`, so that either command can resume a load that the other started.
@@ -35,6 +35,7 @@ pub fn build(
     let schema = request.schema_name();
     lines.say(text::creating_line(&schema));
     let (target, database_state) = prepare_database(request, lines)?;
+    // With several virtual users, the first only monitors.
     let workers = if request.vusers > 1 { 2..request.vusers + 2 } else { 0..0 };
     for worker in workers.clone() {
         lines.print_running(worker);
@@ -84,7 +85,6 @@ fn prepare_database(
             format!("Continuing the unfinished build in Database {name}")
         }
     });
-    drop::<Control>(control);
     Ok((connection::target(&request.owner)?, state))
 }
 

@@ -47,7 +47,10 @@ pub fn read_database_state(
     if !database::database_exists(control, &owner.database).map_err(error_text)? {
         return Ok(DatabaseState::Missing);
     }
-    match list_tables(&mut connect_to_database(request)?)? {
+    match list_tables(&mut connect_to_database(
+        &request.superuser,
+        &owner.database,
+    )?)? {
         DatabaseTables { count: 0, .. } => Ok(DatabaseState::Empty),
         DatabaseTables {
             has_unfinished_build: true,
@@ -60,13 +63,14 @@ pub fn read_database_state(
     }
 }
 
-/// Connects to the database as the superuser.
-fn connect_to_database(request: &BuildRequest) -> Result<Control, String> {
+/// Connects to a database as the superuser.
+pub fn connect_to_database(superuser: &Login, database: &str) -> Result<Control, String> {
     let login = Login {
-        database: request.owner.database.clone(),
-        ..request.superuser.clone()
+        database: database.to_owned(),
+        ..superuser.clone()
     };
-    connection::open(&login).map(|(_, control)| control)
+    let (_, control) = connection::open(&login)?;
+    Ok(control)
 }
 
 /// The tables found in a database.
@@ -124,7 +128,8 @@ pub fn create_or_grant_database(
             database::create_owned_database(control, &owner.database, &owner.user, tablespace)
         }
         (SqlDialect::PostgreSql, DatabaseState::Empty) => {
-            database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
+            let mut control = connect_to_database(&request.superuser, &owner.database)?;
+            database::grant_create_on_schema_public(&mut control, &owner.user)
         }
         // The database has the character set latin1, as with HammerDB.
         (SqlDialect::MySql, DatabaseState::Missing) => {

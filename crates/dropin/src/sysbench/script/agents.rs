@@ -5,7 +5,7 @@
 //! machine than the server.
 
 use super::logger::ScriptLogger;
-use crate::agents::{Coordinator, read, write};
+use crate::agents::{Coordinator, decode, encode};
 use crate::sysbench::agents::SentEvents;
 use crate::sysbench::bench::EventCounts;
 use prony_fleet::{
@@ -67,7 +67,7 @@ struct RemoteListener(ToolOutput);
 impl Listener for RemoteListener {
     fn report(&self, report: Report<'_>) {
         let is_stuck = matches!(report, Report::Stuck(_));
-        self.0.say(write(&SentMessage::Report(report)));
+        self.0.say(encode(&SentMessage::Report(report)));
         if is_stuck {
             // The worker of the script never returns.
             std::process::exit(1);
@@ -85,7 +85,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
         let hint = "name the machine by a command that reaches it, such as 'ssh vm1'";
         return Err(ErrorParts::new(problem).with_hint(hint));
     }
-    let settings: ScriptSettings = read(request.program).map_err(ErrorParts::new)?;
+    let settings: ScriptSettings = decode(request.program).map_err(ErrorParts::new)?;
     let settings = ScriptSettings {
         // Never give the script access to the whole machine.
         files: Some(settings.files.unwrap_or_default()),
@@ -98,7 +98,7 @@ pub fn make_program(request: ToolRequest<'_>) -> Result<ToolProgram, ErrorParts>
     let counts = Arc::new(EventCounts::new(request.drive.clients));
     let (listened, running) = (Arc::clone(&counts), Arc::clone(&program));
     let report = move || {
-        write(&SentMessage::Events(
+        encode(&SentMessage::Events(
             SentEvents::of(&counts),
             running.has_connected(),
         ))
